@@ -1,0 +1,112 @@
+# Everything a fresh machine needs is Python 3.11 or newer, make, and a way to a package index.
+# The virtual environment is made once and remade only when the pins change.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+KILLS  ?= 20
+ARGS   ?=
+PIN    := $(BIN)/uv --no-config pip compile --quiet --universal --python-version 3.11 \
+          --generate-hashes --no-emit-index-url --no-emit-find-links --no-header $(if $(UPGRADE),--upgrade)
+UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python
+SAY    := printf 'headwater: %s\n'
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench test-crash format clean pins format-check lint types imports rooms
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Ctrl-C stops Headwater cleanly; the trap keeps make from calling that an error.
+run: $(VENV)/.runtime ## set up if needed, then run Headwater (ARGS="--help" for its options)
+	@trap : INT; $(BIN)/headwater run $(ARGS) || { code=$$?; [ $$code -eq 130 ] || exit $$code; }
+
+test: $(VENV)/.dev ## run every test, on SQLite and PostgreSQL (ARGS="tests/merge -k guid" for some)
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: format-check lint types imports rooms ## formatting, lint, types, import contracts, rooms, docs
+
+bench: $(VENV)/.bench ## measure polling beside a bare download loop and a naive engine
+	@$(BIN)/python -m bench.poll $(ARGS)
+
+test-crash: $(VENV)/.dev ## kill -9 the running service KILLS times (20) and audit what is left
+	@HEADWATER_TEST_KILLS=$(KILLS) $(BIN)/python -m pytest tests/crash --timeout=3600 $(ARGS)
+
+format: $(VENV)/.dev ## put every file into the project's format
+	@$(BIN)/ruff check --quiet --select I --fix .
+	@$(BIN)/ruff format .
+
+pins: $(VENV)/.made ## resolve the pins again (UPGRADE=1 for the newest versions)
+	@$(PIN) --group setup -o requirements-setup.txt
+	@$(PIN) pyproject.toml -o requirements.txt
+	@$(PIN) pyproject.toml --group dev -c requirements.txt -o requirements-dev.txt
+	@$(PIN) bench/requirements.in -c requirements-dev.txt -o requirements-bench.txt
+
+clean: ## remove the virtual environment and every cache (never your data)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The parts of `make check`; `make -k check` runs them all even when one fails.
+
+format-check: $(VENV)/.dev
+	@$(SAY) 'format' && $(BIN)/ruff format --check .
+
+lint: $(VENV)/.dev
+	@$(SAY) 'lint' && $(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	@$(SAY) 'types' && $(BIN)/mypy
+
+imports: $(VENV)/.dev
+	@$(SAY) 'import contracts' && PYTHONPATH=src $(BIN)/lint-imports --no-cache
+
+rooms: $(VENV)/.dev
+	@$(SAY) 'rooms and docs' && $(BIN)/python -m pytest tests/architecture tests/docs
+
+# The virtual environment, in three steps with a stamp each.
+
+$(VENV)/.made: requirements-setup.txt
+	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+	  for found in "$$PYTHON" python3 python3.13 python3.12 python3.11 python; do \
+	    [ -n "$$found" ] && "$$found" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	      >/dev/null 2>&1 && break; \
+	    found=; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo 'Headwater needs Python 3.11 or newer, and none was found on the PATH.' >&2; \
+	    echo 'Install one, or name it: make run PYTHON=/path/to/python3' >&2; \
+	    exit 1; \
+	  fi; \
+	  $(SAY) "1/3 a virtual environment in $(VENV), with $$("$$found" --version)"; \
+	  if ! "$$found" -m venv --clear $(VENV) >/dev/null 2>&1; then \
+	    echo "$$found cannot make virtual environments: its venv module is missing." >&2; \
+	    echo 'On Debian and Ubuntu: apt install python3-venv' >&2; \
+	    rm -rf $(VENV); \
+	    exit 1; \
+	  fi; \
+	fi
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
+	  --require-hashes -r requirements-setup.txt
+	@touch $@
+
+$(VENV)/.runtime: $(VENV)/.made requirements.txt pyproject.toml
+	@$(call INSTALL,requirements.txt,what Headwater runs on)
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.made requirements.txt requirements-dev.txt pyproject.toml
+	@$(call INSTALL,requirements-dev.txt,what Headwater runs on and is tested with)
+	@touch $(VENV)/.runtime $@
+
+$(VENV)/.bench: $(VENV)/.dev requirements-bench.txt
+	@$(SAY) 'the opponents of the bench' && $(UV) --require-hashes -r requirements-bench.txt
+	@touch $@
+
+# $(1): the hashed pins, $(2): what they are, in words. uv is quick; pip, slower, also knows the
+# package indexes that a machine's pip configuration names, so it is asked when uv cannot.
+define INSTALL
+$(SAY) "2/3 $(2): $$(grep -c '^[a-z]' $(1)) packages (a minute on a slow line)"; \
+$(UV) --require-hashes -r $(1) \
+|| $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r $(1) \
+|| exit 1; \
+$(SAY) '3/3 Headwater itself'; \
+$(UV) --no-deps --no-build-isolation --editable .
+endef

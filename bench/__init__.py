@@ -1,0 +1,1 @@
+"""Measurements of Headwater beside other ways of doing the same work."""

@@ -1,0 +1,132 @@
+"""`python -m bench.poll`: the run, from the origin server's start to the last checked count."""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.poll.contenders import (
+    PASSES,
+    Bare,
+    Contender,
+    Course,
+    Failed,
+    Headwater,
+    Naive,
+)
+from bench.poll.counts import check_archive, check_requests
+from bench.poll.documents import Shape
+from bench.poll.profile import profile
+from bench.poll.publishers import Publishers, publishers
+from bench.poll.report import Runs, as_json, bars, table
+
+CONTENDERS: dict[str, Callable[[], Contender]] = {
+    "wire": lambda: Bare("bare, no gunzip", "wire"),
+    "bare": Bare,
+    "naive": Naive,
+    "headwater": Headwater,
+}
+
+
+def arguments() -> argparse.Namespace:
+    words = argparse.ArgumentParser(prog="bench.poll", description=__doc__)
+    words.add_argument("--rounds", type=int, default=3, help="everybody runs in each round")
+    words.add_argument("--feeds", type=int, default=1_000, help="at most 60,000")
+    words.add_argument("--items", type=int, default=30, help="in each feed")
+    words.add_argument(
+        "--kilobytes", type=int, nargs=2, default=(24, 120), help="smallest and largest document"
+    )
+    words.add_argument("--seed", type=int, default=1)
+    words.add_argument(
+        "--parallel",
+        type=int,
+        default=128,
+        help="downloads at once of the bare loop and the naive engine",
+    )
+    words.add_argument("--port", type=int, help="default: one that Headwater allows as shipped")
+    words.add_argument("--only", nargs="+", choices=CONTENDERS, help="leave the others out")
+    words.add_argument(
+        "--naive-python",
+        default=sys.executable,
+        help="the interpreter of the naive engine, with its libraries",
+    )
+    words.add_argument("--json", action="store_true", help="figures for programs")
+    words.add_argument("--check", action="store_true", help="fail when a bar is missed")
+    words.add_argument("--profile", choices=PASSES, help="Headwater alone, and where its time goes")
+    return words.parse_args()
+
+
+def main() -> int:
+    given = arguments()
+    smallest, largest = (size * 1_000 for size in given.kilobytes)
+    shape = Shape(given.feeds, given.items, smallest, largest, given.seed)
+    try:
+        with publishers(shape, given.port) as origin:
+            course = Course(
+                origin.port, shape.feeds, shape.items, given.parallel, given.naive_python
+            )
+            if given.profile:
+                print(profile(given.profile, course))
+                return 0
+            return compare(given, origin, course)
+    except Failed as trouble:
+        print(f"bench.poll: {trouble}", file=sys.stderr)
+        return 2
+
+
+def compare(given: argparse.Namespace, origin: Publishers, course: Course) -> int:
+    names = given.only or list(CONTENDERS)
+    if "naive" in names and not Naive.can_run(course):
+        raise Failed(
+            "The naive engine's libraries are missing: `make bench` installs them,"
+            " `--only bare headwater` goes without."
+        )
+    contenders = [CONTENDERS[name]() for name in names]
+    runs: Runs = {each.name: {"cold": [], "304": []} for each in contenders}
+    for turn in range(given.rounds):
+        # Whoever came first comes last in the next round: a busy minute hits everybody.
+        order = contenders[turn % len(contenders) :] + contenders[: turn % len(contenders)]
+        for contender in order:
+            _progress(f"round {turn + 1} of {given.rounds}: {contender.name}")
+            for _ in range(contender.times):
+                _round(contender, runs, origin, course)
+    sizes = {"average_bytes": origin.average_bytes, "average_coded": origin.average_coded}
+    if given.json:
+        print(json.dumps(as_json(runs, course, sizes), indent=2))
+    else:
+        _tell(runs, origin, course)
+    missed = [bar for bar in bars(runs) if not bar.is_met]
+    return 1 if given.check and missed else 0
+
+
+def _round(contender: Contender, runs: Runs, origin: Publishers, course: Course) -> None:
+    with tempfile.TemporaryDirectory(prefix="bench-poll-") as name:
+        folder = Path(name)
+        origin.counts()
+        for what in PASSES:
+            runs[contender.name][what].append(contender.run(what, folder, course))
+            check_requests(contender.name, what, origin.counts(), course)
+            if isinstance(contender, Headwater):
+                check_archive(folder, what, origin.digests(), course)
+
+
+def _tell(runs: Runs, origin: Publishers, course: Course) -> None:
+    print(
+        f"{course.feeds:,} feeds of {course.items} items, each on an address of its own,"
+        f" {origin.average_bytes / 1000:.0f} KB on average ({origin.average_coded / 1000:.0f} KB"
+        " as served, gzip). Medians; every count was checked.\n"
+    )
+    print(table(runs, course))
+    if held := bars(runs):
+        print("\n" + "\n".join(bar.in_words for bar in held))
+
+
+def _progress(line: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

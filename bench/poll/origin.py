@@ -1,0 +1,174 @@
+"""The thousand publishers, in a process of their own: one listening socket for each address.
+
+Started as `python -m bench.poll.origin`. Answers are made before the first question comes, so
+that what is measured is whoever asks. On standard input: `counts` (answers what was asked since
+the last `counts`), `digests` (the SHA-256 of every body on the wire). The end of input ends it.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import resource
+import socket
+import sys
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
+from typing import Any, cast
+
+from bench.poll.documents import Served, Shape, address_of, served
+from headwater.entrypoints.loop import new_event_loop
+
+SHIPPED_PORTS = (8080, 8443)
+"""Headwater's gate lets these through as shipped, so that no setting has to change for us."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was asked since somebody looked."""
+
+    requests: int = 0
+    conditional: int = 0
+    not_modified: int = 0
+    other: int = 0
+    asked: set[int] = field(default_factory=set)
+
+    def as_json(self) -> dict[str, int]:
+        return {**asdict(self), "asked": len(self.asked)}
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The bytes of a server's two answers, and what tells which of them is due."""
+
+    whole: bytes
+    unchanged: bytes
+    etag: bytes
+
+
+def answers_of(feed: Served) -> Answers:
+    common = (
+        "Date: Sun, 01 Jun 2025 12:00:00 GMT\r\nServer: origin\r\n"
+        f"ETag: {feed.etag}\r\nLast-Modified: {feed.last_modified}\r\n"
+        "Cache-Control: max-age=900\r\nVary: Accept-Encoding\r\n"
+    )
+    whole = (
+        f"HTTP/1.1 200 OK\r\n{common}Content-Type: {feed.content_type}\r\n"
+        f"Content-Encoding: gzip\r\nContent-Length: {len(feed.coded)}\r\n\r\n"
+    )
+    unchanged = f"HTTP/1.1 304 Not Modified\r\n{common}\r\n"
+    return Answers(whole.encode() + feed.coded, unchanged.encode(), feed.etag.encode())
+
+
+class Publisher(asyncio.Protocol):
+    """One connection to one feed's server."""
+
+    __slots__ = ("_answers", "_counts", "_heard", "_number", "_transport")
+
+    def __init__(self, number: int, answers: Answers, counts: Counts) -> None:
+        self._number, self._answers, self._counts = number, answers, counts
+        self._heard = b""
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._heard += data
+        while (end := self._heard.find(b"\r\n\r\n")) >= 0:
+            request, self._heard = self._heard[:end], self._heard[end + 4 :]
+            self._answer(request)
+
+    def _answer(self, request: bytes) -> None:
+        assert self._transport is not None
+        counts = self._counts
+        counts.requests += 1
+        if not request.startswith(b"GET /feed.xml "):
+            counts.other += 1
+            self._transport.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            return
+        counts.asked.add(self._number)
+        at = request.lower().find(b"\r\nif-none-match:")
+        if at < 0:
+            self._transport.write(self._answers.whole)
+            return
+        counts.conditional += 1
+        if self._answers.etag in request[at:].split(b"\r\n", 2)[1]:
+            counts.not_modified += 1
+            self._transport.write(self._answers.unchanged)
+        else:
+            self._transport.write(self._answers.whole)
+
+
+def listeners(feeds: int, ports: tuple[int, ...]) -> tuple[int, list[socket.socket]]:
+    """A socket per feed, all on the first of these ports that is free; 0 is any."""
+    for port in ports:
+        opened: list[socket.socket] = []
+        try:
+            for number in range(feeds):
+                opened.append(socket.create_server((address_of(number), port), backlog=64))
+                port = port or opened[0].getsockname()[1]
+        except OSError:
+            for each in opened:
+                each.close()
+            continue
+        return port, opened
+    raise SystemExit(f"None of these ports is free on 127.1.0.1 and its neighbours: {ports}")
+
+
+async def serve(shape: Shape, ports: tuple[int, ...]) -> None:
+    loop = asyncio.get_running_loop()
+    feeds = list(served(shape))
+    port, sockets = listeners(shape.feeds, ports)
+    counts = Counts()
+    for number, (feed, listener) in enumerate(zip(feeds, sockets, strict=True)):
+        publisher = partial(Publisher, number, answers_of(feed), counts)
+        await loop.create_server(publisher, sock=listener)
+    digests = [feed.sha256 for feed in feeds]
+    sizes = {
+        "bytes": sum(len(feed.body) for feed in feeds),
+        "coded": sum(len(feed.coded) for feed in feeds),
+    }
+    del feeds
+    tell({"port": port, **sizes})
+    async for line in _lines():
+        if line == "counts":
+            tell(counts.as_json())
+            for each in fields(Counts):
+                setattr(counts, each.name, set() if each.name == "asked" else 0)
+        elif line == "digests":
+            tell(digests)
+
+
+async def _lines() -> Any:
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
+    )
+    while line := await reader.readline():
+        yield line.decode().strip()
+
+
+def tell(what: Any) -> None:
+    print(json.dumps(what), flush=True)
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__)
+    for each in fields(Shape):
+        words.add_argument(f"--{each.name}", type=int, default=each.default)
+    words.add_argument("--port", type=int)
+    given = vars(words.parse_args())
+    port = given.pop("port")
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    ports = (*SHIPPED_PORTS, 0) if port is None else (port,)
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        asyncio.Runner(loop_factory=new_event_loop) as runner,
+    ):
+        runner.run(serve(Shape(**given), ports))
+
+
+if __name__ == "__main__":
+    main()

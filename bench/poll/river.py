@@ -1,0 +1,83 @@
+"""Headwater as it ships: the real worker on the real engine, in a process that does nothing else.
+
+`python -m bench.poll.river follow PORT FEEDS` makes the database and the feeds, all due now;
+`… work [PROFILE]` is the worker until the end of its input; with a file name it runs under
+cProfile and leaves the profile there. Where and what comes from the environment, as always.
+"""
+
+import asyncio
+import cProfile
+import sys
+import threading
+from datetime import UTC, datetime
+
+from uuid_utils import uuid7
+
+from bench.poll import stopwatch
+from bench.poll.documents import urls
+from headwater.entrypoints.loop import new_event_loop
+from headwater.entrypoints.upkeep import bring_up_to_date
+from headwater.entrypoints.worker import Worker
+from headwater.settings import Settings, load_settings
+from headwater.subscribe.feed import Wish
+from headwater.subscribe.store import follow
+from headwater.telemetry.log import configure
+from headwater.values.ids import FeedId, WorkerId
+from headwater.wiring import open_engine, open_plain_database
+
+
+async def follow_all(settings: Settings, every: list[str]) -> None:
+    await bring_up_to_date(settings, allowed=True, say=lambda _: None)
+    database, now = open_plain_database(settings), datetime.now(UTC)
+    async with database.write() as tx:
+        for url in every:
+            await follow(
+                tx,
+                url,
+                Wish(),
+                feed_id=FeedId(str(uuid7())),
+                interval_sec=settings.sched_initial_interval_sec,
+                now=now,
+                visit_at=now,
+            )
+    await database.close()
+
+
+async def work(settings: Settings) -> None:
+    """From the start of the worker until nobody holds our input open any more."""
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    threading.Thread(target=_wait_for_the_end, args=(loop, over), daemon=True).start()
+    async with open_engine(settings, WorkerId("bench")) as engine:
+        worker = Worker(engine, settings)
+        stopwatch.started()
+        running = asyncio.create_task(worker.run())
+        ended = asyncio.create_task(over.wait())
+        await asyncio.wait({running, ended}, return_when=asyncio.FIRST_COMPLETED)
+        worker.stop()
+        await running
+
+
+def _wait_for_the_end(loop: asyncio.AbstractEventLoop, over: asyncio.Event) -> None:
+    sys.stdin.read()
+    loop.call_soon_threadsafe(over.set)
+
+
+def main() -> None:
+    settings = load_settings()
+    configure(settings.log_level, settings.log_format)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        match sys.argv[1:]:
+            case ["follow", port, feeds]:
+                runner.run(follow_all(settings, urls(int(feeds), int(port))))
+            case ["work"]:
+                runner.run(work(settings))
+            case ["work", profile]:
+                watch = cProfile.Profile()
+                watch.runcall(runner.run, work(settings))
+                watch.dump_stats(profile)
+            case _:
+                raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,327 @@
+"""Where payloads are kept: a folder, S3 or Google Cloud Storage, durable once acknowledged."""
+
+import asyncio
+import errno
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import GCSStore, S3Store
+
+from headwater.errors import BadInput, BadSettings, StorageError
+
+if TYPE_CHECKING:  # obstore ships these as stubs only
+    from obstore.store import ClientConfig, GCSConfig, RetryConfig, S3Config
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
+_LONGEST_KEY = 512
+
+
+class Disk:
+    """The few system calls that durability hangs on, in one place so that a test can watch them."""
+
+    def sync_file(self, descriptor: int) -> None:
+        os.fsync(descriptor)
+
+    def sync_folder(self, folder: str) -> None:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def move(self, source: str, target: str) -> None:
+        os.replace(source, target)
+
+
+class FolderBlobs:
+    """`ports.Blobs` in a local folder.
+
+    A blob is written beside, synced, renamed into place, and its folder synced: after a power cut
+    a key is there whole or not at all. A group's syncs overlap in a few threads, because disks
+    and journals serve many at once for little more than the price of one.
+    """
+
+    storage = "localfs"
+
+    def __init__(
+        self,
+        root: str | Path,
+        *,
+        threads: int = 8,
+        abandoned_after: float = 3600.0,
+        disk: Disk | None = None,
+    ) -> None:
+        """A file left unfinished for `abandoned_after` seconds belonged to a dead process."""
+        self._root = os.path.abspath(root)
+        self._unfinished = os.path.join(self._root, "tmp")
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="blobs")
+        self._abandoned_after = abandoned_after
+        self._disk = disk or Disk()
+        self._lasting: set[str] = set()
+        """Folders that survive a power cut: we synced the way down to them ourselves."""
+
+    async def put_many(self, blobs: Sequence[tuple[str, bytes]]) -> None:
+        wanted = [(self._path(key), body) for key, body in dict(blobs).items()]
+        with _told_as_storage_error():
+            try:
+                await self._keep(wanted)
+            except FileNotFoundError:
+                # Somebody cleared the folder away under us: what we knew of it is void.
+                self._lasting.clear()
+                await self._keep(wanted)
+
+    async def get(self, key: str) -> bytes | None:
+        with _told_as_storage_error():
+            return (await self._in_threads(_contents, [self._path(key)]))[0]
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        with _told_as_storage_error():
+            await self._in_threads(_remove, [self._path(key) for key in keys])
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._pool.shutdown)
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self._root, valid_key(key))
+
+    async def _keep(self, wanted: Sequence[tuple[str, bytes]]) -> None:
+        folders = {os.path.dirname(path) for path, _ in wanted}
+        unknown = folders - self._lasting
+        above = (await self._in_threads(self._make, [unknown]))[0] if unknown else set()
+        await self._in_threads(self._write, wanted)
+        await self._in_threads(self._disk.sync_folder, sorted(folders | above))
+        self._lasting |= folders | above
+
+    def _make(self, folders: set[str]) -> set[str]:
+        """Makes what is missing; the folders above that must be synced for it to last."""
+        above: set[str] = set()
+        if self._root not in self._lasting:
+            os.makedirs(self._unfinished, exist_ok=True)
+            self._sweep()
+            above.update(_readable_parents(self._root))
+        for folder in folders:
+            os.makedirs(folder, exist_ok=True)
+            while folder != self._root and folder not in self._lasting:
+                folder = os.path.dirname(folder)
+                above.add(folder)
+        return above
+
+    def _write(self, blob: tuple[str, bytes]) -> None:
+        path, body = blob
+        if self._is_kept_already(path, len(body)):
+            return
+        beside = os.path.join(self._unfinished, secrets.token_hex(12))
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        try:
+            try:
+                _write_all(descriptor, body)
+                self._disk.sync_file(descriptor)
+            finally:
+                os.close(descriptor)
+            self._disk.move(beside, path)
+        except BaseException:
+            _remove(beside)
+            raise
+
+    def _is_kept_already(self, path: str, size: int) -> bool:
+        """The key names the content. Who wrote it may have died before syncing: sync it again."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            if os.fstat(descriptor).st_size != size:
+                return False
+            self._disk.sync_file(descriptor)
+            return True
+        finally:
+            os.close(descriptor)
+
+    def _sweep(self) -> None:
+        """Files a dead process never finished. Young ones may be another's, still at work."""
+        oldest = time.time() - self._abandoned_after
+        for entry in os.scandir(self._unfinished):
+            try:
+                if entry.stat().st_mtime < oldest:
+                    _remove(entry.path)
+            except FileNotFoundError:
+                continue  # its owner has just finished it
+
+    async def _in_threads(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """In slices, one per thread; ends only when no thread is at work on it any more."""
+        loop = asyncio.get_running_loop()
+        slices = [items[start :: self._threads] for start in range(min(self._threads, len(items)))]
+        running = [loop.run_in_executor(self._pool, _each, work, part) for part in slices]
+        results: list[R] = []
+        for outcome in await asyncio.gather(*running, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome
+            results.extend(outcome)
+        return results
+
+
+class ObjectBlobs:
+    """`ports.Blobs` in a bucket: `s3://bucket/prefix` or `gs://bucket/prefix`.
+
+    The service answers a put only when the object is durable. Credentials come from the usual
+    environment variables or from `options`, by the names obstore gives them.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        options: Mapping[str, Any] | None = None,
+        at_once: int = 16,
+        timeout: float = 30.0,
+        retries: int = 3,
+    ) -> None:
+        self._turns = asyncio.Semaphore(at_once)
+        self.storage, self._store = _bucket(url, dict(options or {}), timeout, retries)
+
+    async def put_many(self, blobs: Sequence[tuple[str, bytes]]) -> None:
+        wanted = {valid_key(key): body for key, body in blobs}
+        await _all_of(self._put(key, body) for key, body in wanted.items())
+
+    async def get(self, key: str) -> bytes | None:
+        with _told_as_storage_error():
+            try:
+                found = await obstore.get_async(self._store, valid_key(key))
+                return bytes(await found.bytes_async())
+            except FileNotFoundError:
+                return None
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Already missing is fine; some services say so with an error, and stop."""
+        wanted = [valid_key(key) for key in keys]
+        with _told_as_storage_error():
+            try:
+                await obstore.delete_async(self._store, wanted)
+            except FileNotFoundError:
+                await _all_of(self._delete_one(key) for key in wanted)
+
+    async def close(self) -> None:
+        """Connections belong to the store and end with it."""
+
+    async def _put(self, key: str, body: bytes) -> None:
+        async with self._turns:
+            with _told_as_storage_error():
+                await obstore.put_async(self._store, key, body)
+
+    async def _delete_one(self, key: str) -> None:
+        async with self._turns:
+            with suppress(FileNotFoundError):
+                await obstore.delete_async(self._store, key)
+
+
+def blobs_from(
+    place: str | Path, *, options: Mapping[str, Any] | None = None
+) -> FolderBlobs | ObjectBlobs:
+    """A path, `file://…`, `s3://bucket/prefix` or `gs://bucket/prefix`."""
+    if isinstance(place, Path) or "://" not in place:
+        return FolderBlobs(place)
+    parts = urlsplit(place)
+    if parts.scheme == "file":
+        return FolderBlobs(url2pathname(parts.path))
+    return ObjectBlobs(place, options=options)
+
+
+def _bucket(
+    url: str, options: dict[str, Any], timeout: float, retries: int
+) -> tuple[str, S3Store | GCSStore]:
+    limit = timedelta(seconds=timeout)
+    client: ClientConfig = {
+        "timeout": limit,
+        "connect_timeout": limit / 3,
+        "allow_http": bool(options.pop("allow_http", False)),
+    }
+    retry: RetryConfig = {"max_retries": retries, "retry_timeout": limit}
+    scheme = urlsplit(url).scheme
+    try:
+        if scheme == "s3":
+            config = cast("S3Config", options)
+            return "s3", S3Store.from_url(
+                url, config=config, client_options=client, retry_config=retry
+            )
+        if scheme == "gs":
+            return "gcs", GCSStore.from_url(
+                url,
+                config=cast("GCSConfig", options),
+                client_options=client,
+                retry_config=retry,
+            )
+    except (BaseError, ValueError) as error:
+        raise BadSettings(f"no bucket can be reached as {url}: {error}") from error
+    raise BadSettings("blobs live in a folder, s3://bucket/prefix or gs://bucket/prefix", url=url)
+
+
+def valid_key(key: str) -> str:
+    """Plain words with slashes between: nothing that could lead out of the place it is for."""
+    if len(key) > _LONGEST_KEY or not _KEY.fullmatch(key):
+        raise BadInput("not a key of a blob", key=key[:_LONGEST_KEY])
+    return key
+
+
+def _each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    return [work(item) for item in items]
+
+
+async def _all_of(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Ends when every one has ended, so that nothing goes on behind the caller's back."""
+    for outcome in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
+
+
+@contextmanager
+def _told_as_storage_error() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = errno.errorcode.get(error.errno or 0, type(error).__name__)
+        raise StorageError(f"storage failed: {error.strerror or error}", reason=reason) from error
+    except BaseError as error:
+        raise StorageError(f"storage failed: {error}", reason=type(error).__name__) from error
+
+
+def _write_all(descriptor: int, body: bytes) -> None:
+    left = memoryview(body)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def _contents(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def _remove(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _readable_parents(folder: str) -> Iterator[str]:
+    """The folders above on the same file system, which an earlier run may have made unsynced."""
+    while not os.path.ismount(folder):
+        folder = os.path.dirname(folder)
+        if os.access(folder, os.R_OK):
+            yield folder

@@ -1,0 +1,175 @@
+"""SQLite and PostgreSQL behind one port: plain SQL with `?` marks, straight to the driver."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from typing import Any, Literal, TypeVar
+
+from sqlalchemy import Connection, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from headwater.errors import BadSettings, ConnectionLost, Refused
+from headwater.ports import Row, Value
+
+T = TypeVar("T")
+Dialect = Literal["sqlite", "postgresql"]
+
+BUSY_MILLISECONDS = 30_000
+"""How long a SQLite writer waits for another process; inside one process writers queue up."""
+
+
+class SqlTransaction:
+    """One open transaction on one connection."""
+
+    def __init__(self, connection: AsyncConnection, dialect: Dialect) -> None:
+        self._connection = connection
+        self.dialect: Dialect = dialect
+
+    async def rows(self, sql: str, *values: Value) -> Sequence[Row]:
+        result = await self._connection.exec_driver_sql(self._ready(sql), values or None)
+        return result.all()
+
+    async def row(self, sql: str, *values: Value) -> Row | None:
+        result = await self._connection.exec_driver_sql(self._ready(sql), values or None)
+        return result.first()
+
+    async def run(self, sql: str, *values: Value) -> int:
+        result = await self._connection.exec_driver_sql(self._ready(sql), values or None)
+        return result.rowcount
+
+    async def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        if rows:
+            await self._connection.exec_driver_sql(self._ready(sql), [tuple(row) for row in rows])
+
+    def _ready(self, sql: str) -> str:
+        return sql if self.dialect == "sqlite" else _numbered(sql)
+
+
+class SqlDatabase:
+    """A pool of connections that hands out read views and write transactions."""
+
+    def __init__(self, engine: AsyncEngine, dialect: Dialect) -> None:
+        self._engine = engine
+        self.dialect: Dialect = dialect
+        # SQLite has one writer at a time. Queueing here is fair and costs no busy polling.
+        self._writers = asyncio.Semaphore(1 if dialect == "sqlite" else 10_000)
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[SqlTransaction]:
+        with _ToldPlainly():
+            async with self._engine.connect() as connection:
+                if self.dialect == "sqlite":
+                    await connection.exec_driver_sql("BEGIN")
+                yield SqlTransaction(connection, self.dialect)
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[SqlTransaction]:
+        with _ToldPlainly():
+            async with self._writers, self._engine.connect() as connection:
+                if self.dialect == "sqlite":
+                    # Taking the write lock first means a transaction never fails half-way
+                    # because somebody else wrote since it began to read.
+                    await connection.exec_driver_sql("BEGIN IMMEDIATE")
+                yield SqlTransaction(connection, self.dialect)
+                await connection.commit()
+
+    async def on_connection(self, action: Callable[[Connection], T]) -> T:
+        """For Alembic, which wants a plain connection."""
+        with _ToldPlainly():
+            async with self._writers, self._engine.connect() as connection:
+                if self.dialect == "sqlite":
+                    await connection.exec_driver_sql("BEGIN IMMEDIATE")
+                answer = await connection.run_sync(action)
+                await connection.commit()
+                return answer
+
+    async def version(self) -> str:
+        """The server's own words on what it is."""
+        ask = (
+            "SELECT sqlite_version() AS v" if self.dialect == "sqlite" else "SELECT version() AS v"
+        )
+        async with self.read() as view:
+            row = await view.row(ask)
+            assert row is not None
+            return str(row.v)
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+def open_database(url: str, *, pool_size: int = 5) -> SqlDatabase:
+    """`sqlite:///path` or `postgresql://…`; nothing is connected yet."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError as trouble:
+        raise BadSettings(f"DATABASE_URL is not a database URL: {trouble}") from trouble
+    kind = parsed.get_backend_name()
+    if kind == "sqlite":
+        engine = create_async_engine(
+            parsed.set(drivername="sqlite+aiosqlite"),
+            pool_size=pool_size,
+            max_overflow=0,
+            # We say BEGIN ourselves: the driver's own habit of doing so is too late for us.
+            connect_args={"timeout": BUSY_MILLISECONDS / 1000, "isolation_level": None},
+        )
+        event.listen(engine.sync_engine, "connect", _sqlite_manners)
+        return SqlDatabase(engine, "sqlite")
+    if kind in {"postgresql", "postgres"}:
+        engine = create_async_engine(
+            parsed.set(drivername="postgresql+asyncpg"),
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_pre_ping=True,
+            isolation_level="READ COMMITTED",
+        )
+        return SqlDatabase(engine, "postgresql")
+    raise BadSettings(f"DATABASE_URL names {kind!r}; Headwater knows sqlite and postgresql.")
+
+
+def _sqlite_manners(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",  # a 2xx survives a power cut, and groups make it cheap
+        "foreign_keys = ON",
+        f"busy_timeout = {BUSY_MILLISECONDS}",
+        "cache_size = -32768",
+        "temp_store = MEMORY",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+@lru_cache(maxsize=2_000)
+def _numbered(sql: str) -> str:
+    """`?` → `$1`, `$2`, …: our SQL keeps question marks for values alone."""
+    count = 0
+
+    def number(_: re.Match[str]) -> str:
+        nonlocal count
+        count += 1
+        return f"${count}"
+
+    return re.sub(r"\?", number, sql)
+
+
+class _ToldPlainly:
+    """Driver errors become ours: unreachable, or answered with an error."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, trouble: BaseException | None, where: object) -> None:
+        if isinstance(trouble, OSError):
+            raise ConnectionLost(f"The database cannot be reached: {trouble}") from trouble
+        if isinstance(trouble, DBAPIError):
+            said = str(trouble.orig)
+            if isinstance(trouble, InterfaceError) or trouble.connection_invalidated:
+                raise ConnectionLost(f"The database cannot be reached: {said}") from trouble
+            if isinstance(trouble, OperationalError) and "unable to open" in said:
+                raise ConnectionLost(f"The database cannot be opened: {said}") from trouble
+            raise Refused(f"The database refused: {said}") from trouble

@@ -1,0 +1,294 @@
+"""One reusable libcurl handle: how a request is set up, and what it has received so far."""
+
+import asyncio
+import os
+import re
+import socket
+from collections.abc import Sequence
+from time import monotonic
+
+import pycurl
+
+from headwater.adapters.web_limits import WebLimits
+from headwater.adapters.web_trouble import trouble_code
+from headwater.errors import BadInput
+from headwater.fetch.address import AddressPolicy, blocked_reason
+from headwater.values.response import Answer, Headers
+from headwater.values.url import Parts
+
+_STOP = -1
+_NO_SOCKET: int = pycurl.SOCKET_BAD
+_SOCKET_OK: int = pycurl.SOCKOPT_OK
+_REDIRECT = "redirect"
+_UNKNOWN = -1
+_BREAK = re.compile(r"[\r\n\0]")
+
+
+class Transfer:
+    """The callbacks are set once; a request sets only its URL, headers, deadline and TLS choice."""
+
+    future: asyncio.Future[Answer] | None
+    stopped: str | None
+    status: int
+    _blocked: str | None
+    _dialled_at: float | None
+    _header_bytes: int
+
+    def __init__(
+        self, limits: WebLimits, policy: AddressPolicy, ca_file: str, resolve: Sequence[str]
+    ) -> None:
+        self._limits, self._policy = limits, policy
+        self._verify_tls = True
+        self.easy = pycurl.Curl()
+        self._set_up(ca_file, resolve)
+        self._forget()
+
+    def begin(
+        self,
+        url: str,
+        parts: Parts,
+        headers: Headers,
+        lines: list[bytes],
+        deadline: float,
+        verify_tls: bool,
+    ) -> None:
+        self._forget()
+        self.url, self._host, self._is_tls = url, parts.host, parts.scheme == "https"
+        self._port, self.sent = parts.port, (("Host", _host_field(parts)), *headers)
+        self.started = self.heard_at = monotonic()
+        easy = self.easy
+        easy.setopt(pycurl.URL, parts.target)
+        easy.setopt(pycurl.HTTPHEADER, lines)
+        easy.setopt(pycurl.TIMEOUT_MS, max(1, int(deadline * 1000)))
+        if verify_tls is not self._verify_tls:
+            self._verify_tls = verify_tls
+            easy.setopt(pycurl.SSL_VERIFYPEER, int(verify_tls))
+            easy.setopt(pycurl.SSL_VERIFYHOST, 2 if verify_tls else 0)
+
+    def answer(self, number: int, message: str) -> Answer:
+        """What came of it, once libcurl is done (0 is success) or was told to stop."""
+        error, detail = self._trouble(number, message)
+        return Answer(
+            url=self.url,
+            status=self.status if self._has_status else None,
+            request_headers=self.sent,
+            response_headers=_parsed_headers(self._lines),
+            body=b"" if self.stopped == _REDIRECT else b"".join(self._chunks),
+            elapsed=monotonic() - self.started,
+            address=self.easy.getinfo(pycurl.PRIMARY_IP) or None,
+            error=error,
+            error_detail=detail,
+        )
+
+    def overdue(self, now: float) -> str | None:
+        """Which of the smaller time limits this transfer has broken by now."""
+        limits = self._limits
+        if self._header_bytes:
+            return _over(now - self.heard_at, limits.idle, "nothing more came")
+        if ready := self.easy.getinfo(pycurl.PRETRANSFER_TIME):
+            return _over(now - self.started - ready, limits.first_byte, "no first byte")
+        if self._dialled_at is None and self._is_tls and _is_connected(self._fd):
+            self._dialled_at = now  # libcurl itself tells only when TLS is done too
+        if self._dialled_at is not None:
+            return _over(now - self._dialled_at, limits.tls, "no TLS handshake")
+        waiting_for = "no connection" if self._fd >= 0 else "no address for the host name"
+        return _over(now - self.started, limits.connect, waiting_for)
+
+    def close(self) -> None:
+        self.easy.close()
+
+    def _forget(self) -> None:
+        self.future = None
+        self.stopped = None
+        self._stop_detail = ""
+        self._blocked = None
+        self._fd = -1
+        self._dialled_at = None
+        self.status = _UNKNOWN
+        self._headers_done = False
+        self._header_bytes = self._interim = self._body_bytes = 0
+        self._lines: list[bytes] = []
+        self._chunks: list[bytes] = []
+
+    def _trouble(self, number: int, message: str) -> tuple[str | None, str]:
+        if self.stopped == _REDIRECT:
+            return None, ""
+        if self.stopped is not None:
+            return self.stopped, self._stop_detail
+        if number == pycurl.E_OK:
+            return None, ""
+        if self._blocked is not None and not self._header_bytes:
+            return "blocked_address", self._blocked
+        shown = "".join(letter if letter.isprintable() else "?" for letter in message)
+        return trouble_code(number, has_status=self._has_status), shown
+
+    @property
+    def _has_status(self) -> bool:
+        return self._headers_done and self.status >= 100
+
+    def stop(self, code: str, detail: str) -> int:
+        self.stopped, self._stop_detail = code, detail
+        return _STOP
+
+    def _on_header(self, line: bytes) -> int | None:
+        self.heard_at = monotonic()
+        self._header_bytes += len(line)
+        limits = self._limits
+        if self._header_bytes > limits.header_bytes or len(line) > limits.header_line:
+            return self.stop("headers_too_large", "a header line or all headers are too long")
+        if line in (b"\r\n", b"\n"):
+            return self._on_headers_end()
+        if self._headers_done:
+            return None  # a trailer: nothing we use, but it counts
+        if self.status == _UNKNOWN:
+            self.status = _status_of(line)
+            return None
+        self._lines.append(line)
+        if len(self._lines) > limits.header_fields:
+            return self.stop("headers_too_large", f"more than {limits.header_fields} fields")
+        return None
+
+    def _on_headers_end(self) -> int | None:
+        if 100 <= self.status < 200:
+            self._interim += 1
+            self.status, self._lines = _UNKNOWN, []
+            if self._interim > self._limits.interim_answers:
+                return self.stop("too_many_interim", f"{self._interim} interim answers")
+            return None
+        self._headers_done = True
+        # The body of a redirect is never read, not even waited for.
+        if 300 <= self.status < 400 and self.status != 304 and self._announced_bytes() != 0:
+            return self.stop(_REDIRECT, "")
+        return None
+
+    def _on_body(self, chunk: bytes) -> int | None:
+        self.heard_at = monotonic()
+        limit = self._limits.body_bytes
+        if not self._chunks and (self._announced_bytes() or 0) > limit:
+            return self.stop("body_too_large", f"more than {limit} bytes are announced")
+        room = limit - self._body_bytes
+        self._body_bytes += len(chunk)
+        if len(chunk) > room:
+            self._chunks.append(chunk[:room])
+            return self.stop("body_too_large", f"more than {limit} bytes came")
+        self._chunks.append(chunk)
+        return None
+
+    def _announced_bytes(self) -> int | None:
+        for line in self._lines:
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                digits = value.strip()
+                return int(digits[:20]) if digits.isdigit() else None
+        return None
+
+    def _on_socket(
+        self, purpose: int, target: tuple[int, int, int, tuple[str, int]]
+    ) -> "int | _Loan":
+        """The gate: no socket exists before the very address it would dial has been checked."""
+        family, kind, protocol, place = target
+        if family not in (socket.AF_INET, socket.AF_INET6):
+            self._blocked = "only IPv4 and IPv6 are dialled"
+            return _NO_SOCKET
+        reason = blocked_reason(place[0], place[1], self._host, self._policy)
+        if reason is not None:
+            self._blocked = reason
+            return _NO_SOCKET
+        try:
+            return _Loan(socket.socket(family, kind, protocol).detach())
+        except OSError as trouble:  # no descriptors left, or no such family here
+            self.stop("network_error", f"no socket: {trouble.strerror}")
+            return _NO_SOCKET
+
+    def _on_socket_opened(self, fd: int, purpose: int) -> int:
+        self._fd = fd
+        return _SOCKET_OK
+
+    def _set_up(self, ca_file: str, resolve: Sequence[str]) -> None:
+        limits = self._limits
+        for option, value in (
+            (pycurl.HEADERFUNCTION, self._on_header),
+            (pycurl.WRITEFUNCTION, self._on_body),
+            (pycurl.OPENSOCKETFUNCTION, self._on_socket),
+            (pycurl.SOCKOPTFUNCTION, self._on_socket_opened),
+            (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
+            (pycurl.FOLLOWLOCATION, 0),
+            (pycurl.USERAGENT, ""),  # pycurl would name itself
+            (pycurl.PROXY, ""),
+            (pycurl.NOPROXY, "*"),
+            (pycurl.NETRC, pycurl.NETRC_IGNORED),
+            (pycurl.HTTP09_ALLOWED, 0),
+            (pycurl.HTTP_CONTENT_DECODING, 0),
+            (pycurl.PATH_AS_IS, 1),
+            (pycurl.NOSIGNAL, 1),
+            (pycurl.BUFFERSIZE, 64 * 1024),
+            (pycurl.CONNECTTIMEOUT_MS, int((limits.connect + limits.tls) * 1000)),
+            (pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2),
+            (pycurl.CAINFO, ca_file),
+        ):
+            self.easy.setopt(option, value)
+        if resolve:
+            self.easy.setopt(pycurl.RESOLVE, list(resolve))
+
+
+class _Loan:
+    """A socket lent to libcurl, which duplicates it; ours is closed as soon as it has."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def __del__(self) -> None:
+        os.close(self._fd)
+
+
+def _is_connected(fd: int) -> bool:
+    """Whether a socket of libcurl's has reached its peer; looked at through a copy."""
+    if fd < 0:
+        return False
+    try:
+        with socket.socket(fileno=os.dup(fd)) as copy:
+            copy.getpeername()
+    except OSError:
+        return False
+    return True
+
+
+def _host_field(parts: Parts) -> str:
+    return parts.origin.partition("://")[2]
+
+
+def header_lines(headers: Headers) -> list[bytes]:
+    """An empty value is written `Name;` for libcurl. What we do not say, it shall not add."""
+    lines = [f"{name}: {value}" if value else f"{name};" for name, value in headers]
+    if any(_BREAK.search(line) for line in lines):
+        raise BadInput("a request header has a line break in it")
+    if not any(name.lower() == "accept" for name, _ in headers):
+        lines.append("Accept:")
+    return [line.encode("latin-1") for line in lines]
+
+
+def _parsed_headers(lines: list[bytes]) -> Headers:
+    fields: list[tuple[str, str]] = []
+    for line in lines:
+        text = line.decode("latin-1")
+        if text[0] in " \t" and fields:  # an obsolete folded line continues the one before
+            name, value = fields[-1]
+            fields[-1] = (name, f"{value} {text.strip()}")
+            continue
+        name, _, value = text.partition(":")
+        fields.append((name.strip(), value.strip()))
+    return tuple(fields)
+
+
+def _status_of(line: bytes) -> int:
+    digits = line.partition(b" ")[2][:3]
+    return int(digits) if digits.isdigit() else 0
+
+
+def _over(waited: float, limit: float, what: str) -> str | None:
+    return f"{what} within {limit:g} s" if waited > limit else None

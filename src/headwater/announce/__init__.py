@@ -1,0 +1,1 @@
+"""Station A: facts told to other programs."""

@@ -1,0 +1,41 @@
+"""What a visit works with: the outside world through ports, and the policies it keeps to."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from headwater.fetch.steps import FetchPolicy
+from headwater.fetch.turns import Turns
+from headwater.merge.reading import ReadingPolicy
+from headwater.ports import Blobs, Clock, Database, Parsers, Web
+from headwater.schedule.policy import Policy
+from headwater.values.ids import WorkerId
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Thresholds of the product's own: when a move, an absence or a flood is believed."""
+
+    moved_after_count: int = 3
+    moved_after_hours: float = 24.0
+    failing_after: int = 3
+    whole_fetch_days: float = 28.0
+    max_new_entries_per_day: int = 5_000
+    parser_deaths_allowed: int = 2
+
+
+@dataclass(slots=True)
+class Engine:
+    """One per process. `woken` is set when somebody made a feed due before its time."""
+
+    clock: Clock
+    web: Web
+    blobs: Blobs
+    parsers: Parsers
+    database: Database
+    fetch: FetchPolicy
+    schedule: Policy
+    reading: ReadingPolicy
+    rules: Rules
+    turns: Turns
+    worker: WorkerId
+    woken: asyncio.Event = field(default_factory=asyncio.Event)

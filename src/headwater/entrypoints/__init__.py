@@ -1,0 +1,1 @@
+"""Ways in; no decisions are made here."""

@@ -1,0 +1,110 @@
+"""The REST way in, put together: routes inside, rings of checks around them."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater import __version__
+from headwater.engine import Engine
+from headwater.entrypoints.api import docs, entries, events, feeds, raw, status, tokens
+from headwater.entrypoints.api.asking import Desk
+from headwater.entrypoints.api.auth import RIGHTS, Auth
+from headwater.entrypoints.api.bodies import Bodies
+from headwater.entrypoints.api.doors import Doors
+from headwater.entrypoints.api.etags import Etags
+from headwater.entrypoints.api.outermost import Outermost
+from headwater.entrypoints.api.records import RawFetchRecord
+from headwater.entrypoints.api.refusals import refusal_by_status, refusal_of_fields
+from headwater.entrypoints.listener import is_loopback
+from headwater.errors import BadSettings
+from headwater.settings import Settings
+
+ABOUT = (
+    "Follow feeds, read their entries, the raw bytes behind them and the event log."
+    " Times are RFC 3339 UTC. Errors are one envelope: error, message, detail, status_code."
+)
+
+ROUTERS = [room.router for room in (feeds, entries, raw, events, tokens, status, docs)]
+
+
+def create_app(engine: Engine, settings: Settings) -> FastAPI:
+    """The whole API. BadSettings when it would be open to more than this machine."""
+    _refuse_open_bind(settings)
+    app = FastAPI(
+        title="Headwater",
+        version=__version__,
+        description=ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+    )
+    app.state.desk = Desk(engine, settings)
+    for router in ROUTERS:
+        app.include_router(router)
+    _refuse_unlisted_routes()
+    _describe(app)
+    app.add_exception_handler(RequestValidationError, _bad_fields)
+    app.add_exception_handler(HTTPException, _router_refused)
+    # The last one added is the outermost ring.
+    app.add_middleware(Etags)
+    app.add_middleware(Bodies, most_bytes=settings.api_max_body_bytes)
+    app.add_middleware(Auth, engine=engine, settings=settings)
+    app.add_middleware(Doors, settings=settings)
+    app.add_middleware(Outermost)
+    return app
+
+
+def _refuse_unlisted_routes() -> None:
+    """A route without a line in the table of rights must not exist, and no line without a route."""
+    served = {
+        (method, route.path)
+        for router in ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods or ()
+    }
+    if served != set(RIGHTS):
+        raise RuntimeError(f"Routes and rights differ: {served ^ set(RIGHTS)}")
+
+
+def _refuse_open_bind(settings: Settings) -> None:
+    if settings.admin_secret is None and not is_loopback(settings.host):
+        raise BadSettings(
+            f"Without an admin token Headwater listens on loopback only, not on {settings.host}.",
+            host=settings.host,
+        )
+
+
+def _describe(app: FastAPI) -> None:
+    """Adds to FastAPI's description what it cannot know: the token, and the raw record."""
+    plain = app.openapi
+
+    def described() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            schema = plain()
+            parts = schema["components"]
+            parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            schema["security"] = [{"token": []}]
+            record = RawFetchRecord.model_json_schema(ref_template="#/components/schemas/{model}")
+            parts["schemas"] |= record.pop("$defs", {}) | {"RawFetchRecord": record}
+            schema["paths"]["/healthz"]["get"]["security"] = []
+            app.openapi_schema = schema
+        return app.openapi_schema
+
+    app.openapi = described  # type: ignore[method-assign]
+
+
+async def _bad_fields(_: Request, trouble: Exception) -> Response:
+    assert isinstance(trouble, RequestValidationError)
+    return refusal_of_fields(trouble.errors())
+
+
+async def _router_refused(_: Request, trouble: Exception) -> Response:
+    assert isinstance(trouble, HTTPException)
+    return refusal_by_status(trouble.status_code, trouble.headers)

@@ -1,0 +1,73 @@
+"""What every route may ask for: the engine, the settings, a page's size, a name that can exist."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Depends, Query
+from pydantic import AfterValidator, BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater.engine import Engine
+from headwater.entrypoints.api.journal import Problem
+from headwater.errors import NotFound
+from headwater.settings import Settings
+
+USUAL_PAGE = 50
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    "default": {"model": Problem, "description": "Refused; the envelope says why."}
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What the routes work with; put on the app when it is made."""
+
+    engine: Engine
+    settings: Settings
+
+    @property
+    def gap(self) -> timedelta:
+        """The shortest time between two visits that a person may ask for."""
+        return timedelta(seconds=self.settings.refetch_min_seconds)
+
+    def page_size(self, asked: int | None) -> int:
+        """More than a page may hold is quietly a full page: the cursor goes on."""
+        most = self.settings.api_max_page
+        return min(USUAL_PAGE if asked is None else asked, most)
+
+
+def _desk(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not have a NUL in it")
+    return text
+
+
+At = Annotated[Desk, Depends(_desk)]
+Limit = Annotated[int | None, Query(ge=1, le=1_000_000, description="How many at most.")]
+Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
+Text = Annotated[str, AfterValidator(_without_nul)]
+MomentIn = Annotated[str | None, Query(description="RFC 3339, such as 2026-01-31T08:00:00Z.")]
+
+
+def told(record: BaseModel, status: int = 200) -> Response:
+    return Response(record.model_dump_json(), status, media_type="application/json")
+
+
+def public_id(text: str, what: str) -> str:
+    """Ids are UUIDs: what is none cannot be found, and need not be looked for."""
+    try:
+        plain = str(UUID(text))
+    except ValueError:
+        plain = ""
+    if plain != text.lower():
+        raise NotFound(f"There is no such {what.replace('_', ' ')}.", what=what)
+    return plain

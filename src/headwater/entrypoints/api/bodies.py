@@ -1,0 +1,125 @@
+"""Request bodies before any handler: bounded, plain JSON, shallow, fit for every database."""
+
+import json
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.entrypoints.api.refusals import BadBody, BadRequest, BodyTooLarge, WrongMediaType
+
+DEEPEST = 32
+_MAY_HAVE_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+class Bodies:
+    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
+        self._app = app
+        self._most = most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] not in _MAY_HAVE_BODY:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        self._refuse_announced(headers)
+        body = await self._read(receive)
+        if body:
+            _refuse_other_than_json(headers)
+            check_json(body)
+        await self._app(scope, _once(body, receive), send)
+
+    def _refuse_announced(self, headers: Headers) -> None:
+        announced = headers.get("content-length", "0")
+        if not (announced.isascii() and announced.isdigit()):
+            raise BadRequest("The Content-Length is not a number.")
+        if len(announced) > 18 or int(announced) > self._most:
+            raise self._too_large()
+
+    async def _read(self, receive: Receive) -> bytes:
+        """Counted as it comes: a chunked body has no length to believe."""
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise BadRequest("The request ended early.")
+            body += message.get("body", b"")
+            if len(body) > self._most:
+                raise self._too_large()
+            if not message.get("more_body", False):
+                return bytes(body)
+
+    def _too_large(self) -> BodyTooLarge:
+        return BodyTooLarge(f"The body is larger than {self._most} bytes.", most_bytes=self._most)
+
+
+def check_json(body: bytes) -> None:
+    """BadBody unless this is one plain JSON value that every part of Headwater can hold."""
+    try:
+        said = json.loads(
+            body.decode("utf-8"), object_pairs_hook=_each_key_once, parse_constant=_no_constant
+        )
+    except RecursionError as trouble:
+        raise _bad("too_deep", f"nested deeper than {DEEPEST} levels") from trouble
+    except ValueError as trouble:
+        raise _bad("json_invalid", "this is not plain JSON in UTF-8") from trouble
+    _refuse_deep_or_unstorable(said)
+
+
+def _refuse_deep_or_unstorable(said: Any) -> None:
+    level = [said]
+    for _ in range(DEEPEST + 1):
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                below.extend(value.keys())
+                below.extend(value.values())
+            elif isinstance(value, list):
+                below.extend(value)
+            elif isinstance(value, str) and not _is_storable(value):
+                raise _bad("string_invalid", "a text has a NUL or half of a character")
+        if not below:
+            return
+        level = below
+    raise _bad("too_deep", f"nested deeper than {DEEPEST} levels")
+
+
+def _is_storable(text: str) -> bool:
+    if "\x00" in text:
+        return False
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    kept = dict(pairs)
+    if len(kept) != len(pairs):
+        raise ValueError("a key is there twice")
+    return kept
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _bad(kind: str, message: str) -> BadBody:
+    return BadBody(
+        f"The body does not work: {message}.",
+        detail=[{"type": kind, "loc": ["body"], "msg": message}],
+    )
+
+
+def _refuse_other_than_json(headers: Headers) -> None:
+    if headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise WrongMediaType("Compressed requests are not accepted.")
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise WrongMediaType("Send JSON, with Content-Type: application/json.")
+
+
+def _once(body: bytes, receive: Receive) -> Receive:
+    unread = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Message:
+        return unread.pop() if unread else await receive()
+
+    return replayed

@@ -1,0 +1,121 @@
+"""Idempotency-Key: the same request twice has one effect, also when a crash came between."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater.access import store
+from headwater.access.idempotency import (
+    LONGEST_KEY,
+    Answered,
+    Attempt,
+    Done,
+    InProgress,
+    Mismatch,
+    attempt_of,
+)
+from headwater.engine import Engine
+from headwater.entrypoints.api.refusals import (
+    BadRequest,
+    IdempotencyInProgress,
+    IdempotencyMismatch,
+)
+
+SPARE = timedelta(seconds=60)
+"""What a request may take beside its fetch before it counts as dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer before it is bytes. `kept` is what a repeated request gets, where that differs."""
+
+    status: int
+    record: BaseModel
+    location: str | None = None
+    kept: BaseModel | None = None
+
+
+Effect = Callable[[bytes | None], Awaitable[str]]
+"""Does it, remembering the resource under the key it is given; the resource's name."""
+Tell = Callable[[str], Awaitable[Told]]
+"""The answer about a resource, as often as wanted."""
+
+
+async def once(
+    request: Request, engine: Engine, effect: Effect, tell: Tell, tell_again: Tell | None = None
+) -> Response:
+    """`tell_again` answers for an effect whose first answer was lost in a crash."""
+    key = _key_of(request)
+    if key is None:
+        return _response(await tell(await effect(None)))
+    attempt = attempt_of(
+        key,
+        request.scope["credential"].name,
+        request.method,
+        request.url.path,
+        await request.body(),
+    )
+    before = await _standing(engine, attempt)
+    if isinstance(before, Done):
+        return await _answered(engine, attempt, await (tell_again or tell)(before.resource))
+    if isinstance(before, Answered):
+        return _replayed(before)
+    return await _do(engine, attempt, effect, tell)
+
+
+async def _standing(engine: Engine, attempt: Attempt) -> Answered | Done | None:
+    lease = timedelta(seconds=engine.fetch.deadline) + SPARE
+    async with engine.database.write() as tx:
+        standing = await store.begin(tx, attempt, engine.clock.now(), lease)
+    if isinstance(standing, Mismatch):
+        raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
+    if isinstance(standing, InProgress):
+        raise IdempotencyInProgress(
+            "The same request is being answered right now.",
+            retry_after_sec=min(standing.seconds_left, 5.0),
+        )
+    return standing if isinstance(standing, Answered | Done) else None
+
+
+async def _do(engine: Engine, attempt: Attempt, effect: Effect, tell: Tell) -> Response:
+    try:
+        resource = await effect(attempt.key_hash)
+    except Exception:
+        # No effect, or one that is remembered: only an unused key is free again.
+        async with engine.database.write() as tx:
+            await store.let_go(tx, attempt.key_hash)
+        raise
+    return await _answered(engine, attempt, await tell(resource))
+
+
+async def _answered(engine: Engine, attempt: Attempt, told: Told) -> Response:
+    kept = (told.kept or told.record).model_dump_json()
+    async with engine.database.write() as tx:
+        await store.remember_answer(tx, attempt.key_hash, told.status, kept, told.location)
+    return _response(told)
+
+
+def _replayed(before: Answered) -> Response:
+    headers = {"idempotent-replayed": "true"}
+    if before.location is not None:
+        headers["location"] = before.location
+    return Response(before.body, before.status, headers, media_type="application/json")
+
+
+def _response(told: Told) -> Response:
+    headers = {} if told.location is None else {"location": told.location}
+    body = told.record.model_dump_json()
+    return Response(body, told.status, headers, media_type="application/json")
+
+
+def _key_of(request: Request) -> str | None:
+    given = request.headers.getlist("idempotency-key")
+    if not given:
+        return None
+    if len(given) > 1 or not 0 < len(given[0]) <= LONGEST_KEY or not given[0].isprintable():
+        raise BadRequest(f"The Idempotency-Key must be one text of 1 to {LONGEST_KEY} characters.")
+    return given[0]

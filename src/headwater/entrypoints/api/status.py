@@ -1,0 +1,113 @@
+"""How it goes: a minimal health check for everybody, the whole picture for the operator."""
+
+import sys
+
+from fastapi import APIRouter
+from lxml import etree
+from starlette.responses import Response
+
+from headwater import __version__
+from headwater.announce import queries as events
+from headwater.entrypoints.api.asking import REFUSALS, At, told
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.fetch import queries as raws
+from headwater.merge import queries as entries
+from headwater.schedule import queries as calendar
+
+router = APIRouter(tags=["status"], responses=REFUSALS)
+
+
+class Health(Record):
+    status: str
+
+
+class VersionsRecord(Record):
+    headwater: str
+    python: str
+    libxml2: str
+    database: str
+
+
+class CountsRecord(Record):
+    feeds: dict[str, int]
+    feeds_due: int
+    feeds_being_visited: int
+    feeds_failing: int
+    entries: int
+    raw_fetches: int
+    events: int
+
+
+class WorkerRecord(Record):
+    worker_id: str
+    host: str
+    pid: int
+    started_at: Moment
+    heartbeat_at: Moment
+    heartbeat_age_sec: float
+
+
+class Status(Record):
+    """`lag_sec`: how long the longest-waiting feed is overdue."""
+
+    now: Moment
+    versions: VersionsRecord
+    counts: CountsRecord
+    workers: list[WorkerRecord]
+    lag_sec: float
+
+
+@router.get("/healthz", response_model=Health)
+async def health(at: At) -> Response:
+    """200 when Headwater answers and its database does. Open to everybody, says nothing more."""
+    async with at.engine.database.read() as view:
+        await view.row("SELECT 1 AS one")
+    return told(Health(status="ok"))
+
+
+@router.get("/status", response_model=Status)
+async def status(at: At) -> Response:
+    """Versions, counts, workers, and how late the longest-waiting feed is."""
+    now = at.engine.clock.now()
+    async with at.engine.database.read() as view:
+        load = await calendar.load(view, now)
+        workers = await calendar.workers(view)
+        database = await calendar.database_version(view)
+        counts = CountsRecord(
+            feeds=load.by_state,
+            feeds_due=load.due,
+            feeds_being_visited=load.claimed,
+            feeds_failing=load.failing,
+            entries=await entries.count(view),
+            raw_fetches=await raws.count(view),
+            events=await events.last_seq(view),
+        )
+    lag = (now - load.oldest_due_at).total_seconds() if load.oldest_due_at else 0.0
+    return told(
+        Status(
+            now=now,
+            versions=_versions(database),
+            counts=counts,
+            workers=[
+                WorkerRecord(
+                    worker_id=worker.worker_id,
+                    host=worker.host,
+                    pid=worker.pid,
+                    started_at=worker.started_at,
+                    heartbeat_at=worker.heartbeat_at,
+                    heartbeat_age_sec=(now - worker.heartbeat_at).total_seconds(),
+                )
+                for worker in workers
+            ],
+            lag_sec=max(0.0, lag),
+        )
+    )
+
+
+def _versions(database: str) -> VersionsRecord:
+    return VersionsRecord(
+        headwater=__version__,
+        python=".".join(str(part) for part in sys.version_info[:3]),
+        libxml2=".".join(str(part) for part in etree.LIBXML_VERSION),
+        database=database,
+    )

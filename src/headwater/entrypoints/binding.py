@@ -1,0 +1,31 @@
+"""Where we may listen, and how much we take on at once."""
+
+import ipaddress
+
+from headwater.errors import BadSettings
+from headwater.settings import Settings
+
+CONNECTIONS = 512
+"""More than that at once are turned away with 503; twice as many are not even listened to."""
+
+OPEN_FILES = 65_536
+"""What we raise our own limit to, where we may: each visit and each connection is a file."""
+
+
+def is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def require_safe_bind(settings: Settings) -> None:
+    """Without an admin token everything is open, so only this machine may come in."""
+    if settings.admin_secret is None and not is_loopback(settings.host):
+        raise BadSettings(
+            f"Without an admin token Headwater listens on loopback only, not on {settings.host}."
+            " Set HEADWATER_ADMIN_TOKEN (or HEADWATER_ADMIN_TOKEN_FILE), or use --host 127.0.0.1.",
+            host=settings.host,
+        )

@@ -1,0 +1,129 @@
+"""`headwater doctor`: what is there, what is wrong, and what to do."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from headwater.entrypoints.cli.checks import (
+    CLOCK_SECONDS,
+    Check,
+    State,
+    clock,
+    data_folder,
+    limits,
+    manners,
+    versions,
+)
+from headwater.entrypoints.cli.exits import ExitCode
+from headwater.entrypoints.cli.options import Json, session_of
+from headwater.entrypoints.cli.render import plain, table, word
+from headwater.entrypoints.cli.session import Session
+from headwater.entrypoints.late import late
+from headwater.entrypoints.lock import running_service
+from headwater.errors import HeadwaterError
+from headwater.schedule.words import counted, duration
+from headwater.settings import Settings
+
+LAG_SECONDS = 300.0
+
+
+def doctor(ctx: typer.Context, json: Json = False) -> None:
+    """What is wrong and what to do: database, disk, clock, workers."""
+    session = session_of(ctx, as_json=json)
+    checks = list(_all(session))
+    if json:
+        session.print_json([asdict(check) for check in checks])
+    else:
+        shown = table("", "what", "seen", "what to do", wide=("seen", "what to do"))
+        for check in checks:
+            shown.add_row(word(check.state), check.name, plain(check.saw), check.todo)
+        session.out.print(shown)
+    if any(check.state == "error" for check in checks):
+        raise typer.Exit(ExitCode.PROBLEMS)
+
+
+def _all(session: Session) -> Iterator[Check]:
+    settings = session.settings
+    yield from versions()
+    yield from data_folder(settings)
+    yield from clock(settings)
+    yield from limits(settings)
+    yield from manners(settings)
+    yield _service(settings)
+    database = list(_database(settings))
+    yield from database
+    if session.elsewhere or any(c.name == "schema" and c.state == "ok" for c in database):
+        yield from _workers(session)
+
+
+def _service(settings: Settings) -> Check:
+    notice = running_service(settings.data_dir)
+    if notice is None:
+        return Check("service", "warning", "not running", "Start it with `headwater run`.")
+    return Check("service", "ok", f"{notice.url} since {notice.started_at}, process {notice.pid}")
+
+
+def _database(settings: Settings) -> Iterator[Check]:
+    if settings.is_embedded and not _file(settings).exists():
+        yield Check("database", "warning", "none yet", "`headwater run` makes it.")
+        return
+    try:
+        seen = asyncio.run(late("headwater.entrypoints.upkeep:look")(settings))
+    except HeadwaterError as trouble:
+        yield Check("database", "error", trouble.message, "Is DATABASE_URL right, is it running?")
+        return
+    yield Check("database", "ok", seen.version)
+    if seen.schema == seen.newest:
+        yield Check("schema", "ok", seen.newest)
+    elif seen.is_newer:
+        todo = "Install the version of Headwater that made it, or a newer one."
+        yield Check("schema", "error", f"{seen.schema} is unknown to this version", todo)
+    else:
+        saw = f"{seen.schema or 'empty'}, newest is {seen.newest}"
+        yield Check("schema", "error", saw, "Run `headwater migrate`.")
+    if abs(seen.now - time.time()) > CLOCK_SECONDS:
+        saw = f"the database's differs by {abs(seen.now - time.time()):.0f} s"
+        yield Check("clocks", "warning", saw, "Let both machines use NTP.")
+
+
+def _file(settings: Settings) -> Path:
+    """An embedded database's own file."""
+    return Path(settings.where_database.partition("///")[2].partition("?")[0])
+
+
+def _workers(session: Session) -> Iterator[Check]:
+    try:
+        with session.api() as api:
+            status = api.get("/status")
+    except HeadwaterError as trouble:
+        yield Check("status", "error", trouble.message, "Look at the service's log.")
+        return
+    yield from worker_checks(status, session.settings.lease_seconds)
+
+
+def worker_checks(status: dict[str, Any], lease_seconds: float) -> Iterator[Check]:
+    """From what the API says: who works, and whether anybody waits too long."""
+    alive = [w for w in status["workers"] if w["heartbeat_age_sec"] <= lease_seconds]
+    feeds = sum(status["counts"]["feeds"].values())
+    if alive:
+        yield Check("workers", "ok", ", ".join(f"{w['host']} (process {w['pid']})" for w in alive))
+    else:
+        state: State = "error" if feeds else "warning"
+        yield Check("workers", state, "nobody visits feeds", "Start `headwater run` or `work`.")
+    yield _lag(status["lag_sec"], any_worker=bool(alive))
+    failing = status["counts"]["feeds_failing"]
+    saw = f"{counted(feeds, 'feed', 'feeds')}, {failing} failing"
+    todo = "See `headwater list`, then `headwater visits FEED`." if failing else ""
+    yield Check("feeds", "warning" if failing else "ok", saw, todo)
+
+
+def _lag(seconds: float, *, any_worker: bool) -> Check:
+    if seconds <= LAG_SECONDS:
+        return Check("lag", "ok", f"{duration(seconds)} behind at most")
+    todo = "Raise visits_at_once, or add a worker." if any_worker else "Start a worker."
+    return Check("lag", "warning", f"a feed waits since {duration(seconds)}", todo)

@@ -1,0 +1,58 @@
+"""Moments as people type and read them: `2h`, `today`, `2026-03-01`; `in 5 min`, `3 days ago`."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from headwater.errors import BadInput
+from headwater.schedule.words import duration
+
+_LONG = re.compile(r"(\d{1,5})\s*(s|m|min|h|d|w)")
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """`now` carries the reader's own time zone: `today` begins at their midnight."""
+    said = text.strip().lower()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if said == "now":
+        return now.astimezone(UTC)
+    if said in {"today", "yesterday"}:
+        return (midnight - timedelta(days=said == "yesterday")).astimezone(UTC)
+    if (ago := seconds_of(said)) is not None:
+        return (now - timedelta(seconds=ago)).astimezone(UTC)
+    return _written(text.strip(), now).astimezone(UTC)
+
+
+def seconds_of(text: str) -> int | None:
+    """`90s`, `15m`, `2h`, `3d`, `1w`; None for anything else."""
+    said = _LONG.fullmatch(text.strip().lower())
+    return int(said[1]) * _SECONDS[said[2]] if said else None
+
+
+def _written(text: str, now: datetime) -> datetime:
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError as trouble:
+        raise BadInput(
+            f"{text!r} is not a time. Say 2h, 3d, today, yesterday, 2026-03-01"
+            " or 2026-03-01T12:00:00Z.",
+            given=text,
+        ) from trouble
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=now.tzinfo)
+
+
+def from_now(text: str | None, now: datetime) -> str:
+    """`in 15 min`, `2 h ago`, `now`; `never` for None."""
+    if not text:
+        return "never"
+    seconds = (datetime.fromisoformat(text) - now).total_seconds()
+    if abs(seconds) < 1:
+        return "now"
+    return f"in {duration(seconds)}" if seconds > 0 else f"{duration(-seconds)} ago"
+
+
+def on_the_clock(text: str | None, now: datetime) -> str:
+    """A moment in the reader's own time zone, to the minute."""
+    if not text:
+        return "–"
+    return f"{datetime.fromisoformat(text).astimezone(now.tzinfo):%Y-%m-%d %H:%M}"

@@ -1,0 +1,64 @@
+"""Tokens for programs: made, listed, revoked."""
+
+from typing import Annotated, Literal
+from urllib.parse import quote
+
+import typer
+
+from headwater.entrypoints.cli.moments import on_the_clock
+from headwater.entrypoints.cli.options import Json, here_and_now, session_of
+from headwater.entrypoints.cli.render import plain, table, word
+
+tokens = typer.Typer(no_args_is_help=True, help="Tokens for other programs.")
+
+Scope = Literal["admin", "read", "publish", "register"]
+
+
+@tokens.command()
+def create(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="What it is for.")],
+    scope: Annotated[Scope, typer.Option(help="How far it reaches.")] = "read",
+    json: Json = False,
+) -> None:
+    """Make a token. It is shown once."""
+    session = session_of(ctx, as_json=json)
+    with session.api(writes=True) as api:
+        made = api.post("/tokens", {"name": name, "scope": scope})
+    if json:
+        session.print_json(made)
+        return
+    session.note(f"A {scope} token for {name}; it is not shown again:")
+    session.out.print(made["token"], markup=False)
+
+
+@tokens.command("list")
+def list_tokens(ctx: typer.Context, json: Json = False) -> None:
+    """All tokens, without their secrets."""
+    session = session_of(ctx, as_json=json)
+    with session.api() as api:
+        found = list(api.pages("/tokens", "tokens"))
+    if json:
+        session.print_json(found)
+        return
+    now = here_and_now()
+    made = table("id", "name", "scope", "made", "last used", "state", wide=("name",))
+    for token in found:
+        made.add_row(
+            str(token["id"]),
+            plain(token["name"]),
+            token["scope"],
+            on_the_clock(token["created_at"], now),
+            on_the_clock(token.get("last_used_at"), now),
+            word("revoked" if token.get("revoked_at") else "active"),
+        )
+    session.out.print(made)
+
+
+@tokens.command()
+def revoke(ctx: typer.Context, token_id: Annotated[str, typer.Argument(metavar="ID")]) -> None:
+    """Make a token worthless at once."""
+    session = session_of(ctx)
+    with session.api(writes=True) as api:
+        api.delete(f"/tokens/{quote(token_id, safe='')}")
+    session.out.print(f"Token {token_id} is revoked.", markup=False)

@@ -1,0 +1,195 @@
+"""The listening end: uvicorn in our own loop, with the time limits and caps it does not have."""
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+import time
+from collections.abc import Iterator
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from headwater.entrypoints.binding import CONNECTIONS, require_safe_bind
+from headwater.entrypoints.binding import is_loopback as is_loopback
+from headwater.entrypoints.in_process import AsgiApp, Message, Receive, Send
+from headwater.errors import BadSettings, Conflict
+from headwater.settings import Settings
+from headwater.telemetry.log import logger
+
+_log = logger("headwater.api")
+
+HEAD_SECONDS = 10.0
+"""From the first moment of a connection (or the end of the last answer) to a whole request head."""
+BODY_SECONDS = 30.0
+"""From the head to the last byte of the body."""
+HEAD_BYTES = 32_768
+IDLE_SECONDS = 5
+PIPELINED = 16
+
+
+class PortTaken(Conflict):
+    code = "port_taken"
+
+
+class CarefulProtocol(HttpToolsProtocol):
+    """A peer that dawdles, floods or sends an endless head is hung up on (slowloris and kin)."""
+
+    _patience: asyncio.TimerHandle | None = None
+    _head_bytes = 0
+    _in_head = True
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > 2 * CONNECTIONS:
+            transport.abort()
+            return
+        self._wait_for(HEAD_SECONDS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        # Also for bytes that begin no request (blank lines): they end uvicorn's idle limit.
+        if self._patience is None and (self.cycle is None or self.cycle.response_complete):
+            self._wait_for(HEAD_SECONDS)
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES and not _ends_a_head(data):
+                self._hang_up()
+                return
+        super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head = True
+        if self._patience is None:
+            self._wait_for(HEAD_SECONDS)
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._head_bytes = 0
+        self._wait_for(BODY_SECONDS)
+        if len(self.pipeline) >= PIPELINED:
+            self._hang_up()
+            return
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_head = True
+        self._wait_no_more()
+        super().on_message_complete()
+
+    def _wait_for(self, seconds: float) -> None:
+        self._wait_no_more()
+        self._patience = self.loop.call_later(seconds, self._hang_up)
+
+    def _wait_no_more(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _hang_up(self) -> None:
+        self._wait_no_more()
+        if not self.transport.is_closing():
+            self.transport.abort()
+
+
+def _ends_a_head(data: bytes) -> bool:
+    """A large body may come in one piece with the end of its head."""
+    return b"\r\n\r\n" in data[:HEAD_BYTES]
+
+
+class Noted:
+    """One line per request at debug level. Never the query: it may hold a token."""
+
+    def __init__(self, app: AsgiApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.monotonic(), 0
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            took = round((time.monotonic() - began) * 1000, 1)
+            _log.debug(
+                "request", method=scope["method"], path=scope["path"], status=status, ms=took
+            )
+
+
+class QuietServer(uvicorn.Server):
+    """Signals are the service's business, not uvicorn's."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def careful_server(app: AsgiApp, *, stop_seconds: float) -> QuietServer:
+    return QuietServer(
+        uvicorn.Config(
+            Noted(app),
+            interface="asgi3",
+            http=CarefulProtocol,
+            ws="none",
+            lifespan="off",  # ours: uvicorn's does not end when a stop is forced
+            log_config=None,
+            access_log=False,  # its lines would hold tokens from query strings
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=CONNECTIONS,
+            timeout_keep_alive=IDLE_SECONDS,
+            timeout_graceful_shutdown=max(1, int(stop_seconds)),
+        )
+    )
+
+
+def listening_socket(settings: Settings) -> socket.socket:
+    """Bound and listening, so that the real port is known before anything else is started."""
+    require_safe_bind(settings)
+    try:
+        found = socket.getaddrinfo(
+            settings.host.strip("[]"),
+            settings.port,
+            type=socket.SOCK_STREAM,
+            flags=socket.AI_PASSIVE,
+        )
+    except socket.gaierror as trouble:
+        raise BadSettings(
+            f"The host {settings.host} is not known: {trouble.strerror}."
+        ) from trouble
+    family, kind, protocol, _, address = found[0]
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen(1024)
+    except OSError as trouble:
+        listener.close()
+        raise PortTaken(
+            f"Cannot listen on {settings.host} port {settings.port}: {trouble.strerror}."
+            " Choose another port with --port (0 takes any free one).",
+            host=settings.host,
+            port=settings.port,
+        ) from trouble
+    listener.setblocking(False)
+    return listener
+
+
+def address_of(listener: socket.socket) -> str:
+    """A URL that reaches this socket from this machine."""
+    host, port = listener.getsockname()[:2]
+    address = ipaddress.ip_address(host)
+    if address.is_unspecified:
+        address = ipaddress.ip_address("127.0.0.1" if address.version == 4 else "::1")
+    return f"http://[{address}]:{port}" if address.version == 6 else f"http://{address}:{port}"

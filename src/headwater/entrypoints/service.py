@@ -1,0 +1,200 @@
+"""The running service: locks taken, engine opened, API and worker in one loop, a calm stop."""
+
+import asyncio
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from socket import socket
+from typing import Protocol
+
+from headwater import __version__
+from headwater.entrypoints.api.app import create_app
+from headwater.entrypoints.binding import OPEN_FILES
+from headwater.entrypoints.in_process import AsgiApp, Lifespan
+from headwater.entrypoints.listener import address_of, careful_server, listening_socket
+from headwater.entrypoints.lock import Notice, Role, announced, held, stable_worker_id
+from headwater.entrypoints.loop import new_event_loop
+from headwater.entrypoints.upkeep import bring_up_to_date
+from headwater.entrypoints.worker import Worker
+from headwater.settings import Settings
+from headwater.telemetry.log import configure
+from headwater.values.ids import WorkerId
+from headwater.values.instant import rfc3339
+from headwater.wiring import open_engine
+
+GRACE_SECONDS = 2.0
+"""What the parts may take beyond their own time to come to an end."""
+
+COMMANDS: dict[tuple[Role, ...], str] = {
+    ("serve", "work"): "headwater run",
+    ("serve",): "headwater serve",
+    ("work",): "headwater work",
+}
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Stop:
+    """Asked once: finish what is in hand. Asked twice: now."""
+
+    asked: asyncio.Event
+    at_once: asyncio.Event
+
+    def press(self) -> None:
+        (self.at_once if self.asked.is_set() else self.asked).set()
+
+
+def run(settings: Settings, roles: tuple[Role, ...], *, migrate: bool = False) -> bool:
+    """Until a signal. False when it had to be stopped by force."""
+    configure(settings.log_level, settings.log_format)
+    _raise_open_files()
+    with (
+        held(settings.data_dir, roles, COMMANDS[roles], is_service=True),
+        asyncio.Runner(loop_factory=new_event_loop) as runner,
+    ):
+        return runner.run(_live(settings, roles, migrate=migrate, say=_say))
+
+
+def _name_of_this_process(settings: Settings, roles: tuple[Role, ...]) -> WorkerId:
+    """The worker's name finds its own leases after a restart; a bare server must not share it.
+
+    Otherwise a restarting worker would take away the first visit that the server is making.
+    """
+    name = stable_worker_id(settings.data_dir)
+    return name if "work" in roles else WorkerId(f"{name}/serve")
+
+
+async def _live(settings: Settings, roles: tuple[Role, ...], *, migrate: bool, say: Say) -> bool:
+    stop = Stop(asyncio.Event(), asyncio.Event())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.press)
+    async with AsyncExitStack() as stack:
+        # Before anything is opened: a port that is taken must not cost a start.
+        listener = stack.enter_context(listening_socket(settings)) if "serve" in roles else None
+        await bring_up_to_date(settings, allowed=migrate, say=say)
+        worker_id = _name_of_this_process(settings, roles)
+        engine = await stack.enter_async_context(open_engine(settings, worker_id))
+        parts: list[Part] = [Worker(engine, settings)] if "work" in roles else []
+        if listener is not None:
+            app = create_app(engine, settings)
+            parts.append(Serving(app, listener, settings.stop_seconds))
+            stack.enter_context(announced(settings.data_dir, _notice(address_of(listener))))
+        for line in greeting(settings, address_of(listener) if listener else None, roles):
+            say(line)
+        return await _until_stopped(parts, stop, settings.stop_seconds, say)
+
+
+class Part(Protocol):
+    """Something that runs until it is told to stop."""
+
+    async def run(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class Serving:
+    """The API on a socket that listens already."""
+
+    def __init__(self, app: AsgiApp, listener: socket, stop_seconds: float) -> None:
+        self._app = app
+        self._server = careful_server(app, stop_seconds=stop_seconds)
+        self._listener = listener
+
+    async def run(self) -> None:
+        async with Lifespan(self._app):
+            await self._server.serve(sockets=[self._listener])
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+
+
+async def _until_stopped(parts: Sequence[Part], stop: Stop, seconds: float, say: Say) -> bool:
+    """All parts, until a signal or until one of them fails; then all are stopped."""
+    running = [asyncio.create_task(part.run()) for part in parts]
+    await _first(stop.asked, running)
+    failure = _failure(running)
+    if failure is None:
+        say("Stopping… (Ctrl-C again to stop at once)")
+    for part in parts:
+        part.stop()
+    calm = await _ended(running, stop, seconds)
+    if failure is not None:
+        raise failure
+    say("stopped" if calm else "stopped at once; work in hand will be taken up again")
+    return calm
+
+
+async def _ended(running: list[asyncio.Task[None]], stop: Stop, seconds: float) -> bool:
+    """Every part came to its own end within its time and a little more."""
+    ending = asyncio.create_task(_all_over(running))
+    hurry = asyncio.create_task(stop.at_once.wait())
+    await asyncio.wait(
+        {ending, hurry}, timeout=seconds + GRACE_SECONDS, return_when=asyncio.FIRST_COMPLETED
+    )
+    hurry.cancel()
+    calm = ending.done()
+    for part in running:
+        part.cancel()
+    await ending
+    return calm
+
+
+async def _all_over(running: list[asyncio.Task[None]]) -> bool:
+    """Also of those that failed or were cancelled: the first failure has been told already."""
+    await asyncio.gather(*running, return_exceptions=True)
+    return True
+
+
+async def _first(asked: asyncio.Event, running: list[asyncio.Task[None]]) -> None:
+    waiting = asyncio.create_task(asked.wait())
+    await asyncio.wait({waiting, *running}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+
+
+def _failure(running: list[asyncio.Task[None]]) -> BaseException | None:
+    """A part that ended before anybody asked it to."""
+    for part in running:
+        if part.done():
+            return part.exception() or RuntimeError("A part of the service ended by itself.")
+    return None
+
+
+def _notice(url: str) -> Notice:
+    return Notice(url, os.getpid(), rfc3339(datetime.now(UTC).replace(microsecond=0)))
+
+
+def greeting(settings: Settings, url: str | None, roles: tuple[Role, ...]) -> Iterator[str]:
+    """Where it listens, where its data is, what to do next."""
+    where = "SQLite" if settings.is_embedded else "PostgreSQL"
+    yield f"Headwater {__version__}"
+    if url is not None:
+        guarded = "with a token" if settings.admin_secret else "this machine only, no token needed"
+        yield f"  listening   {url}   ({guarded})"
+        yield f"  explore     {url}/docs"
+    yield f"  data        {settings.data_dir.absolute()}   ({where})"
+    if "work" not in roles:
+        yield "  visits      none from here: `headwater work` makes them"
+    if url is not None:
+        yield "  next        headwater add URL     follow a feed"
+        yield "              headwater watch       see new entries as they come"
+    yield "  stop        Ctrl-C"
+
+
+def _raise_open_files() -> None:
+    """The usual soft limit of 1,024 is too few."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

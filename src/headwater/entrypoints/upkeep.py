@@ -1,0 +1,115 @@
+"""The database's schema seen from the way in: what is there, and bringing it up to date."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from headwater.entrypoints.lock import make_folder
+from headwater.settings import Settings
+from headwater.wiring import SqlDatabase, open_plain_database, schema
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A schema before and after; None is an empty database."""
+
+    before: str | None
+    after: str | None
+
+    @property
+    def in_words(self) -> str:
+        return f"{self.before or 'empty'} → {self.after or 'empty'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A database from outside; `now` is its own clock, in seconds since 1970."""
+
+    version: str
+    schema: str | None
+    newest: str
+    is_newer: bool
+    now: float
+
+
+_NOW = {
+    "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0 AS now",
+    "postgresql": "SELECT extract(epoch FROM clock_timestamp())::float8 AS now",
+}
+
+
+@asynccontextmanager
+async def database_of(settings: Settings) -> AsyncIterator[SqlDatabase]:
+    if settings.is_embedded:
+        make_folder(settings.data_dir)
+    database = open_plain_database(settings)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+async def look(settings: Settings) -> Seen:
+    """What the database says about itself."""
+    async with database_of(settings) as database:
+        async with database.read() as view:
+            (row,) = await view.rows(_NOW[database.dialect])
+        return Seen(
+            version=f"{database.dialect} {await database.version()}",
+            schema=await schema.found(database),
+            newest=schema.newest(),
+            is_newer=await schema.is_newer_than_we_know(database),
+            now=float(row.now),
+        )
+
+
+async def is_up_to_date(settings: Settings) -> bool:
+    async with database_of(settings) as database:
+        return await schema.found(database) == schema.newest()
+
+
+async def bring_up_to_date(settings: Settings, *, allowed: bool, say: Say) -> None:
+    """An embedded database is ours to migrate; another only when somebody said so."""
+    async with database_of(settings) as database:
+        if settings.is_embedded or allowed:
+            move = await _forward(database)
+            if move.before != move.after:
+                say(f"Database schema: {move.in_words}")
+        else:
+            await schema.require_known(database)
+
+
+async def require_known_schema(settings: Settings) -> None:
+    async with database_of(settings) as database:
+        await schema.require_known(database)
+
+
+async def migrate(settings: Settings, *, to: str | None, down: bool) -> Move:
+    """To a named schema, or all the way forward (or back)."""
+    async with database_of(settings) as database:
+        if not down and to is None:
+            return await _forward(database)
+        before = await schema.found(database)
+        if await schema.is_newer_than_we_know(database):
+            await schema.require_known(database)
+        await _step(database, to, down=down)
+        return Move(before, await schema.found(database))
+
+
+async def _step(database: SqlDatabase, to: str | None, *, down: bool) -> None:
+    if down:
+        await schema.downgrade(database, to or "-1")
+    else:
+        await schema.upgrade(database, to or "head")
+
+
+async def _forward(database: SqlDatabase) -> Move:
+    before = await schema.found(database)
+    if before == schema.newest():
+        return Move(before, before)
+    if await schema.is_newer_than_we_know(database):
+        await schema.require_known(database)
+    await schema.upgrade(database)
+    return Move(before, await schema.found(database))

@@ -1,0 +1,1 @@
+"""Station 3: bytes over the wire, politely and safely."""

@@ -1,0 +1,49 @@
+"""The three ways HTTP writes a moment (RFC 9110 5.6.7), read strictly and without surprises."""
+
+import re
+from datetime import UTC, datetime
+
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
+    )
+}
+_DAY, _MONTH = r"(?P<day>\d\d?)", "(?P<month>[a-z]{3})"
+_YEAR, _SHORT_YEAR = r"(?P<year>\d{4})", r"(?P<year>\d\d)"
+_CLOCK = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
+_FORMS = (
+    re.compile(rf"[a-z]{{3}}, {_DAY} {_MONTH} {_YEAR} {_CLOCK} \S+", re.ASCII),
+    re.compile(rf"[a-z]{{6,9}}, {_DAY}-{_MONTH}-{_SHORT_YEAR} {_CLOCK} \S+", re.ASCII),
+    re.compile(rf"[a-z]{{3}} {_MONTH} +{_DAY} {_CLOCK} {_YEAR}", re.ASCII),
+)
+_LONGEST = 64
+
+
+def http_date(text: str) -> datetime | None:
+    """The moment, always UTC as HTTP asks; None for anything else."""
+    if len(text) > _LONGEST:
+        return None
+    lowered = text.strip().lower()
+    for form in _FORMS:
+        if found := form.fullmatch(lowered):
+            return _moment(found)
+    return None
+
+
+def _moment(found: re.Match[str]) -> datetime | None:
+    year = int(found["year"])
+    if len(found["year"]) == 2:
+        year += 2000 if year < 70 else 1900
+    try:
+        return datetime(
+            year,
+            _MONTHS.get(found["month"], 0),
+            int(found["day"]),
+            int(found["hour"]),
+            int(found["minute"]),
+            min(int(found["second"]), 59),  # a leap second is a second like any other
+            tzinfo=UTC,
+        )
+    except ValueError:
+        return None

@@ -1,0 +1,21 @@
+"""Permanent redirects: written down at once, believed only when they prove stable."""
+
+from headwater.schedule.due import Move
+
+_HOUR_MICROS = 3_600_000_000
+
+
+def observed(move: Move, target: str | None, now: int) -> Move:
+    """What we have seen of a move after one more good answer; no redirect forgets it."""
+    if target is None:
+        return Move()
+    if target != move.to or move.since is None:
+        return Move(target, 1, now)
+    return Move(target, move.count + 1, move.since)
+
+
+def is_believed(move: Move, now: int, *, after_count: int, after_hours: float) -> bool:
+    """One hijacked answer must not steal a feed (attack 32)."""
+    if move.to is None or move.since is None:
+        return False
+    return move.count >= after_count and now - move.since >= after_hours * _HOUR_MICROS

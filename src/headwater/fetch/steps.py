@@ -1,0 +1,143 @@
+"""Asking one feed for its document: one conditional GET, redirects followed by hand."""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from headwater.errors import BadInput, BadSettings
+from headwater.fetch.address import AddressPolicy, check_url
+from headwater.fetch.conditions import condition_headers
+from headwater.fetch.decode import ACCEPTED
+from headwater.fetch.outcome import Failed, Outcome
+from headwater.fetch.redirects import FOLLOWED, BadRedirect, redirect_target
+from headwater.fetch.retry_after import DAY
+from headwater.fetch.verdict import Terms, failed, verdict
+from headwater.ports import Clock, Web
+from headwater.values.response import Answer, Exchange, Headers, Hop, Validators
+from headwater.values.url import host_of
+
+ACCEPT = (
+    "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "
+    "application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, */*;q=0.1"
+)
+
+_ONE_LINE = re.compile(r"[!-~](?:[ -~]{0,1022}[!-~])?")
+
+HopTurn = Callable[[str], Awaitable[None]]
+"""Waits until it is polite to ask a host that a redirect led to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question: this URL, if it changed since these validators."""
+
+    url: str
+    validators: Validators = field(default_factory=Validators)
+    verify_tls: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FetchPolicy:
+    """How every feed is asked. `accepted_types` are lower-case media types; None takes all."""
+
+    user_agent: str
+    deadline: float = 30.0
+    max_redirects: int = 5
+    retry_after_cap: float = DAY
+    accepted_types: tuple[str, ...] | None = None
+    accept: str = ACCEPT
+    address: AddressPolicy = field(default_factory=AddressPolicy)
+
+    def __post_init__(self) -> None:
+        if not _ONE_LINE.fullmatch(self.user_agent) or not _ONE_LINE.fullmatch(self.accept):
+            raise BadSettings("User-Agent and Accept must be one line of printable ASCII.")
+
+
+async def ask(
+    question: Ask, policy: FetchPolicy, web: Web, clock: Clock, hop_turn: HopTurn | None = None
+) -> Outcome:
+    """What the feed's URL brings, within one deadline for all hops.
+
+    The validators go along on every hop: they came from the answer at the end of the same way,
+    so a feed that redirects still gets to say "not modified". Nothing else is carried but the
+    User-Agent and what we accept; there are no credentials to leak to another origin.
+    """
+    way = _Way(question, policy, clock)
+    headers = request_headers(question.validators, policy)
+    while (refusal := way.refusal()) is None:
+        answer = await web.get(
+            way.url, headers, deadline=way.remaining(), verify_tls=question.verify_tls
+        )
+        target = way.next_target(answer)
+        if target is None:
+            return verdict(way.exchange(answer), way.terms())
+        if isinstance(target, BadRedirect):
+            return failed(way.exchange(answer), "bad_redirect", target.detail)
+        await way.hop_to(target, answer, hop_turn)
+    return refusal
+
+
+def request_headers(validators: Validators, policy: FetchPolicy) -> Headers:
+    """Everything we say about ourselves and what we want; nothing more is ever sent."""
+    return (
+        ("User-Agent", policy.user_agent),
+        ("Accept", policy.accept),
+        ("Accept-Encoding", ACCEPTED),
+        *condition_headers(validators),
+    )
+
+
+class _Way:
+    """How far one question has come: the current URL, the hops behind it, the time left."""
+
+    def __init__(self, question: Ask, policy: FetchPolicy, clock: Clock) -> None:
+        self.url = question.url
+        self._question, self._policy, self._clock = question, policy, clock
+        self._started_at, self._since = clock.now(), clock.monotonic()
+        self._hops: tuple[Hop, ...] = ()
+        self._last = Answer(question.url, None, (), (), b"", 0.0)
+
+    def remaining(self) -> float:
+        return self._policy.deadline - (self._clock.monotonic() - self._since)
+
+    def refusal(self) -> Failed | None:
+        """Why the current URL is not asked at all."""
+        if len(self._hops) > self._policy.max_redirects:
+            return self._failed("too_many_redirects", f"{len(self._hops)} redirects in a row")
+        if any(hop.url == self.url for hop in self._hops):
+            return self._failed("too_many_redirects", "the redirects lead back to where they began")
+        if self.remaining() <= 0:
+            return self._failed("timeout", f"redirects took more than {self._policy.deadline} s")
+        try:
+            check_url(self.url, self._policy.address)
+        except BadInput as trouble:
+            return self._failed(trouble.code, trouble.message)
+        return None
+
+    def next_target(self, answer: Answer) -> str | BadRedirect | None:
+        if answer.error is not None or answer.status not in FOLLOWED:
+            return None
+        return redirect_target(self.url, answer.response_headers)
+
+    async def hop_to(self, target: str, answer: Answer, hop_turn: HopTurn | None) -> None:
+        """A host that did not ask for us waits its turn like any other."""
+        self._hops += (Hop(self.url, answer.status or 0, target),)
+        self._last = answer
+        changes_host = host_of(target) != host_of(self.url)
+        self.url = target
+        if changes_host and hop_turn is not None and self.refusal() is None:
+            await hop_turn(host_of(target))
+
+    def exchange(self, answer: Answer) -> Exchange:
+        return Exchange(self._question.url, self._started_at, answer, self._hops)
+
+    def terms(self) -> Terms:
+        return Terms(
+            conditional=self._question.validators != Validators(),
+            now=self._clock.now(),
+            retry_after_cap=self._policy.retry_after_cap,
+            accepted_types=self._policy.accepted_types,
+        )
+
+    def _failed(self, code: str, detail: str) -> Failed:
+        return failed(self.exchange(self._last), code, detail)

@@ -1,0 +1,1 @@
+"""Station 5: new, edited, moved or seen again."""

@@ -1,0 +1,50 @@
+"""An entry as it is kept: normalised, with the keys and the hash by which it is recognised."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of one document, ready to be compared and stored.
+
+    Lists are JSON text already: they are made in the parse process and stored as they are.
+    Moments are microseconds. `offset` and `length` locate its own XML in the decoded document.
+    """
+
+    uid: str
+    uid_key: bytes
+    link: str | None
+    link_key: bytes | None
+    title: str | None
+    summary: str | None
+    content: str | None
+    authors: str
+    categories: str
+    enclosures: str
+    details: str
+    published: int | None
+    updated: int | None
+    content_hash: str
+    offset: int | None
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the database remembers of an entry, as far as comparing needs it.
+
+    `present_since` is the ordinal of the feed's document with which its present run began,
+    or None when it was not in the newest document.
+    """
+
+    uid: str
+    uid_key: bytes
+    link_key: bytes | None
+    content_hash: str
+    version: int
+    present_since: int | None
+
+
+def order_moment(published: int | None, first_seen: int) -> int:
+    """Missing and future dates order by when we first saw the entry (003 §7)."""
+    return first_seen if published is None or published > first_seen else published

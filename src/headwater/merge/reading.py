@@ -1,0 +1,189 @@
+"""Bytes as served → what merging needs, made in a parse process and sent back as JSON.
+
+Both sides of that journey are here: `read_job` runs in the process, `reading_of` in the engine.
+"""
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from headwater.fetch.decode import decoded
+from headwater.merge.entry import Entry
+from headwater.merge.normal import Emails, normal
+from headwater.parse import parse
+from headwater.parse.document import Document, Feed
+from headwater.parse.identity import IdentityMemory, identify
+from headwater.parse.limits import ParseLimits
+from headwater.ports import Reading as Answered
+from headwater.schedule.hints import Hints, hints_of
+
+PUBLICATION_TIMES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPolicy:
+    """What bounds a reading."""
+
+    max_bytes: int = 10 * 1024 * 1024
+    limits: ParseLimits = field(default=ParseLimits())
+    emails: Emails = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything a parse process must know beside the body itself."""
+
+    url: str
+    content_encoding: str | None
+    content_type: str | None
+    feed_id: str
+    identity: dict[str, Any] | None
+    known_document: str | None
+
+    def as_bytes(self, policy: ReadingPolicy) -> bytes:
+        return orjson.dumps({"job": self, "policy": policy})
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFeed:
+    """What a document said, ready to be merged."""
+
+    document_hash: bytes
+    format: str
+    title: str | None
+    home_link: str | None
+    hints: Hints
+    identity: dict[str, Any] | None
+    published: tuple[int, ...]
+    partial: bool
+    problems: tuple[tuple[str, str], ...]
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SameDocument:
+    """Byte for byte the document we read last time: nothing to compare."""
+
+    document_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """No feed came out of it. `code` is stable, `detail` is for people."""
+
+    code: str
+    detail: str
+
+
+Read = ReadFeed | SameDocument | Unreadable
+
+
+def read_job(job: bytes, body: bytes) -> bytes:
+    """Decode, parse and normalise one body; runs where it can be killed."""
+    told = orjson.loads(job)
+    asked, policy = told["job"], told["policy"]
+    plain = decoded(body, asked["content_encoding"], max_bytes=policy["max_bytes"])
+    if plain.error is not None:
+        return orjson.dumps({"error": plain.error, "detail": plain.detail})
+    digest = sha256(plain.body).hexdigest()
+    if digest == asked["known_document"]:
+        return orjson.dumps({"same": digest})
+    headers = {"content-type": asked["content_type"]} if asked["content_type"] else {}
+    document = parse(
+        plain.body, url=asked["url"], headers=headers, limits=ParseLimits(**policy["limits"])
+    )
+    if document.format == "unknown":
+        return orjson.dumps({"error": "not_a_feed", "detail": _what_it_is(document)})
+    if document.partial and not document.entries:
+        return orjson.dumps({"error": "parse_error", "detail": "it ends before the first entry"})
+    return orjson.dumps(_told(document, asked, digest, policy["emails"]))
+
+
+def reading_of(answered: Answered) -> Read:
+    """What the parse process answered, as nouns."""
+    if answered.error is not None:
+        return Unreadable(answered.error, answered.detail)
+    told = orjson.loads(answered.payload)
+    if "error" in told:
+        return Unreadable(told["error"], told["detail"])
+    if "same" in told:
+        return SameDocument(bytes.fromhex(told["same"]))
+    return ReadFeed(
+        document_hash=bytes.fromhex(told["document_hash"]),
+        format=told["format"],
+        title=told["title"],
+        home_link=told["home_link"],
+        hints=Hints.from_json(told["hints"]),
+        identity=told["identity"],
+        published=tuple(told["published"]),
+        partial=told["partial"],
+        problems=tuple((code, detail) for code, detail in told["problems"]),
+        entries=tuple(_entry(*row) for row in told["entries"]),
+    )
+
+
+def _told(document: Document, asked: dict[str, Any], digest: str, emails: Emails) -> dict[str, Any]:
+    memory = IdentityMemory.from_json(asked["identity"] or {})
+    uids, memory = identify(document.entries, asked["feed_id"], memory)
+    entries = [normal(e, uid, emails) for e, uid in zip(document.entries, uids, strict=True)]
+    feed = document.feed
+    times = sorted(int(e.published.timestamp()) for e in document.entries if e.published)
+    return {
+        "document_hash": digest,
+        "format": document.format,
+        "title": feed.title.value if feed.title else None,
+        "home_link": feed.link,
+        "hints": _hints(feed).as_json(),
+        "identity": memory.as_json() or None,
+        "published": times[-PUBLICATION_TIMES:],
+        "partial": document.partial,
+        "problems": [tuple(problem) for problem in document.problems[:50]],
+        "entries": [_row(entry) for entry in entries],
+    }
+
+
+def _hints(feed: Feed) -> Hints:
+    return hints_of(
+        feed.ttl_minutes,
+        feed.skip_hours,
+        feed.skip_days,
+        feed.update_period,
+        feed.update_frequency,
+    )
+
+
+def _row(entry: Entry) -> list[Any]:
+    """JSON has no bytes: keys travel as hexadecimal digits."""
+    return [
+        entry.uid,
+        entry.uid_key.hex(),
+        entry.link,
+        entry.link_key.hex() if entry.link_key else None,
+        entry.title,
+        entry.summary,
+        entry.content,
+        entry.authors,
+        entry.categories,
+        entry.enclosures,
+        entry.details,
+        entry.published,
+        entry.updated,
+        entry.content_hash,
+        entry.offset,
+        entry.length,
+    ]
+
+
+def _entry(uid: str, uid_key: str, link: str | None, link_key: str | None, *rest: Any) -> Entry:
+    return Entry(
+        uid, bytes.fromhex(uid_key), link, bytes.fromhex(link_key) if link_key else None, *rest
+    )
+
+
+def _what_it_is(document: Document) -> str:
+    for code, detail in document.problems:
+        if code == "not_a_feed":
+            return detail
+    return "not a feed"

@@ -1,0 +1,15 @@
+"""Reading a body in a parse process: asked through the port, answered as nouns."""
+
+from headwater.merge.reading import Job, Read, ReadingPolicy, Unreadable, reading_of
+from headwater.ports import Parsers
+
+DEADLY = {"parser_crashed", "parser_timeout", "parser_memory"}
+"""Answers after which a parse process had to be replaced."""
+
+
+async def read(parsers: Parsers, job: Job, body: bytes, policy: ReadingPolicy) -> Read:
+    return reading_of(await parsers.read(job.as_bytes(policy), body))
+
+
+def killed_its_parser(read: Read | None) -> bool:
+    return isinstance(read, Unreadable) and read.code in DEADLY

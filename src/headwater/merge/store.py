@@ -1,0 +1,253 @@
+"""Entries in the database: what a group of visits knows, and what it writes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from operator import attrgetter
+from typing import TypeVar
+
+import orjson
+
+from headwater.merge.compare import Changes
+from headwater.merge.entry import Entry, Known, order_moment
+from headwater.ports import Transaction, Value, marks
+from headwater.values.ids import FeedPk, key_of
+from headwater.values.instant import to_micros
+
+T = TypeVar("T")
+
+_IN_ONE_QUERY = 400
+"""Values in one IN list; SQLite and PostgreSQL both take far more, plans get no better."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is known of one feed's entries: those of its newest document and those asked for.
+
+    An alias that a person has undone stands for itself, and is never guessed at again.
+    """
+
+    known: dict[bytes, Known] = field(default_factory=dict)
+    aliases: dict[bytes, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """One feed's changes with what is needed to write them.
+
+    `before` is how many documents had been seen before this one, `seen_before_at` when the last
+    of them was; this one is number `before + 1`.
+    """
+
+    feed: FeedPk
+    changes: Changes
+    fetch_id: str
+    now: int
+    before: int
+    seen_before_at: int | None
+
+
+async def recall(
+    tx: Transaction, shown: Sequence[tuple[FeedPk, Sequence[Entry]]]
+) -> dict[FeedPk, Memory]:
+    """One memory per feed, read in a few queries for the whole group."""
+    memories = {feed: Memory() for feed, _ in shown}
+    for some in _slices(list(memories)):
+        await _recall_present(tx, some, memories)
+        await _recall_aliases(tx, some, memories)
+    for feed, entries in shown:
+        await _recall_absent(tx, feed, entries, memories[feed])
+    return memories
+
+
+async def _recall_present(
+    tx: Transaction, feeds: Sequence[FeedPk], memories: dict[FeedPk, Memory]
+) -> None:
+    rows = await tx.rows(
+        "SELECT feed_id, entry_uid, uid_key, link_key, content_hash, version, present_since"
+        f" FROM entries WHERE present_since IS NOT NULL AND feed_id IN ({marks(len(feeds))})",
+        *feeds,
+    )
+    for row in rows:
+        memories[row.feed_id].known[row.uid_key] = Known(*row[1:])
+
+
+async def _recall_aliases(
+    tx: Transaction, feeds: Sequence[FeedPk], memories: dict[FeedPk, Memory]
+) -> None:
+    rows = await tx.rows(
+        "SELECT feed_id, alias_key, uid_key, undone_at FROM entry_aliases"
+        f" WHERE feed_id IN ({marks(len(feeds))})",
+        *feeds,
+    )
+    for row in rows:
+        meant = row.uid_key if row.undone_at is None else row.alias_key
+        memories[row.feed_id].aliases[row.alias_key] = meant
+
+
+async def _recall_absent(
+    tx: Transaction, feed: FeedPk, entries: Sequence[Entry], memory: Memory
+) -> None:
+    """Entries that were away and may be back."""
+    named = (memory.aliases.get(entry.uid_key, entry.uid_key) for entry in entries)
+    for keys in _slices([key for key in named if key not in memory.known]):
+        rows = await tx.rows(
+            "SELECT entry_uid, uid_key, link_key, content_hash, version, present_since FROM entries"
+            f" WHERE feed_id = ? AND uid_key IN ({marks(len(keys))})",
+            feed,
+            *keys,
+        )
+        for row in rows:
+            memory.known[row.uid_key] = Known(*row)
+
+
+async def save(tx: Transaction, group: Sequence[Merged]) -> None:
+    """Only what changed is written; an unchanged entry costs nothing."""
+    await _insert_new(tx, group)
+    await _keep_versions(tx, group)
+    await _rewrite_edited(tx, group)
+    await _record_aliases(tx, group)
+    await _move_presence(tx, group)
+
+
+_TEXT = (
+    "link", "link_key", "title", "summary", "content", "authors", "categories", "enclosures",
+    "details", "published", "updated", "content_hash",
+)  # fmt: skip
+_text_of = attrgetter(*_TEXT)
+_TEXT_COLUMNS = ("canonical_link", *_TEXT[1:])
+
+
+async def _insert_new(tx: Transaction, group: Sequence[Merged]) -> None:
+    columns = (
+        "feed_id", "uid_key", "entry_uid", *_TEXT_COLUMNS, "sort_at", "first_seen", "version",
+        "present_since", "seen_before", "last_seen", "fetch_id", "frag_offset", "frag_length",
+    )  # fmt: skip
+    await tx.run_many(
+        f"INSERT INTO entries ({', '.join(columns)}) VALUES ({marks(len(columns))})",
+        [_new_row(entry, merged) for merged in group for entry in merged.changes.new],
+    )
+
+
+def _new_row(entry: Entry, merged: Merged) -> tuple[Value, ...]:
+    now = merged.now
+    identity = (merged.feed, entry.uid_key, entry.uid)
+    times = (order_moment(entry.published, now), now, 1, merged.before + 1, 0, now)
+    origin = (merged.fetch_id, entry.offset, entry.length)
+    return (*identity, *_text_of(entry), *times, *origin)
+
+
+async def _keep_versions(tx: Transaction, group: Sequence[Merged]) -> None:
+    """The text an edit replaces, as it stands in the database, with the raw it came from."""
+    rows = [
+        await _replaced(tx, merged, known) for merged in group for _, known in merged.changes.edited
+    ]
+    await tx.run_many(
+        "INSERT INTO entry_versions (feed_id, uid_key, version, replaced_at, content_hash,"
+        f" snapshot, fetch_id, frag_offset, frag_length) VALUES ({marks(9)})",
+        rows,
+    )
+
+
+async def _replaced(tx: Transaction, merged: Merged, known: Known) -> tuple[Value, ...]:
+    columns = ", ".join((*_TEXT_COLUMNS, "fetch_id", "frag_offset", "frag_length"))
+    old = await tx.row(
+        f"SELECT {columns} FROM entries WHERE feed_id = ? AND uid_key = ?",
+        merged.feed,
+        known.uid_key,
+    )
+    assert old is not None, "an edited entry has just been read in this transaction"
+    kept = {name: getattr(old, name) for name in _TEXT_COLUMNS if name not in _NOT_KEPT}
+    snapshot = orjson.dumps(kept).decode()
+    place = (merged.feed, known.uid_key, known.version, merged.now)
+    return (*place, old.content_hash, snapshot, old.fetch_id, old.frag_offset, old.frag_length)
+
+
+_NOT_KEPT = {"link_key", "content_hash"}
+"""A key can be made again from its link; the hash has a column of its own."""
+
+
+async def _rewrite_edited(tx: Transaction, group: Sequence[Merged]) -> None:
+    """first_seen, sort_at and the uid stay: identity and order do not move (E2)."""
+    columns = (*_TEXT_COLUMNS, "version", "fetch_id", "frag_offset", "frag_length")
+    assignments = ", ".join(f"{column} = ?" for column in columns)
+    await tx.run_many(
+        f"UPDATE entries SET {assignments} WHERE feed_id = ? AND uid_key = ?",
+        [
+            (
+                *_text_of(entry),
+                known.version + 1,
+                merged.fetch_id,
+                entry.offset,
+                entry.length,
+                merged.feed,
+                known.uid_key,
+            )
+            for merged in group
+            for entry, known in merged.changes.edited
+        ],
+    )
+
+
+async def _record_aliases(tx: Transaction, group: Sequence[Merged]) -> None:
+    await tx.run_many(
+        "INSERT INTO entry_aliases (feed_id, alias_key, alias_uid, uid_key, fetch_id, made_at)"
+        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (feed_id, alias_key) DO UPDATE SET"
+        " uid_key = excluded.uid_key, fetch_id = excluded.fetch_id,"
+        " made_at = excluded.made_at, undone_at = NULL",
+        [
+            (
+                merged.feed,
+                d.entry.uid_key,
+                d.entry.uid,
+                d.known.uid_key,
+                merged.fetch_id,
+                merged.now,
+            )
+            for merged in group
+            for d in merged.changes.drifted
+        ],
+    )
+
+
+async def undo_alias(tx: Transaction, of: FeedPk, alias_uid: str, now: datetime) -> bool:
+    """The row stays, so that the same guess is not made again; False when there is none."""
+    touched = await tx.run(
+        "UPDATE entry_aliases SET undone_at = coalesce(undone_at, ?)"
+        " WHERE feed_id = ? AND alias_key = ?",
+        to_micros(now),
+        of,
+        key_of(alias_uid),
+    )
+    return touched == 1
+
+
+async def _move_presence(tx: Transaction, group: Sequence[Merged]) -> None:
+    """Runs of presence begin and end; in between, counting is arithmetic (product decision 18)."""
+    await tx.run_many(
+        "UPDATE entries SET present_since = ? WHERE feed_id = ? AND uid_key = ?",
+        [
+            (merged.before + 1, merged.feed, known.uid_key)
+            for merged in group
+            for known in merged.changes.returned
+        ],
+    )
+    await tx.run_many(
+        "UPDATE entries SET present_since = NULL, last_seen = ?,"
+        " seen_before = seen_before + ? WHERE feed_id = ? AND uid_key = ?",
+        [
+            (
+                merged.seen_before_at,
+                merged.before - known.present_since + 1,
+                merged.feed,
+                known.uid_key,
+            )
+            for merged in group
+            for known in merged.changes.left
+            if known.present_since is not None
+        ],
+    )
+
+
+def _slices(values: list[T]) -> list[list[T]]:
+    return [values[i : i + _IN_ONE_QUERY] for i in range(0, len(values), _IN_ONE_QUERY)]

@@ -1,0 +1,1 @@
+"""Alembic migrations, in both directions, for SQLite and PostgreSQL alike."""

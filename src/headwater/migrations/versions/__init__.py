@@ -1,0 +1,1 @@
+"""One file per step; the file name says what it brings."""

@@ -1,0 +1,15 @@
+"""The last step of every format: entries get their names and become unchangeable."""
+
+from collections.abc import Sequence
+
+from headwater.parse.document import Entry
+from headwater.parse.draft import EntryDraft, finished_entry
+from headwater.parse.identity import IdentityMemory, identify
+
+
+def named_entries(drafts: Sequence[EntryDraft], url: str | None) -> tuple[Entry, ...]:
+    """With uids as a first document's: the feed's own memory is the merge's to apply."""
+    uids, _ = identify(drafts, url or "", IdentityMemory())
+    for draft, uid in zip(drafts, uids, strict=True):
+        draft.uid = uid
+    return tuple([finished_entry(draft) for draft in drafts])

@@ -1,0 +1,128 @@
+"""A publisher's date, in whatever shape, to an aware UTC moment, or None."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from headwater.parse.instants import EARLIEST_YEAR, full_year, moment, zone_minutes
+from headwater.parse.months import ENGLISH_MONTHS, ISO_MONTHS
+from headwater.parse.odd_dates import loose_date
+
+LONGEST = 128
+
+_RFC822 = re.compile(
+    r"(?:[A-Za-z]{3,9}\s*[.,]?,?\s*)?(\d{1,2})[ \t-]+([A-Za-z]{3})[a-z]*\.?,?[ \t-]+(\d{4}|\d\d)"
+    r"(?:[T, \t]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(\S*)\s*(?:\(.*\))?)?"
+)
+_ISO = re.compile(
+    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?)?(?:(?:\s*[Tt]\s*|\s+)(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d*))?)?"
+    r"\s*([^\s()]*))?"
+)
+_ORDINAL = re.compile(r"(\d{4}|\d\d)-?(\d{3})")
+_COMPACT = re.compile(
+    r"(\d{4}|\d\d)(\d\d)(\d\d)(?:T?(\d\d):?(\d\d)(?::?(\d\d)(?:\.\d+)?)?\s*((?!\d)\S*))?"
+)
+_SHORT_YEAR = re.compile(r"(\d\d)-(\d\d)-(\d\d)(?:T?(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(\S*))?")
+_MONTH_ONLY = re.compile(r"(\d{4})-?(\d\d)")
+ISO_ZONES = {"GMT": "+00:00", "UT": "+00:00", "UTC": "+00:00", "Z": "+00:00"}
+_EPOCH = re.compile(r"\d{10}|\d{13}")
+
+
+def parsed_date(text: str) -> datetime | None:
+    """The moment a text names, in UTC; a text without a zone counts as UTC."""
+    if text[3:5] == ", " and text[16:17] == text[25:26] == " ":
+        # "Mon, 05 Jan 2004 10:00:00 +0100", as ISO: the C parser beats any regex of ours.
+        month = ISO_MONTHS.get(text[7:12])
+        if month is not None:
+            zone = text[26:]
+            zone = ISO_ZONES.get(zone, zone)
+            try:
+                found = datetime.fromisoformat(
+                    f"{text[12:16]}{month}{text[5:7]}T{text[17:25]}{zone}"
+                )
+            except ValueError:
+                pass
+            else:
+                return found if found.tzinfo is UTC and found.year > 1900 else _in_utc(found)
+    text = text.strip()
+    if not text or len(text) > LONGEST:
+        return None
+    if text[:4].isdecimal() and text[4:5] == "-":
+        return _iso(text)
+    match = _RFC822.fullmatch(text)
+    if match is not None:
+        named = _rfc822(match)
+        if named is not None:
+            return named
+    return _compact(text) if text[0].isdecimal() and " " not in text else loose_date(text)
+
+
+def _iso(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return _iso_slowly(text)
+    return _in_utc(found)
+
+
+def _in_utc(found: datetime) -> datetime | None:
+    if found.year < EARLIEST_YEAR:
+        return None
+    if found.tzinfo is UTC:
+        return found
+    if found.tzinfo is None:
+        return found.replace(tzinfo=UTC)
+    try:
+        return found.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def _iso_slowly(text: str) -> datetime | None:
+    match = _ISO.fullmatch(text)
+    if match is None:
+        ordinal = _ORDINAL.fullmatch(text)
+        return _day_of_year(ordinal[1], ordinal[2]) if ordinal else loose_date(text)
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    micro = int(((fraction or "") + "000000")[:6])
+    clock = (int(hour or 0), int(minute or 0), int(second or 0), micro)
+    return moment(int(year), int(month or 1), int(day or 1), clock, zone_minutes(zone or ""))
+
+
+def _rfc822(match: re.Match[str]) -> datetime | None:
+    day, name, year, hour, minute, second, zone = match.groups()
+    month = ENGLISH_MONTHS.get(name) or ENGLISH_MONTHS.get(name.lower())
+    if month is None:
+        return loose_date(match[0])
+    clock = (int(hour or 0), int(minute or 0), int(second or 0), 0)
+    return moment(full_year(year), month, int(day), clock, zone_minutes(zone or ""))
+
+
+def _day_of_year(year: str, day: str) -> datetime | None:
+    first = moment(full_year(year), 1, 1, (0, 0, 0, 0), 0)
+    if first is None or not 1 <= int(day) <= 366:
+        return None
+    found = first + timedelta(days=int(day) - 1)
+    return found if found.year == first.year else None
+
+
+def _compact(text: str) -> datetime | None:
+    """Digits without separators: 20031231, 031231, 2003335, 200312, seconds since 1970."""
+    if _EPOCH.fullmatch(text):
+        seconds = int(text[:10])
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    if len(text) == 4 and text.isdecimal():
+        return moment(int(text), 1, 1, (0, 0, 0, 0), 0)
+    match = _COMPACT.fullmatch(text) or _SHORT_YEAR.fullmatch(text)
+    if match is not None:
+        year, month, day, hour, minute, second, zone = match.groups()
+        clock = (int(hour or 0), int(minute or 0), int(second or 0), 0)
+        found = moment(full_year(year), int(month), int(day), clock, zone_minutes(zone or ""))
+        if found is not None:
+            return found
+    ordinal = _ORDINAL.fullmatch(text)
+    if ordinal is not None:
+        return _day_of_year(ordinal[1], ordinal[2])
+    month_only = _MONTH_ONLY.fullmatch(text)
+    if month_only is not None:
+        return moment(int(month_only[1]), int(month_only[2]), 1, (0, 0, 0, 0), 0)
+    return loose_date(text)

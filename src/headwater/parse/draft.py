@@ -1,0 +1,201 @@
+"""What is gathered while walking: the document's context, and feeds and entries in the making."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, cast
+
+from lxml import etree
+
+from headwater.parse.document import (
+    Category,
+    Cloud,
+    Content,
+    Enclosure,
+    Entry,
+    Fragment,
+    Link,
+    Person,
+    Source,
+    Text,
+)
+from headwater.parse.limits import ParseLimits, Tally
+from headwater.parse.names import XML, plain_name
+from headwater.parse.relative import ALL_ATTRIBUTES, Attributes
+from headwater.values.url import resolve
+
+CategoryKey = tuple[str, str | None, str | None]
+"""Term, scheme and label."""
+
+_LANG = XML + "lang"
+
+
+class EntryDraft:
+    """An entry in the making.
+
+    It has exactly the slots of Entry and becomes one by a change of class (`finished_entry`):
+    filling a frozen object a second time cost as much as reading the entry.
+    """
+
+    __slots__ = Entry.__slots__
+
+    def __init__(self) -> None:
+        self.native_id: str | None = None
+        self.id_is_permalink: bool = False
+        self.uid: str = ""
+        self.title: Text | None = None
+        self.summary: Text | None = None
+        self.contents: tuple[Content, ...] = ()
+        self.link: str | None = None
+        self.links: tuple[Link, ...] = ()
+        self.comments: str | None = None
+        self.authors: tuple[Person, ...] = ()
+        self.contributors: tuple[Person, ...] = ()
+        self.categories: tuple[Category, ...] = ()
+        self.enclosures: tuple[Enclosure, ...] = ()
+        self.published: datetime | None = None
+        self.updated: datetime | None = None
+        self.created: datetime | None = None
+        self.expired: datetime | None = None
+        self.raw_dates: dict[str, str] = {}
+        self.source: Source | None = None
+        self.language: str | None = None
+        self.rights: str | None = None
+        self.thumbnails: tuple[str, ...] = ()
+        self.extensions: dict[str, dict[str, tuple[str, ...]]] = {}
+        self.fragment: Fragment | None = None
+
+
+def finished_entry(draft: EntryDraft) -> Entry:
+    """The same object, now an Entry that nobody can change."""
+    object.__setattr__(draft, "__class__", Entry)
+    return cast(Entry, draft)
+
+
+class FeedDraft:
+    """The feed in the making; what is not said stays at the class's default."""
+
+    native_id: str | None = None
+    title: Text | None = None
+    summary: Text | None = None
+    link: str | None = None
+    links: tuple[Link, ...] = ()
+    authors: tuple[Person, ...] = ()
+    contributors: tuple[Person, ...] = ()
+    categories: tuple[Category, ...] = ()
+    published: datetime | None = None
+    updated: datetime | None = None
+    language: str | None = None
+    rights: str | None = None
+    generator: str | None = None
+    image: str | None = None
+    icon: str | None = None
+    logo: str | None = None
+    ttl_minutes: int | None = None
+    skip_hours: tuple[int, ...] = ()
+    skip_days: tuple[str, ...] = ()
+    update_period: str | None = None
+    update_frequency: int | None = None
+    update_base: datetime | None = None
+    cloud: Cloud | None = None
+
+
+Draft = EntryDraft | FeedDraft
+
+
+class Spare:
+    """What is remembered while one feed or entry is read, and then forgotten."""
+
+    title_rank = 9
+    link_rank = 9
+    more_summaries: tuple[Text, ...] = ()
+    source_authors: tuple[Person, ...] = ()
+    duration: int | None = None
+    extension_count = 0
+    category_keys: Mapping[CategoryKey, None] = {}
+
+
+class Context:
+    """What holds for the whole document: bases, languages, limits, and the tally of repairs."""
+
+    __slots__ = (
+        "base",
+        "has_base",
+        "has_lang",
+        "is_atom",
+        "limits",
+        "people",
+        "relative",
+        "short_enough",
+        "spare",
+        "tally",
+        "unwraps_div",
+    )
+
+    def __init__(self, base: str | None, limits: ParseLimits, tally: Tally) -> None:
+        self.base = base
+        self.limits = limits
+        # So few characters fit into the limit in bytes whatever they are.
+        self.short_enough = limits.content_bytes // 4
+        self.tally = tally
+        self.is_atom = False
+        self.unwraps_div = False
+        self.spare = Spare()
+        self.people: dict[str, Person | None] = {}
+        self.has_base = False
+        self.has_lang = False
+        self.relative: Attributes = ALL_ATTRIBUTES
+
+    def base_of(self, element: etree._Element) -> str | None:
+        """The URL that relative references inside an element are resolved against."""
+        if not self.has_base:
+            return self.base
+        given = element.base
+        if given is None:
+            return self.base
+        found = resolve(self.base, given)
+        return found if found is not None and found.startswith("http") else self.base
+
+    def language_of(self, element: etree._Element) -> str | None:
+        """The nearest `xml:lang`; an empty one says that the language is not known."""
+        if not self.has_lang:
+            return None
+        at: etree._Element | None = element
+        while at is not None:
+            given = at.get(_LANG)
+            if given is not None:
+                return language_tag(given)
+            at = at.getparent()
+        return None
+
+
+def language_tag(given: str) -> str | None:
+    return given.strip().replace("_", "-")[:64] or None
+
+
+EntryHandler = Callable[[EntryDraft, etree._Element, Context], None]
+FeedHandler = Callable[[FeedDraft, etree._Element, Context], None]
+
+
+class Dispatch(dict[Any, Any]):
+    """Raw tag to handler; a tag not met before is translated once per document."""
+
+    __slots__ = ("_by_name", "_otherwise")
+
+    def __init__(
+        self, known: Mapping[str, Any], by_name: Mapping[str, Any], otherwise: Any
+    ) -> None:
+        super().__init__(known)
+        self._by_name = by_name
+        self._otherwise = otherwise
+
+    def __missing__(self, tag: Any) -> Any:
+        if isinstance(tag, str):
+            handler = self._by_name.get(plain_name(tag), self._otherwise)
+        else:  # an entity reference that nobody declared
+            handler = ignore
+        self[tag] = handler
+        return handler
+
+
+def ignore(draft: Any, element: etree._Element, context: Context) -> None:
+    """Known, and deliberately not read."""

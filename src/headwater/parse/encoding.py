@@ -1,0 +1,250 @@
+"""Bytes to UTF-8: which charset a document is in, when header, BOM and prolog disagree."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headwater.parse.limits import Tally
+from headwater.parse.quirks import LANGUAGE_CHARSETS
+
+_PROLOG = re.compile(rb"<\?xml[^>]{0,400}?encoding\s*=\s*[\"']\s*([A-Za-z0-9._:-]{1,40})\s*[\"']")
+_HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
+_LANGUAGE = re.compile(
+    rb"<(?:dc:)?language>\s*([A-Za-z]{2}(?:-[A-Za-z]{2})?)|xml:lang\s*=\s*[\"']([A-Za-z]{2}"
+    rb"(?:-[A-Za-z]{2})?)"
+)
+_FEFF = "\ufeff"
+
+_SINGLE_BYTE = {
+    "us-ascii": "cp1252",
+    "ascii": "cp1252",
+    "iso-8859-1": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso_8859-1": "cp1252",
+    "latin1": "cp1252",
+    "latin-1": "cp1252",
+    "windows-1252": "cp1252",
+    "cp1252": "cp1252",
+    "cp-1252": "cp1252",
+    "x-ansi": "cp1252",
+    "koi8-r": "koi8_r",
+    "koi8-u": "koi8_u",
+    "koi8-ru": "koi8_u",
+    "macintosh": "mac_roman",
+    "x-mac-roman": "mac_roman",
+    "macroman": "mac_roman",
+    "x-mac-cyrillic": "mac_cyrillic",
+    "tis-620": "cp874",
+    "windows-874": "cp874",
+    "ibm866": "cp866",
+    "cp866": "cp866",
+    "ibm437": "cp437",
+    "cp437": "cp437",
+    "ibm850": "cp850",
+    "cp850": "cp850",
+    "ibm852": "cp852",
+    "cp852": "cp852",
+} | {
+    spelling: codec
+    for number in range(1250, 1259)
+    if number != 1252
+    for codec in (f"cp{number}",)
+    for spelling in (f"windows-{number}", f"cp{number}", f"cp-{number}", f"x-cp{number}")
+} | {
+    spelling: f"iso8859_{number}"
+    for number in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)
+    for spelling in (f"iso-8859-{number}", f"iso8859-{number}", f"iso_8859-{number}")
+}  # fmt: skip
+
+_MANY_BYTES = {
+    "gb2312": "gb18030",
+    "gb_2312-80": "gb18030",
+    "x-gbk": "gb18030",
+    "gbk": "gb18030",
+    "gb18030": "gb18030",
+    "cp936": "gb18030",
+    "big5": "big5hkscs",
+    "big-5": "big5hkscs",
+    "big5-hkscs": "big5hkscs",
+    "cp950": "cp950",
+    "shift_jis": "cp932",
+    "shift-jis": "cp932",
+    "sjis": "cp932",
+    "x-sjis": "cp932",
+    "windows-31j": "cp932",
+    "cp932": "cp932",
+    "euc-jp": "euc_jp",
+    "x-euc-jp": "euc_jp",
+    "eucjp": "euc_jp",
+    "euc-kr": "cp949",
+    "euckr": "cp949",
+    "ks_c_5601-1987": "cp949",
+    "cp949": "cp949",
+    "johab": "johab",
+}
+
+# ASCII bytes that are not ASCII text: these must be decoded even when every byte is below 128.
+_STATEFUL = {
+    "iso-2022-jp": "iso2022_jp_2",
+    "iso-2022-kr": "iso2022_kr",
+    "hz-gb-2312": "hz",
+    "hz": "hz",
+}
+
+_WIDE = {
+    "utf-16": "utf-16",
+    "utf-16le": "utf-16-le",
+    "utf-16be": "utf-16-be",
+    "utf-32": "utf-32",
+    "utf-32le": "utf-32-le",
+    "utf-32be": "utf-32-be",
+    "iso-10646-ucs-2": "utf-16",
+    "ucs-2": "utf-16",
+    "iso-10646-ucs-4": "utf-32",
+    "ucs-4": "utf-32",
+}
+
+_UTF8 = {"utf-8": "utf-8", "utf8": "utf-8", "utf_8": "utf-8", "unicode-1-1-utf-8": "utf-8"}
+
+CODECS = _SINGLE_BYTE | _MANY_BYTES | _STATEFUL | _WIDE | _UTF8
+"""The only codecs ever used, by the label a publisher may write. UTF-7 is not among them."""
+
+_MARKS = (
+    (b"\xff\xfe\x00\x00", "utf-32le", 4),
+    (b"\x00\x00\xfe\xff", "utf-32be", 4),
+    (b"\xef\xbb\xbf", "utf-8", 3),
+    (b"\xff\xfe", "utf-16le", 2),
+    (b"\xfe\xff", "utf-16be", 2),
+    (b"<\x00\x00\x00", "utf-32le", 0),
+    (b"\x00\x00\x00<", "utf-32be", 0),
+    (b"<\x00", "utf-16le", 0),
+    (b"\x00<", "utf-16be", 0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """`utf8` is the document for the XML parser.
+
+    `label` is the charset's name, `codec` Python's name of it. While `is_body` holds, `utf8` is
+    the body from byte `skipped` on, and nobody has checked yet that it is valid UTF-8.
+    """
+
+    utf8: bytes
+    label: str
+    codec: str
+    skipped: int
+    is_body: bool
+
+
+def decoded(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
+    """The document as UTF-8, by BOM, then header, then prolog, then what the bytes can be."""
+    for mark, label, skipped in _MARKS:
+        if body.startswith(mark):
+            if label == "utf-8":
+                return Decoded(body[3:], label, "utf-8", 3, True)
+            return _replacing(body[skipped:], label, tally)
+    labels = _declared(body, headers, tally)
+    stateful = next((label for label in labels if label in _STATEFUL), None)
+    if body.isascii() and stateful is None:
+        label = next((label for label in labels if label not in _WIDE), "utf-8")
+        return Decoded(body, label, "ascii", 0, True)
+    if (not labels or labels[0] in _UTF8) and stateful is None:
+        return Decoded(body, "utf-8", "utf-8", 0, True)
+    return _by_trial(body, labels, tally)
+
+
+def rescued(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
+    """For a document that claimed to be UTF-8 and is not."""
+    skipped = 3 if body.startswith(b"\xef\xbb\xbf") else 0
+    return _by_trial(body[skipped:], _declared(body, headers, Tally()), tally)
+
+
+def header_value(headers: Mapping[str, str], name: str) -> str | None:
+    """A header field by its lower-case name, however the caller spelled it."""
+    for key, value in headers.items():
+        if key.lower() == name:
+            return value
+    return None
+
+
+def is_valid_utf8(document: bytes) -> bool:
+    try:
+        document.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _declared(body: bytes, headers: Mapping[str, str], tally: Tally) -> list[str]:
+    """Labels we know, the header's before the prolog's."""
+    found: list[str] = []
+    content_type = header_value(headers, "content-type") if headers else None
+    in_header = _HEADER.search(content_type[:1024]) if content_type else None
+    in_prolog = _PROLOG.search(body, 0, 2048)
+    for label in (
+        in_header[1] if in_header else None,
+        in_prolog[1].decode("ascii") if in_prolog else None,
+    ):
+        if label is None:
+            continue
+        if label.lower() in CODECS:
+            found.append(label.lower())
+        else:
+            tally.note("encoding_unknown", f"charset {label[:40]!r} is not one we read")
+    return found
+
+
+def _by_trial(body: bytes, labels: list[str], tally: Tally) -> Decoded:
+    """The first charset that fits the bytes; real UTF-8 wins over a single-byte claim."""
+    tried = list(labels)
+    if all(label in _SINGLE_BYTE or label in _UTF8 or label in _WIDE for label in labels):
+        tried.insert(0, "utf-8")
+    else:
+        tried.append("utf-8")
+    for label in tried:
+        if label in _WIDE:
+            continue
+        try:
+            text = body.decode(CODECS[label])
+        except UnicodeDecodeError:
+            continue
+        if label not in labels[:1] and labels:
+            tally.note("encoding_override", f"declared {labels[0]}, read as {label}")
+        return _from_text(text, label)
+    return _with_replacements(body, labels, tally)
+
+
+def _with_replacements(body: bytes, labels: list[str], tally: Tally) -> Decoded:
+    text = body.decode("utf-8", "replace")
+    bad = text.count("\ufffd")
+    good = len(text) - len(text.encode("ascii", "ignore")) - bad
+    if good > 2 * bad or (labels and labels[0] in _UTF8 and good >= bad):
+        tally.note("bad_bytes", "bytes that are not UTF-8 were replaced")
+        return _from_text(text, "utf-8")
+    label = next((label for label in labels if label in _MANY_BYTES), None)
+    label = label or _by_language(body) or next((x for x in labels if x in _SINGLE_BYTE), None)
+    label = label or "windows-1252"
+    if label not in labels[:1]:
+        tally.note("encoding_override", f"not valid as declared, read as {label}")
+    return _replacing(body, label, tally)
+
+
+def _by_language(body: bytes) -> str | None:
+    match = _LANGUAGE.search(body, 0, 8192)
+    if match is None:
+        return None
+    language = (match[1] or match[2]).decode("ascii").lower()
+    return LANGUAGE_CHARSETS.get(language) or LANGUAGE_CHARSETS.get(language[:2])
+
+
+def _replacing(body: bytes, label: str, tally: Tally) -> Decoded:
+    text = body.decode(CODECS[label], "replace")
+    if "\ufffd" in text:
+        tally.note("bad_bytes", f"bytes that are not {label} were replaced")
+    return _from_text(text, label)
+
+
+def _from_text(text: str, label: str) -> Decoded:
+    utf8 = text.removeprefix(_FEFF).encode("utf-8", "replace")
+    return Decoded(utf8, "gb18030" if label == "gb2312" else label, CODECS[label], 0, False)

@@ -1,0 +1,315 @@
+"""An entry's own elements, whatever the format: one table from name to reader."""
+
+from dataclasses import replace
+
+from lxml import etree
+
+from headwater.parse.dates import parsed_date
+from headwater.parse.document import Content, Person, Source
+from headwater.parse.draft import (
+    Context,
+    EntryDraft,
+    EntryHandler,
+    Spare,
+    ignore,
+)
+from headwater.parse.extensions import keep_extension, read_indexer_attribute
+from headwater.parse.links import (
+    add_enclosure,
+    read_comments,
+    read_enclosure,
+    read_guid,
+    read_id,
+    read_license,
+    read_link,
+    web_address,
+)
+from headwater.parse.making import text
+from headwater.parse.media import (
+    media_file,
+    read_alternate_enclosure,
+    read_duration,
+    read_entry_image,
+    read_itunes_image,
+    read_thumbnail,
+)
+from headwater.parse.names import plain_name
+from headwater.parse.people import read_author, read_contributor
+from headwater.parse.quirks import read_mikan_torrent
+from headwater.parse.terms import (
+    categories_of,
+    read_category,
+    read_itunes_category,
+    read_itunes_keywords,
+    read_keywords,
+    read_media_category,
+    read_topic,
+)
+from headwater.parse.text import construct, within, words
+
+
+def read_title(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    if context.spare.title_rank > 1:
+        value, kind = construct(element, "text", context)
+        if value:
+            draft.title = text(title_within(value, context), kind)
+            context.spare.title_rank = 1
+
+
+def read_lesser_title(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """media:title and dc:title stand in only when there is no title of the entry's own."""
+    if context.spare.title_rank > 3:
+        value, kind = construct(element, "text", context)
+        if value:
+            draft.title = text(title_within(value, context), kind)
+            context.spare.title_rank = 3
+
+
+def title_within(value: str, context: Context) -> str:
+    limit = context.limits.title_chars
+    if len(value) <= limit:
+        return value
+    context.tally.note("title_cut", f"longer than {limit} characters, cut")
+    return value[:limit]
+
+
+def read_description(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    _summary(draft, element, "html", context)
+
+
+def read_summary(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    _summary(draft, element, "text", context)
+
+
+def _summary(draft: EntryDraft, element: etree._Element, default: str, context: Context) -> None:
+    """A second summary is kept aside: it becomes the body of an entry that has none."""
+    value, kind = construct(element, default, context)
+    if not value:
+        return
+    if len(value) > context.short_enough:
+        value = within(value, kind, "summary_cut", context)
+    if draft.summary is None:
+        draft.summary = text(value, kind)
+    elif len(context.spare.more_summaries) < context.limits.contents:
+        context.spare.more_summaries += (text(value, kind),)
+
+
+def read_content(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """Atom's content: typed, perhaps elsewhere (`src`)."""
+    src = element.get("src")
+    if src is not None:
+        src = web_address(src, element, context)
+    _content(draft, element, "text", src, context)
+
+
+def read_encoded(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    _content(draft, element, "html", None, context)
+
+
+def read_body(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    _content(draft, element, "xhtml", None, context)
+
+
+def _content(
+    draft: EntryDraft, element: etree._Element, default: str, src: str | None, context: Context
+) -> None:
+    value, kind = construct(element, default, context)
+    if not value and src is None:
+        return
+    if len(draft.contents) >= context.limits.contents:
+        context.tally.note("contents_cut", f"more than {context.limits.contents} bodies, cut")
+        return
+    if len(value) > context.short_enough:
+        value = within(value, kind, "content_cut", context)
+    language = context.language_of(element) if context.has_lang else None
+    draft.contents += (Content(value, kind, src, language),)
+
+
+def read_published(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    raw = words(element)
+    if raw:
+        draft.raw_dates["published"] = raw[: context.limits.date_chars]
+        draft.published = parsed_date(raw) or draft.published
+
+
+def read_updated(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    raw = words(element)
+    if raw:
+        draft.raw_dates["updated"] = raw[: context.limits.date_chars]
+        draft.updated = parsed_date(raw) or draft.updated
+
+
+def read_created(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    raw = words(element)
+    if raw:
+        draft.raw_dates["created"] = raw[: context.limits.date_chars]
+        draft.created = parsed_date(raw) or draft.created
+
+
+def read_expired(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    raw = words(element)
+    if raw:
+        draft.raw_dates["expired"] = raw[: context.limits.date_chars]
+        draft.expired = parsed_date(raw) or draft.expired
+
+
+def read_language(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    draft.language = words(element)[:64] or draft.language
+
+
+def read_rights(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    value, _ = construct(element, "text", context)
+    draft.rights = value[: context.limits.text_chars] or draft.rights
+
+
+def read_source(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """RSS's `<source url>title</source>`, or Atom's copy of the feed it came from."""
+    url = element.get("url")
+    if url is not None or not len(element):
+        title = words(element)[: context.limits.title_chars] or None
+        link = web_address(url, element, context) if url else None
+        if title or link:
+            draft.source = Source(title, link)
+        return
+    origin, spare, context.spare = EntryDraft(), context.spare, Spare()
+    for child in element:
+        reader = _SOURCE.get(plain_name(child.tag)) if isinstance(child.tag, str) else None
+        if reader is not None:
+            reader(origin, child, context)
+    context.spare = spare
+    title = origin.title.value if origin.title else None
+    draft.source = Source(title, origin.link, origin.native_id)
+    context.spare.source_authors = origin.authors
+
+
+_SOURCE: dict[str, EntryHandler] = {
+    "title": read_title,
+    "link": read_link,
+    "id": read_id,
+    "author": read_author,
+}
+
+
+def read_media_content(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """A file, with a title of its own; other things said inside are said of the entry."""
+    href = element.get("url") or element.get("href")
+    title = None
+    for child in element:
+        if isinstance(child.tag, str):
+            name = plain_name(child.tag)
+            if name == "media:title" and href:
+                title = words(child)[: context.limits.title_chars] or None
+            elif name not in ("media:content", "media:group"):
+                BY_NAME.get(name, keep_extension)(draft, child, context)
+    if href:
+        add_enclosure(draft, media_file(element, href, title, context), context)
+
+
+def read_categories(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """A list around categories, which no specification has and many tools write."""
+    for child in element:
+        if isinstance(child.tag, str) and plain_name(child.tag) in ("category", "tag"):
+            read_category(draft, child, context)
+
+
+def read_group(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """A media:group only binds its children together."""
+    for child in element:
+        if isinstance(child.tag, str):
+            name = plain_name(child.tag)
+            if name != "media:group":
+                BY_NAME.get(name, keep_extension)(draft, child, context)
+
+
+BY_NAME: dict[str, EntryHandler] = {
+    "title": read_title,
+    "dc:title": read_lesser_title,
+    "media:title": read_lesser_title,
+    "itunes:title": read_lesser_title,
+    "link": read_link,
+    "guid": read_guid,
+    "id": read_id,
+    "comments": read_comments,
+    "description": read_description,
+    "abstract": read_summary,
+    "summary": read_summary,
+    "dc:description": read_description,
+    "media:description": read_description,
+    "itunes:summary": read_summary,
+    "googleplay:description": read_summary,
+    "content": read_content,
+    "content:encoded": read_encoded,
+    "encoded": read_encoded,
+    "fullitem": read_encoded,
+    "xhtml:body": read_body,
+    "xhtml:div": read_body,
+    "body": read_body,
+    "pubdate": read_published,
+    "published": read_published,
+    "issued": read_published,
+    "dcterms:issued": read_published,
+    "updated": read_updated,
+    "modified": read_updated,
+    "lastbuilddate": read_updated,
+    "dc:date": read_updated,
+    "dcterms:modified": read_updated,
+    "created": read_created,
+    "dcterms:created": read_created,
+    "expirationdate": read_expired,
+    "author": read_author,
+    "managingeditor": read_author,
+    "dc:creator": read_author,
+    "dc:author": read_author,
+    "itunes:author": read_author,
+    "contributor": read_contributor,
+    "dc:contributor": read_contributor,
+    "category": read_category,
+    "dc:subject": read_category,
+    "keywords": read_category,
+    "categories": read_categories,
+    "tags": read_keywords,
+    "media:category": read_media_category,
+    "media:keywords": read_keywords,
+    "itunes:category": read_itunes_category,
+    "itunes:keywords": read_itunes_keywords,
+    "taxo:topics": read_topic,
+    "enclosure": read_enclosure,
+    "media:content": read_media_content,
+    "media:group": read_group,
+    "media:thumbnail": read_thumbnail,
+    "itunes:image": read_itunes_image,
+    "itunes:duration": read_duration,
+    "image": read_entry_image,
+    "podcast:alternateenclosure": read_alternate_enclosure,
+    "source": read_source,
+    "language": read_language,
+    "dc:language": read_language,
+    "rights": read_rights,
+    "copyright": read_rights,
+    "dc:rights": read_rights,
+    "cc:license": read_license,
+    "creativecommons:license": read_license,
+    "torznab:attr": read_indexer_attribute,
+    "newznab:attr": read_indexer_attribute,
+    "mikan:torrent": read_mikan_torrent,
+    "torrent": keep_extension,
+    "item": ignore,
+    "entry": ignore,
+}
+"""Readers by plain name. What is not here goes to `extensions`."""
+
+
+def complete(draft: EntryDraft, fallback: tuple[Person, ...], context: Context) -> None:
+    """What can be said only after all elements were read; `fallback` are the feed's authors."""
+    spare = context.spare
+    if spare.category_keys:
+        draft.categories = categories_of(context)
+    if not draft.authors:
+        draft.authors = spare.source_authors or fallback
+    if spare.more_summaries and not draft.contents:
+        draft.contents = tuple(Content(one.value, one.type) for one in spare.more_summaries)
+    if spare.duration is not None and draft.enclosures:
+        first = draft.enclosures[0]
+        if first.duration is None:
+            timed = replace(first, duration=spare.duration)
+            draft.enclosures = (timed, *draft.enclosures[1:])

@@ -1,0 +1,76 @@
+"""What has no field of its own is kept by namespace and name."""
+
+from lxml import etree
+
+from headwater.parse.draft import Context, EntryDraft
+from headwater.parse.names import split_name
+from headwater.parse.text import words
+
+_DEEPEST = 4
+
+
+def keep_extension(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """An unknown element: its text, its attributes, and what is nested in it."""
+    if len(element) or element.keys():
+        _keep(draft, element, context, _DEEPEST)
+        return
+    text = element.text
+    if text is not None and (text := text.strip()):
+        uri, name = split_name(element.tag)
+        add_value(draft, uri, name, text, context)
+
+
+def _keep(draft: EntryDraft, element: etree._Element, context: Context, depth: int) -> None:
+    tag = element.tag
+    if not isinstance(tag, str):
+        return
+    uri, name = split_name(tag)
+    if len(element) and depth:
+        for child in element:
+            _keep(draft, child, context, depth - 1)
+        text = (element.text or "").strip()
+    else:
+        text = words(element)
+    if text:
+        add_value(draft, uri, name, text, context)
+    if element.keys():
+        _keep_attributes(draft, uri, name, element, context)
+
+
+def _keep_attributes(
+    draft: EntryDraft, uri: str, name: str, element: etree._Element, context: Context
+) -> None:
+    # By name, one after the other: lxml's own items() takes quadratic time.
+    names = element.keys()
+    limit = context.limits.attributes
+    if len(names) > limit:
+        context.tally.note("attributes_cut", f"more than {limit} attributes, cut")
+    for attribute in names[:limit]:
+        value = element.get(attribute) or ""
+        add_value(draft, uri, f"{name}@{split_name(str(attribute))[1]}", value, context)
+
+
+def add_value(draft: EntryDraft, uri: str, name: str, value: str, context: Context) -> None:
+    limits = context.limits
+    if context.spare.extension_count >= limits.extension_values:
+        context.tally.note("extensions_cut", f"more than {limits.extension_values} values, cut")
+        return
+    if len(value) > limits.text_chars:
+        context.tally.note("extension_cut", f"longer than {limits.text_chars} characters, cut")
+        value = value[: limits.text_chars]
+    context.spare.extension_count += 1
+    names = draft.extensions.get(uri)
+    if names is None:
+        draft.extensions[uri] = {name: (value,)}
+    elif name in names:
+        names[name] += (value,)
+    else:
+        names[name] = (value,)
+
+
+def read_indexer_attribute(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """`<torznab:attr name="seeders" value="5"/>` is kept as seeders: 5."""
+    name, value = element.get("name"), element.get("value")
+    uri, _ = split_name(str(element.tag))
+    if name and value is not None:
+        add_value(draft, uri, name[:64], value, context)

@@ -1,0 +1,128 @@
+"""What an entry is called within its feed, and which guids of a feed cannot be trusted."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Protocol
+
+from headwater.parse.document import Text
+from headwater.values.ids import key_of
+from headwater.values.instant import to_micros
+from headwater.values.url import canonical
+
+MOST_AMBIGUOUS = 1_000
+"""More doubtful guids than this, and none of the feed's guids are trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityMemory:
+    """What earlier documents of a feed taught about its guids."""
+
+    distrust_all: bool = False
+    ambiguous: frozenset[bytes] = field(default_factory=frozenset)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "distrust_all": self.distrust_all,
+            "ambiguous": sorted(key.hex() for key in self.ambiguous),
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "IdentityMemory":
+        return cls(
+            bool(stored.get("distrust_all", False)),
+            frozenset(bytes.fromhex(key) for key in stored.get("ambiguous", ())),
+        )
+
+
+class Identifiable(Protocol):
+    """What identity looks at; entries have it, and so have entries in the making."""
+
+    @property
+    def native_id(self) -> str | None: ...
+    @property
+    def link(self) -> str | None: ...
+    @property
+    def title(self) -> Text | None: ...
+    @property
+    def published(self) -> datetime | None: ...
+
+
+def identify(
+    entries: Sequence[Identifiable], feed_id: str, memory: IdentityMemory
+) -> tuple[tuple[str, ...], IdentityMemory]:
+    """One uid per entry, in order, and what is now known about the feed's guids.
+
+    The publisher's own id wherever it is there and stands for one thing; else a SHA-256 over
+    canonical link, title, publication time and feed.
+    """
+    memory = _learned(entries, memory)
+    if not memory.distrust_all and not memory.ambiguous:
+        return tuple(entry.native_id or hashed_uid(entry, feed_id) for entry in entries), memory
+    return tuple(
+        entry.native_id
+        if entry.native_id and _is_trusted(entry.native_id, memory)
+        else hashed_uid(entry, feed_id)
+        for entry in entries
+    ), memory
+
+
+def hashed_uid(entry: Identifiable, feed_id: str) -> str:
+    """64 hex digits over what an entry without a trustworthy id can be known by."""
+    link = entry.link
+    facts = (
+        (canonical(link) or link) if link else "",
+        entry.title.value if entry.title else "",
+        str(to_micros(entry.published)) if entry.published else "",
+        feed_id,
+    )
+    digest = sha256()
+    for fact in facts:
+        encoded = fact.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "big"))
+        digest.update(encoded)
+    return digest.hexdigest()
+
+
+def _is_trusted(native_id: str, memory: IdentityMemory) -> bool:
+    return not memory.distrust_all and key_of(native_id) not in memory.ambiguous
+
+
+def _learned(entries: Sequence[Identifiable], memory: IdentityMemory) -> IdentityMemory:
+    if memory.distrust_all:
+        return memory
+    ids = [entry.native_id for entry in entries if entry.native_id]
+    if len(set(ids)) == len(ids):
+        return memory
+    doubtful = _doubtful(entries)
+    if not doubtful:
+        return memory
+    most_common = max(Counter(ids)[guid] for guid in doubtful)
+    ambiguous = memory.ambiguous | {key_of(guid) for guid in doubtful}
+    if (len(ids) > 2 and most_common * 2 > len(ids)) or len(ambiguous) > MOST_AMBIGUOUS:
+        return IdentityMemory(True, frozenset())
+    return IdentityMemory(False, ambiguous)
+
+
+def _doubtful(entries: Sequence[Identifiable]) -> set[str]:
+    """Guids that two different things bear: other links or, without links, other titles."""
+    seen: dict[str, str | None] = {}
+    doubtful: set[str] = set()
+    for entry in entries:
+        guid = entry.native_id
+        if not guid:
+            continue
+        thing = _thing(entry)
+        if guid not in seen:
+            seen[guid] = thing
+        elif seen[guid] != thing:
+            doubtful.add(guid)
+    return doubtful
+
+
+def _thing(entry: Identifiable) -> str | None:
+    if entry.link:
+        return canonical(entry.link) or entry.link
+    return entry.title.value if entry.title else None

@@ -1,0 +1,241 @@
+"""JSON Feed 1.0 and 1.1."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from headwater.parse import entry as entries_of
+from headwater.parse import feed as feeds_of
+from headwater.parse.assembly import named_entries
+from headwater.parse.dates import parsed_date
+from headwater.parse.document import (
+    Content,
+    Document,
+    Enclosure,
+    Feed,
+    Link,
+    Person,
+    Text,
+)
+from headwater.parse.draft import Context, EntryDraft, FeedDraft, Spare, language_tag
+from headwater.parse.encoding import Decoded
+from headwater.parse.limits import ParseLimits, Tally, cut_bytes
+from headwater.parse.links import add_enclosure, media_type, resolved_address, resolved_file
+from headwater.parse.relative import ALL_ATTRIBUTES, with_absolute_links
+from headwater.parse.sniff import looks_like
+from headwater.parse.terms import add_category
+
+_VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/(\d(?:\.\d)?)")
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
+# Every escape is matched, so that an escaped backslash is never taken for the start of another.
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+
+
+def parse_json(document: Decoded, url: str | None, limits: ParseLimits, tally: Tally) -> Document:
+    """A JSON document as a feed, or `unknown`."""
+    loaded = _loaded(document.utf8, limits, tally)
+    version = _version(loaded)
+    if version is None or not isinstance(loaded, dict):
+        tally.note("not_a_feed", looks_like(document.utf8))
+        return Document("unknown", "", document.label, False, tally.problems(), Feed(), ())
+    context = Context(url, limits, tally)
+    feed = feeds_of.finished(_feed(loaded, context))
+    items = loaded.get("items")
+    drafts = list(_entries(items if isinstance(items, list) else [], feed.authors, context))
+    entries = named_entries(drafts, url)
+    return Document("json", version, "utf-8", False, tally.problems(), feed, entries)
+
+
+def _loaded(utf8: bytes, limits: ParseLimits, tally: Tally) -> Any:
+    """The value, or None. orjson has no NaN, bounded numbers and a bounded depth of its own."""
+    try:
+        return orjson.loads(utf8)
+    except orjson.JSONDecodeError as refusal:
+        broken = str(refusal)
+    repaired = utf8.decode("utf-8", "replace").strip("\ufeff \t\r\n\x00")
+    try:
+        return orjson.loads(_ESCAPE.sub(_sound_escape, repaired))
+    except orjson.JSONDecodeError:
+        tally.note("bad_json", broken[:120])
+        return None
+
+
+def _sound_escape(match: re.Match[str]) -> str:
+    return match[0] if match[1] is None else "\\ufffd"
+
+
+def _version(loaded: Any) -> str | None:
+    """Without a version, a title or items with ids still make a feed."""
+    if not isinstance(loaded, dict) or not isinstance(loaded.get("items"), list):
+        return None
+    given = loaded.get("version")
+    match = _VERSION.match(given) if isinstance(given, str) else None
+    if match is not None:
+        return "1.0" if match[1] in ("1", "1.0") else match[1]
+    first = loaded["items"][0] if loaded["items"] else None
+    return "1.1" if isinstance(first, dict) and "id" in first and "title" in loaded else None
+
+
+def _string(value: Any, limit: int) -> str:
+    """A trimmed, harmless string: numbers count, everything else is empty."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    text = value if isinstance(value, str) else repr(value)
+    return _CONTROLS.sub("", text[: limit + 64]).strip()[:limit]
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, dict):
+        return [value]
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _people(holder: dict[str, Any], context: Context) -> tuple[Person, ...]:
+    """`authors` (1.1) or `author` (1.0)."""
+    people: list[Person] = []
+    for one in _objects(holder.get("authors")) or _objects(holder.get("author")):
+        name = _string(one.get("name"), context.limits.title_chars) or None
+        page = _string(one.get("url"), context.limits.link_bytes)
+        email = page.removeprefix("mailto:") if page.startswith("mailto:") else None
+        uri = resolved_address(page, context.base, context) if page and not email else None
+        person = Person(name, email, uri)
+        if (name or email or uri) and person not in people:
+            people.append(person)
+    if len(people) > context.limits.people:
+        context.tally.note("people_cut", f"more than {context.limits.people} people, cut")
+    return tuple(people[: context.limits.people])
+
+
+def _address(holder: dict[str, Any], name: str, context: Context) -> str | None:
+    given = holder.get(name)
+    value = _string(given, context.limits.link_bytes + 1) if isinstance(given, str) else ""
+    return resolved_address(value, context.base, context) if value else None
+
+
+def _feed(loaded: dict[str, Any], context: Context) -> FeedDraft:
+    draft, limits = FeedDraft(), context.limits
+    title = _string(loaded.get("title"), limits.title_chars)
+    draft.title = Text(title) if title else None
+    about = _string(loaded.get("description"), limits.text_chars)
+    draft.summary = Text(about) if about else None
+    draft.link = _address(loaded, "home_page_url", context)
+    if draft.link:
+        draft.links += (Link(draft.link),)
+    for name, rel in (("feed_url", "self"), ("next_url", "next")):
+        found = _address(loaded, name, context)
+        if found:
+            draft.links += (Link(found, rel),)
+    for hub in _objects(loaded.get("hubs"))[: limits.links]:
+        found = _address(hub, "url", context)
+        if found:
+            draft.links += (Link(found, "hub"),)
+    draft.image = _address(loaded, "icon", context)
+    draft.icon = _address(loaded, "favicon", context)
+    draft.language = language_tag(_string(loaded.get("language"), 64))
+    draft.authors = _people(loaded, context)
+    return draft
+
+
+def _entries(
+    items: list[Any], authors: tuple[Person, ...], context: Context
+) -> Iterator[EntryDraft]:
+    limit = context.limits.items
+    for item in items[:limit]:
+        if isinstance(item, dict):
+            context.spare = Spare()
+            draft = _entry(item, context)
+            entries_of.complete(draft, authors, context)
+            yield draft
+    if len(items) > limit:
+        context.tally.note("items_cut", f"{len(items) - limit} entries over {limit} were cut")
+
+
+def _entry(item: dict[str, Any], context: Context) -> EntryDraft:
+    draft, limits = EntryDraft(), context.limits
+    native_id = _string(item.get("id"), limits.guid_bytes)
+    draft.native_id = cut_bytes(native_id, limits.guid_bytes) or None
+    title = _string(item.get("title"), limits.title_chars)
+    draft.title = Text(title) if title else None
+    _links(draft, item, context)
+    for name, kind in (("content_html", "html"), ("content_text", "text")):
+        value = _long_text(item.get(name), context)
+        if value and kind == "html":
+            value = with_absolute_links(value, context.base, ALL_ATTRIBUTES)
+        if value:
+            draft.contents += (Content(value, kind),)
+    summary = _long_text(item.get("summary"), context)
+    draft.summary = Text(summary) if summary else None
+    _dates(draft, item, context)
+    draft.authors = _people(item, context)
+    draft.language = language_tag(_string(item.get("language"), 64))
+    tags = item.get("tags")
+    for tag in (tags if isinstance(tags, list) else [])[: limits.categories * 2]:
+        term = _string(tag, limits.title_chars)
+        if term:
+            add_category(term, None, None, context)
+    _files(draft, item, context)
+    return draft
+
+
+def _links(draft: EntryDraft, item: dict[str, Any], context: Context) -> None:
+    page, external = _address(item, "url", context), _address(item, "external_url", context)
+    draft.link = page or external
+    if page:
+        draft.links += (Link(page),)
+    if external:
+        draft.links += (Link(external, "related" if page else "alternate"),)
+    if draft.link is None and draft.native_id and draft.native_id.startswith("http"):
+        draft.link = resolved_address(draft.native_id, None, context)
+    for name in ("image", "banner_image"):
+        found = _address(item, name, context)
+        if found and found not in draft.thumbnails:
+            draft.thumbnails += (found,)
+
+
+def _long_text(value: Any, context: Context) -> str:
+    if not isinstance(value, str):
+        return ""
+    limit = context.limits.content_bytes
+    text = cut_bytes(value, limit)
+    if len(text) < len(value):
+        context.tally.note("content_cut", f"longer than {limit} bytes, cut")
+    return _CONTROLS.sub("", text).strip()
+
+
+def _dates(draft: EntryDraft, item: dict[str, Any], context: Context) -> None:
+    published = _string(item.get("date_published"), context.limits.date_chars)
+    updated = _string(item.get("date_modified"), context.limits.date_chars)
+    if published:
+        draft.raw_dates["published"] = published
+        draft.published = parsed_date(published)
+    if updated:
+        draft.raw_dates["updated"] = updated
+        draft.updated = parsed_date(updated)
+
+
+def _files(draft: EntryDraft, item: dict[str, Any], context: Context) -> None:
+    for one in _objects(item.get("attachments"))[: context.limits.enclosures * 2]:
+        given = one.get("url")
+        given = _string(given, context.limits.link_bytes + 1) if isinstance(given, str) else ""
+        url = resolved_file(given, context.base, context) if given else None
+        if url is None:
+            continue
+        size, length = one.get("size_in_bytes"), one.get("duration_in_seconds")
+        found = Enclosure(
+            url,
+            media_type(_string(one.get("mime_type"), 128) or None),
+            _whole(size),
+            _whole(length),
+            _string(one.get("title"), context.limits.title_chars) or None,
+        )
+        add_enclosure(draft, found, context)
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return None
+    return int(value) if 0 <= value < 2**63 else None

@@ -1,0 +1,253 @@
+"""Links, ids and comments: resolved, bounded, and only with schemes that may be followed."""
+
+import re
+from functools import lru_cache
+
+from lxml import etree
+
+from headwater.parse.document import Enclosure, Link
+from headwater.parse.draft import Context, Draft, EntryDraft, FeedDraft
+from headwater.parse.limits import cut_bytes
+from headwater.parse.making import link
+from headwater.parse.names import RDF
+from headwater.parse.text import words
+from headwater.values.url import resolve
+
+_MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9][\w.+-]*/[A-Za-z0-9][\w.+*-]*)")
+_TORN_AMPERSAND = re.compile(r"&(?:amp|#38|#x26);")
+_LINE_BREAK = re.compile(r"[\r\n\t]+ *")
+_LARGEST = 2**63
+_WEB = ("http://", "https://")
+# Absolute, with a host, visible ASCII only: nothing a URL parser would have to change or refuse.
+_PLAIN = re.compile(r"https?://[^/?#\\\s][!-~]*").fullmatch
+_PAGES = (None, "text/html", "application/xhtml+xml")
+_RESOURCE = RDF + "resource"
+_IANA = "http://www.iana.org/assignments/relation/"
+
+
+def web_address(given: str, element: etree._Element, context: Context) -> str | None:
+    """The absolute http(s) URL that an element means, or None (told) for what cannot be one."""
+    if _PLAIN(given) and len(given) <= context.limits.link_bytes:
+        return given
+    return resolved_address(given, context.base_of(element), context)
+
+
+def resolved_address(given: str, base: str | None, context: Context) -> str | None:
+    given = given.strip()
+    if not given:
+        return None
+    if len(given) > context.limits.link_bytes:
+        context.tally.note("link_cut", f"longer than {context.limits.link_bytes} bytes, dropped")
+        return None
+    if "\n" in given or "\t" in given or "\r" in given:
+        given = _LINE_BREAK.sub("", given)
+    found = resolve(base, given)
+    if found is None or not found.startswith(_WEB):
+        context.tally.note("link_dropped", f"not a web address: {given[:80]!r}")
+        return None
+    return found
+
+
+def file_address(given: str, element: etree._Element, context: Context) -> str | None:
+    """Like `web_address`, and magnet links too: only enclosures may have those."""
+    if _PLAIN(given) and len(given) <= context.limits.link_bytes:
+        return given
+    return resolved_file(given, context.base_of(element), context)
+
+
+def resolved_file(given: str, base: str | None, context: Context) -> str | None:
+    given = given.strip()
+    if given[:7].lower() == "magnet:":
+        if len(given) > context.limits.link_bytes:
+            context.tally.note("link_cut", "magnet link too long, dropped")
+            return None
+        return given
+    return resolved_address(given, base, context)
+
+
+@lru_cache(maxsize=256)
+def media_type(given: str | None) -> str | None:
+    if given is None:
+        return None
+    match = _MEDIA_TYPE.match(given)
+    return match[1].lower()[:128] if match else None
+
+
+def byte_count(given: str | None) -> int | None:
+    """A length that a file can have; separators of thousands are allowed."""
+    if given is None or len(given) > 32:
+        return None
+    digits = given.strip().replace(",", "")
+    if not digits.isdecimal() or not digits.isascii():
+        return None
+    length = int(digits)
+    return length if length < _LARGEST else None
+
+
+def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
+    """RSS's link (text) and Atom's link (attributes), in either format."""
+    href = element.get("href")
+    if href is None:
+        href = words(element)
+        if href:
+            _text_link(draft, href, element, context)
+            return
+        href = element.get("url") or element.get("uri") or element.get(_RESOURCE)
+        if href is None:
+            return
+    rel = element.get("rel")
+    rel = rel.strip().lower().removeprefix(_IANA) if rel else "alternate"
+    if rel == "enclosure" and isinstance(draft, EntryDraft):
+        add_enclosure(draft, _linked_file(element, href, context), context)
+    found = web_address(href, element, context)
+    if found is not None:
+        _keep(draft, _link(element, found, rel), context)
+
+
+def _text_link(draft: Draft, href: str, element: etree._Element, context: Context) -> None:
+    if "&" in href:
+        href = _TORN_AMPERSAND.sub("&", href)
+    found = web_address(href, element, context)
+    if found is None:
+        return
+    if draft.links:
+        _keep(draft, link(found), context)
+    else:
+        draft.links = (link(found),)
+        draft.link, context.spare.link_rank = found, 1
+
+
+def _link(element: etree._Element, href: str, rel: str) -> Link:
+    if len(element.keys()) <= 3 and element.get("title") is None:
+        return link(href, rel, media_type(element.get("type")))
+    title, hreflang = element.get("title"), element.get("hreflang")
+    return Link(
+        href,
+        rel,
+        media_type(element.get("type")),
+        title[:1024] if title else None,
+        byte_count(element.get("length")),
+        hreflang[:64] if hreflang else None,
+    )
+
+
+def _keep(draft: Draft, new: Link, context: Context) -> None:
+    if len(draft.links) >= context.limits.links:
+        context.tally.note("links_cut", f"more than {context.limits.links} links, cut")
+        return
+    draft.links += (new,)
+    if new.rel == "alternate":
+        # A page beats another kind of document; among pages the last one named stands.
+        rank = 1 if new.type in _PAGES else 4
+        if rank <= context.spare.link_rank:
+            draft.link, context.spare.link_rank = new.href, rank
+
+
+def _linked_file(element: etree._Element, href: str, context: Context) -> Enclosure | None:
+    url = file_address(href, element, context)
+    if url is None:
+        return None
+    title = element.get("title")
+    return Enclosure(
+        url,
+        media_type(element.get("type")),
+        byte_count(element.get("length")),
+        title=title[:1024] if title else None,
+    )
+
+
+def add_enclosure(draft: EntryDraft, found: Enclosure | None, context: Context) -> None:
+    """Joined with an enclosure of the same URL that is already there."""
+    if found is None:
+        return
+    enclosures = draft.enclosures
+    for position, held in enumerate(enclosures):
+        if held.url == found.url:
+            joined = _joined(held, found)
+            draft.enclosures = (*enclosures[:position], joined, *enclosures[position + 1 :])
+            return
+    if len(enclosures) >= context.limits.enclosures:
+        context.tally.note(
+            "enclosures_cut", f"more than {context.limits.enclosures} enclosures, cut"
+        )
+        return
+    draft.enclosures = (*enclosures, found)
+
+
+def _joined(held: Enclosure, more: Enclosure) -> Enclosure:
+    return Enclosure(
+        held.url,
+        held.type or more.type,
+        held.length if held.length is not None else more.length,
+        held.duration if held.duration is not None else more.duration,
+        held.title or more.title,
+        held.medium or more.medium,
+    )
+
+
+def read_enclosure(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """RSS's enclosure element."""
+    href = element.get("url") or element.get("href") or element.get("uri") or ""
+    href = href or words(element)
+    if href:
+        add_enclosure(draft, _linked_file(element, href, context), context)
+
+
+def read_guid(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """RSS's guid: a link too, unless it says that it is none."""
+    value = words(element)
+    if not value:
+        return
+    keep_native_id(draft, value, context)
+    permalink = element.get("isPermaLink")
+    if permalink is None:
+        permalink = element.get("ispermalink") or "true"
+    if permalink != "true" and permalink.strip().lower() != "true":
+        draft.id_is_permalink = False
+        return
+    draft.id_is_permalink = value.startswith(("http://", "https://", "/", "./", "../"))
+    if draft.id_is_permalink and context.spare.link_rank > 5:
+        found = web_address(value, element, context)
+        if found is not None:
+            draft.link, context.spare.link_rank = found, 5
+
+
+def read_id(draft: Draft, element: etree._Element, context: Context) -> None:
+    """Atom's id: opaque, though a page address serves as a last-resort link."""
+    value = words(element)
+    if value:
+        keep_native_id(draft, value, context)
+        if context.spare.link_rank > 6 and value.startswith(("http://", "https://")):
+            found = resolved_address(value, None, context)
+            if found is not None:
+                draft.link, context.spare.link_rank = found, 6
+
+
+def keep_native_id(draft: Draft, value: str, context: Context) -> None:
+    limit = context.limits.guid_bytes
+    if len(value) * 4 > limit:
+        shorter = cut_bytes(value, limit)
+        if len(shorter) < len(value):
+            context.tally.note("guid_cut", f"longer than {limit} bytes, cut")
+            value = shorter
+    draft.native_id = value
+
+
+def read_comments(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    value = words(element)
+    if value:
+        draft.comments = web_address(value, element, context) or draft.comments
+
+
+def read_license(draft: Draft, element: etree._Element, context: Context) -> None:
+    value = element.get(_RESOURCE) or words(element)
+    if value:
+        found = web_address(value, element, context)
+        if found is not None:
+            _keep(draft, link(found, "license"), context)
+
+
+def read_feed_id(draft: FeedDraft, element: etree._Element, context: Context) -> None:
+    value = words(element)
+    if value:
+        keep_native_id(draft, value, context)

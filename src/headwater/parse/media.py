@@ -1,0 +1,120 @@
+"""Media RSS and podcast elements: files, thumbnails, durations."""
+
+from lxml import etree
+
+from headwater.parse.document import Enclosure
+from headwater.parse.draft import Context, EntryDraft, FeedDraft
+from headwater.parse.extensions import keep_extension
+from headwater.parse.links import (
+    add_enclosure,
+    byte_count,
+    file_address,
+    media_type,
+    web_address,
+)
+from headwater.parse.names import plain_name
+from headwater.parse.text import words
+
+_LONGEST_SECONDS = 10**8
+
+
+def seconds(given: str | None) -> int | None:
+    """`3723`, `62:03`, `1:02:03` or `PT1H2M3S`-free spellings as seconds."""
+    if not given or len(given) > 32:
+        return None
+    total = 0
+    pieces = given.strip().split(":")
+    if len(pieces) > 4:
+        return None
+    for piece in pieces:
+        whole = piece.strip().partition(".")[0]
+        if not whole.isdecimal() or not whole.isascii():
+            return None
+        total = total * 60 + int(whole)
+    return total if total < _LONGEST_SECONDS else None
+
+
+def media_file(
+    element: etree._Element, href: str, title: str | None, context: Context
+) -> Enclosure | None:
+    url = file_address(href, element, context)
+    if url is None:
+        return None
+    medium = element.get("medium")
+    return Enclosure(
+        url,
+        media_type(element.get("type")),
+        byte_count(element.get("fileSize") or element.get("filesize")),
+        seconds(element.get("duration")),
+        title,
+        medium.strip().lower()[:32] if medium else None,
+    )
+
+
+def read_thumbnail(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    href = element.get("url") or element.get("href") or words(element)
+    if not href:
+        return
+    found = web_address(href, element, context)
+    if found is None or found in draft.thumbnails:
+        return
+    if len(draft.thumbnails) >= context.limits.thumbnails:
+        context.tally.note("thumbnails_cut", f"more than {context.limits.thumbnails}, cut")
+        return
+    draft.thumbnails = (*draft.thumbnails, found)
+
+
+def read_itunes_image(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    read_thumbnail(draft, element, context)
+
+
+def read_entry_image(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """Not in any specification, but met: an `image` in an item, as URL or with a `url` inside."""
+    for child in element:
+        if isinstance(child.tag, str) and plain_name(child.tag) in ("url", "href"):
+            read_thumbnail(draft, child, context)
+            return
+    if words(element).startswith("http") or element.get("href") or element.get("url"):
+        read_thumbnail(draft, element, context)
+
+
+def read_duration(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    context.spare.duration = seconds(words(element))
+    keep_extension(draft, element, context)
+
+
+def read_alternate_enclosure(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """podcast:alternateEnclosure: the same episode in another encoding."""
+    title = element.get("title")
+    for child in element:
+        uri = child.get("uri")
+        if uri and isinstance(child.tag, str) and plain_name(child.tag) == "podcast:source":
+            url = file_address(uri, child, context)
+            if url is not None:
+                kind = media_type(child.get("contentType")) or media_type(element.get("type"))
+                size = byte_count(element.get("length"))
+                add_enclosure(draft, Enclosure(url, kind, size, title=title), context)
+
+
+def read_feed_image(draft: FeedDraft, element: etree._Element, context: Context) -> None:
+    """RSS's image with a `url` inside, or iTunes's with an `href`."""
+    href = element.get("href") or element.get("url")
+    for child in element:
+        if not href and isinstance(child.tag, str) and plain_name(child.tag) in ("url", "href"):
+            href = words(child)
+    if not href and not len(element):
+        href = words(element)
+    if href and draft.image is None:
+        draft.image = web_address(href, element, context)
+
+
+def read_logo(draft: FeedDraft, element: etree._Element, context: Context) -> None:
+    href = words(element)
+    if href:
+        draft.logo = web_address(href, element, context)
+
+
+def read_icon(draft: FeedDraft, element: etree._Element, context: Context) -> None:
+    href = words(element)
+    if href:
+        draft.icon = web_address(href, element, context)

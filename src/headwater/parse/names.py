@@ -1,0 +1,119 @@
+"""Element names as one vocabulary: namespaces by URI, wrong but common URIs, bare prefixes."""
+
+from functools import lru_cache
+
+XML = "{http://www.w3.org/XML/1998/namespace}"
+RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
+
+NAMESPACES: dict[str, str] = {
+    "http://backend.userland.com/rss": "",
+    "http://backend.userland.com/rss2": "",
+    "http://blogs.law.harvard.edu/tech/rss": "",
+    "http://cyber.law.harvard.edu/rss": "",
+    "http://my.netscape.com/rdf/simple/0.9/": "",
+    "http://channel.netscape.com/rdf/simple/0.9/": "",
+    "http://my.netscape.com/publish/formats/rss-0.91.dtd": "",
+    "http://purl.org/rss/1.0/": "",
+    "http://purl.org/rss/1.0": "",
+    "http://purl.org/net/rss1.1#": "",
+    "http://purl.org/rss/2.0/": "",
+    "http://www.rssboard.org/rss-specification": "",
+    "http://purl.org/rss/1.0/modules/rss091#": "",
+    "http://example.com/newformat#": "",
+    "http://example.com/necho": "",
+    "http://purl.org/echo/": "",
+    "uri/of/echo/namespace#": "",
+    "http://purl.org/pie/": "",
+    "http://purl.org/atom/ns#": "",
+    "http://purl.org/atom/ns": "",
+    "http://www.w3.org/2005/atom": "",
+    "https://www.w3.org/2005/atom": "",
+    "http://www.w3.org/2005/atom/": "",
+    "http://purl.org/dc/elements/1.1/": "dc",
+    "http://purl.org/dc/elements/1.1": "dc",
+    "http://purl.org/dc/elements/1.0/": "dc",
+    "http://purl.org/dc/terms/": "dcterms",
+    "http://purl.org/dc/terms": "dcterms",
+    "http://purl.org/rss/1.0/modules/content/": "content",
+    "http://purl.org/rss/1.0/modules/content": "content",
+    "http://purl.org/rss/1.0/modules/syndication/": "sy",
+    "http://purl.org/rss/1.0/modules/syndication": "sy",
+    "http://purl.org/rss/modules/syndication/": "sy",
+    "http://purl.org/rss/1.0/modules/slash/": "slash",
+    "http://purl.org/rss/1.0/modules/threading/": "thr",
+    "http://purl.org/syndication/thread/1.0": "thr",
+    "http://search.yahoo.com/mrss/": "media",
+    "http://search.yahoo.com/mrss": "media",
+    "http://video.search.yahoo.com/mrss/": "media",
+    "http://video.search.yahoo.com/mrss": "media",
+    "http://www.rssboard.org/media-rss": "media",
+    "http://www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
+    "https://www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
+    "http://www.itunes.com/dtds/podcast-1.0.dtd/": "itunes",
+    "http://example.com/dtds/podcast-1.0.dtd": "itunes",
+    "https://podcastindex.org/namespace/1.0": "podcast",
+    "http://podcastindex.org/namespace/1.0": "podcast",
+    "https://github.com/podcastindex-org/podcast-namespace/blob/main/docs/1.0.md": "podcast",
+    "http://www.google.com/schemas/play-podcasts/1.0": "googleplay",
+    "http://wellformedweb.org/commentapi/": "wfw",
+    "http://rssnamespace.org/feedburner/ext/1.0": "feedburner",
+    "http://www.georss.org/georss": "georss",
+    "http://www.w3.org/2003/01/geo/wgs84_pos#": "geo",
+    "http://www.opengis.net/gml": "gml",
+    "http://webns.net/mvcb/": "admin",
+    "http://web.resource.org/cc/": "cc",
+    "http://creativecommons.org/ns#": "cc",
+    "http://creativecommons.org/ns#license": "cc",
+    "http://backend.userland.com/creativecommonsrssmodule": "creativecommons",
+    "http://cyber.law.harvard.edu/rss/creativecommonsrssmodule.html": "creativecommons",
+    "http://www.w3.org/1999/xhtml": "xhtml",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf",
+    "http://purl.org/syndication/history/1.0": "fh",
+    "http://torznab.com/schemas/2015/feed": "torznab",
+    "http://www.newznab.com/dtd/2010/feeds/attributes/": "newznab",
+    "https://nyaa.si/xmlns/nyaa": "nyaa",
+    "https://mikanani.me/0.1/": "mikan",
+    "https://mikanani.me/0.1": "mikan",
+    "http://mikanani.me/0.1/": "mikan",
+    "https://mikanime.tv/0.1/": "mikan",
+    "http://xmlns.ezrss.it/0.1/": "torrent",
+    "http://purl.org/rss/1.0/modules/taxonomy/": "taxo",
+    "http://prismstandard.org/namespaces/1.2/basic/": "prism",
+    "http://www.w3.org/xml/1998/namespace": "xml",
+    "http://podlove.org/simple-chapters": "psc",
+    "http://app.ft.com/": "ft",
+}
+"""Lower-case namespace URI to the prefix our handlers use; "" is RSS's and Atom's own."""
+
+PREFIXES: dict[str, str] = {
+    prefix: prefix for prefix in NAMESPACES.values() if prefix and prefix != "xml"
+} | {"atom": "", "atom10": "", "rss": "", "a": "", "itunes": "itunes", "creativeCommons": "cc"}
+"""Well-known prefixes, for documents that forgot to declare them."""
+
+
+def plain_name(tag: str) -> str:
+    """`{uri}pubDate` or `dc:creator` as our handlers know it: `pubdate`, `dc:creator`, or `?`.
+
+    Names of unknown namespaces come back as `?`, so that they never pass for RSS's own.
+    """
+    if tag[0] == "{":
+        uri, _, local = tag[1:].partition("}")
+        prefix = NAMESPACES.get(uri.lower())
+        if prefix is None:
+            prefix = "" if "backend.userland.com/rss" in uri.lower() else None
+    else:
+        given, colon, local = tag.rpartition(":")
+        prefix = PREFIXES.get(given.lower()) if colon else ""
+    if prefix is None:
+        return "?"
+    return f"{prefix}:{local.lower()}" if prefix else local.lower()
+
+
+@lru_cache(maxsize=1024)
+def split_name(tag: str) -> tuple[str, str]:
+    """Namespace URI (or bare prefix) and local name, for extensions."""
+    if tag[0] == "{":
+        uri, _, local = tag[1:].partition("}")
+        return uri, local
+    prefix, colon, local = tag.rpartition(":")
+    return (prefix, local) if colon else ("", tag)

@@ -1,0 +1,99 @@
+"""People: names, addresses and pages, out of every way in which feeds write them."""
+
+import re
+
+from lxml import etree
+
+from headwater.parse.document import Person
+from headwater.parse.draft import Context, Draft
+from headwater.parse.names import plain_name
+from headwater.parse.text import words
+from headwater.values.url import resolve
+
+_EMAIL = re.compile(
+    r"(?:mailto:)?([A-Za-z0-9_.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z0-9]{2,24})"
+    r"(?:\?subject=\S+)?"
+)
+_EMPTY_BRACKETS = ("()", "<>", "[]", "&lt;&gt;")
+
+
+def person_from(text: str) -> Person | None:
+    """`a@b.c (Name)`, `Name <a@b.c>`, `Name` or `a@b.c`."""
+    if not text:
+        return None
+    match = _EMAIL.search(text) if "@" in text else None
+    if match is None:
+        return Person(text)
+    name = text.replace(match[0], "", 1)
+    for brackets in _EMPTY_BRACKETS:
+        name = name.replace(brackets, "")
+    name = name.strip().removeprefix("mailto:").strip()
+    if name[:1] == "(":
+        name = name[1:]
+    if name[-1:] == ")":
+        name = name[:-1]
+    return Person(name.strip().rstrip(",;").strip() or None, match[1])
+
+
+def read_author(draft: Draft, element: etree._Element, context: Context) -> None:
+    draft.authors = _with(draft.authors, _person(element, context), context)
+
+
+def read_contributor(draft: Draft, element: etree._Element, context: Context) -> None:
+    draft.contributors = _with(draft.contributors, _person(element, context), context)
+
+
+def _with(
+    people: tuple[Person, ...], person: Person | None, context: Context
+) -> tuple[Person, ...]:
+    if person is None:
+        return people
+    if not people:
+        return (person,)
+    if len(people) >= context.limits.people:
+        context.tally.note("people_cut", f"more than {context.limits.people} people, cut")
+        return people
+    return people if person in people else (*people, person)
+
+
+def _person(element: etree._Element, context: Context) -> Person | None:
+    if not len(element):
+        text = words(element)
+        known = context.people
+        if text not in known:
+            known[text] = person_from(text[: context.limits.title_chars])
+        return known[text]
+    found: dict[str, str] = {}
+    for child in element:
+        if isinstance(child.tag, str):
+            field = plain_name(child.tag).rpartition(":")[2]
+            value = words(child)[: context.limits.title_chars]
+            if value:
+                found.setdefault(field, value)
+    if not found:
+        return person_from(words(element)[: context.limits.title_chars])
+    uri = found.get("uri") or found.get("url") or found.get("homepage") or found.get("href")
+    return _complete(found.get("name"), found.get("email"), uri, element, context)
+
+
+def _complete(
+    name: str | None,
+    email: str | None,
+    uri: str | None,
+    element: etree._Element,
+    context: Context,
+) -> Person | None:
+    from_name = person_from(name) if name and not email else None
+    if from_name is not None:
+        name, email = from_name.name, from_name.email
+    if email is not None:
+        email = email.removeprefix("mailto:")
+    if uri is not None and not uri.startswith(("http://", "https://")):
+        uri = _web_page(uri, context.base_of(element))
+    return Person(name, email, uri) if name or email or uri else None
+
+
+def _web_page(uri: str, base: str | None) -> str | None:
+    """A person's page; anything but a web address is dropped."""
+    found = resolve(base, uri)
+    return found if found is not None and found.startswith("http") else None

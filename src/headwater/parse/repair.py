@@ -1,0 +1,127 @@
+"""Text-level repairs of documents that are not well-formed XML."""
+
+import re
+from collections.abc import Mapping
+from html.entities import html5
+
+from lxml import etree
+
+from headwater.parse.limits import Tally
+
+_ILLEGAL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SUSPECT_REFERENCE = re.compile(rb"&#(?:0*1(?:2[7-9]|[345]\d);|[xX]0*(?:7[fF]|[89][0-9a-fA-F]);)")
+_SUSPECT_BYTES = re.compile(rb"\xc2[\x80-\x9f]")
+_TWICE_ENCODED = re.compile(rb"\xc3[\x82\x83]\xc2[\x80-\xbf]")
+_C1 = re.compile("[\x7f-\x9f]")
+_REFERENCE = re.compile(r"&#(?:(\d{1,7})|[xX]([0-9a-fA-F]{1,6}));")
+_AMPERSAND = re.compile(
+    r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)"
+    r"|&(?:#(?:(\d{1,9})|[xX]([0-9a-fA-F]{1,8}));?|([A-Za-z][A-Za-z0-9]{0,31});|([A-Za-z]{2,6})(?![\w;=]))?",
+    re.DOTALL,
+)
+_XML_NAMES = frozenset(("amp", "lt", "gt", "quot", "apos"))
+_MARKUP = {"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;", "'": "&apos;"}
+
+_CP1252: dict[int, str] = {
+    code: bytes([code]).decode("cp1252", "replace").replace("\ufffd", "")
+    for code in range(0x80, 0xA0)
+} | {0x7F: ""}
+
+
+def needs_scrubbing(document: bytes) -> bool:
+    """Whether control characters above ASCII hide in a document, plain or as references."""
+    return (
+        b"\x7f" in document
+        or (not document.isascii() and _SUSPECT_BYTES.search(document) is not None)
+        or _SUSPECT_REFERENCE.search(document) is not None
+    )
+
+
+def scrubbed(document: bytes, tally: Tally) -> bytes:
+    """C1 control characters become what Windows-1252 authors meant by them."""
+    text = document.decode("utf-8", "replace")
+    text = _C1.sub(lambda found: _CP1252[ord(found[0])], text)
+    text = _REFERENCE.sub(_scrubbed_reference, text)
+    tally.note("control_characters", "control characters were read as Windows-1252 or dropped")
+    return text.encode("utf-8", "replace")
+
+
+def _scrubbed_reference(match: re.Match[str]) -> str:
+    code = int(match[1]) if match[1] else int(match[2], 16)
+    return _CP1252.get(code, match[0])
+
+
+def may_be_encoded_twice(document: bytes) -> bool:
+    """UTF-8 that some tool took for Latin-1 and encoded again: `Ã©` instead of `é`."""
+    return not document.isascii() and _TWICE_ENCODED.search(document) is not None
+
+
+def decode_again(root: etree._Element, tally: Tally) -> None:
+    """Puts twice-encoded text right, where the whole of a text says the same."""
+    for element in root.iter():
+        text = element.text
+        if text is not None and not text.isascii():
+            try:
+                element.text = text.encode("latin-1").decode("utf-8")
+            except UnicodeError:
+                continue
+            tally.note("encoded_twice", "text that was UTF-8 encoded twice")
+
+
+def without_illegal(text: str, tally: Tally) -> str:
+    """Characters that XML does not allow at all."""
+    if _ILLEGAL.search(text) is None:
+        return text
+    tally.note("control_characters", "characters that XML forbids were dropped")
+    return _ILLEGAL.sub("", text)
+
+
+def with_sound_references(text: str, literals: Mapping[str, str], tally: Tally) -> str:
+    """Bare ampersands escaped, HTML's entity names and short literals replaced."""
+    repaired = 0
+
+    def sound(match: re.Match[str]) -> str:
+        nonlocal repaired
+        found = match[0]
+        if found[0] == "<":
+            return found
+        decimal, hexadecimal, name, torn = match.groups()
+        if name is not None and name in _XML_NAMES:
+            return found
+        if decimal or hexadecimal:
+            code = int(decimal) if decimal else int(hexadecimal, 16)
+            replacement = _character(code)
+            repaired += replacement != found
+            return replacement
+        repaired += 1
+        return _named(name or torn, bool(name), literals)
+
+    text = _AMPERSAND.sub(sound, text)
+    if repaired:
+        tally.note("entities_repaired", "references that XML does not know", repaired)
+    return text
+
+
+def _character(code: int) -> str:
+    if code in _CP1252:
+        return _CP1252[code]
+    if code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code <= 0xFFFD:
+        return f"&#{code};"
+    return f"&#{code};" if 0x10000 <= code <= 0x10FFFF else "\ufffd"
+
+
+def _named(name: str | None, ended: bool, literals: Mapping[str, str]) -> str:
+    """An entity by name; `torn` ones lost their semicolon (`&nbsp `, `&copy 2024`)."""
+    if name is None:
+        return "&amp;"
+    if ended and name in literals:
+        return _escaped(literals[name])
+    character = html5.get(name + ";") if ended else html5.get(name)
+    if character is not None and (ended or name not in _XML_NAMES):
+        return _escaped(character)
+    return f"&amp;{name};" if ended else f"&amp;{name}"
+
+
+def _escaped(text: str) -> str:
+    text = _REFERENCE.sub(lambda m: chr(int(m[1]) if m[1] else int(m[2], 16) & 0xFFFF), text)
+    return "".join(_MARKUP.get(character, character) for character in text)

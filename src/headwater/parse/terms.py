@@ -1,0 +1,83 @@
+"""Categories, tags, subjects and keywords."""
+
+from lxml import etree
+
+from headwater.parse.document import Category
+from headwater.parse.draft import Context, Draft
+from headwater.parse.making import category
+from headwater.parse.names import RDF
+from headwater.parse.text import words
+
+ITUNES = "http://www.itunes.com/"
+MEDIA = "http://search.yahoo.com/mrss/category_schema"
+
+
+def add_category(term: str, scheme: str | None, label: str | None, context: Context) -> None:
+    """Once each; longer terms are cut."""
+    limits = context.limits
+    if len(term) > limits.title_chars:
+        context.tally.note("category_cut", f"longer than {limits.title_chars} characters, cut")
+        term = term[: limits.title_chars]
+    held = context.spare.category_keys
+    if not held:
+        context.spare.category_keys = {(term, scheme, label): None}
+    elif isinstance(held, dict) and (term, scheme, label) not in held:
+        if len(held) >= limits.categories:
+            context.tally.note("categories_cut", f"more than {limits.categories} categories, cut")
+        else:
+            held[(term, scheme, label)] = None
+
+
+def categories_of(context: Context) -> tuple[Category, ...]:
+    return tuple([category(*key) for key in context.spare.category_keys])
+
+
+def read_category(draft: Draft, element: etree._Element, context: Context) -> None:
+    """RSS's text with a domain, or Atom's term with scheme and label."""
+    if not element.keys():
+        text = words(element)
+        if text:
+            add_category(text, None, None, context)
+        return
+    term = (element.get("term") or "").strip() or words(element)
+    scheme = element.get("scheme") or element.get("domain")
+    label = element.get("label")
+    if term or label:
+        add_category(term or label or "", scheme, label, context)
+
+
+def read_media_category(draft: Draft, element: etree._Element, context: Context) -> None:
+    text = words(element)
+    if text:
+        add_category(text, element.get("scheme") or MEDIA, element.get("label"), context)
+
+
+def read_itunes_category(draft: Draft, element: etree._Element, context: Context) -> None:
+    """May nest: the inner one is the narrower subject."""
+    for one in (element, *element):
+        term = one.get("text")
+        if term and term.strip():
+            add_category(term.strip(), ITUNES, None, context)
+
+
+def read_keywords(draft: Draft, element: etree._Element, context: Context) -> None:
+    _split(words(element), None, context)
+
+
+def read_itunes_keywords(draft: Draft, element: etree._Element, context: Context) -> None:
+    _split(words(element), ITUNES, context)
+
+
+def _split(text: str, scheme: str | None, context: Context) -> None:
+    for term in text.split(",", context.limits.categories * 2):
+        term = term.strip()
+        if term:
+            add_category(term, scheme, None, context)
+
+
+def read_topic(draft: Draft, element: etree._Element, context: Context) -> None:
+    """RSS 1.0's taxonomy: a bag of resources."""
+    for item in element.iter(RDF + "li"):
+        resource = item.get(RDF + "resource") or item.get("resource")
+        if resource:
+            add_category(resource, None, None, context)

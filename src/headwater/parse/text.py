@@ -1,0 +1,175 @@
+"""Text constructs: what an element says, and whether that is text, HTML or XHTML."""
+
+import base64
+import binascii
+import html.entities
+import re
+from html import escape
+
+from lxml import etree
+
+from headwater.parse.draft import Context
+from headwater.parse.limits import cut_bytes
+from headwater.parse.relative import with_absolute_links
+
+_VOID = frozenset(
+    "area base basefont br col embed frame hr img input link meta param source track wbr".split()
+)
+_MARKUP = frozenset(
+    "a abbr acronym address area article aside audio b big blockquote br button canvas caption "
+    "center cite code col colgroup command datagrid datalist dd del details dfn dialog dir div dl "
+    "dt em event-source fieldset figcaption figure font footer form frame h1 h2 h3 h4 h5 h6 header "
+    "hr i iframe img input ins kbd keygen label legend li m map menu meter multicol nav nextid "
+    "noscript ol optgroup option output p picture pre progress q s samp section select small sound "
+    "source spacer span strike strong sub sup table tbody td textarea tfoot th thead time tr tt u "
+    "ul var video wbr".split()
+)
+_CLOSING = re.compile(r"</\w+>|&#?\w+;")
+_TAG = re.compile(r"</?(\w+)")
+_ENTITY = re.compile(r"&(\w+);")
+_EMPTY = re.compile(r"<([A-Za-z][\w.:-]*)([^<>]*)/>")
+_PREFIXED = re.compile(r"<(/?)[A-Za-z_][\w.-]*:(?=[A-Za-z])")
+_DECLARATION = re.compile(r' xmlns(?::[\w.-]+)?="[^"]*"')
+_TOO_DEEP_AT: dict[int, etree.XPath] = {}
+
+KINDS = {
+    "text": "text",
+    "plain": "text",
+    "text/plain": "text",
+    "html": "html",
+    "text/html": "html",
+    "xhtml": "xhtml",
+    "application/xhtml+xml": "xhtml",
+}
+
+
+def words(element: etree._Element) -> str:
+    """All text inside an element, trimmed: for names, dates, numbers and addresses."""
+    if len(element):
+        return "".join(element.itertext()).strip()
+    text = element.text
+    return text.strip() if text is not None else ""
+
+
+def construct(element: etree._Element, default: str, context: Context) -> tuple[str, str]:
+    """Value and kind of a text construct; the kind is `default` when nothing is said."""
+    given = element.get("type")
+    if len(element):
+        return _markup(element, _kind(given, default), context)
+    text = element.text
+    if text is None:
+        return "", _kind(given, default)
+    value = text.strip()
+    kind = default
+    if given is not None or context.is_atom:
+        kind = _kind(given, default)
+        if element.get("mode") == "base64" or _is_base64(kind):
+            return _unbase64(value), kind
+        if kind == "xhtml":
+            value = escape(value, quote=False)
+    if kind == "text":
+        if ("<" in value or "&" in value) and not context.is_atom and looks_like_html(value):
+            kind = "html"
+    elif context.relative and value:
+        value = with_absolute_links(value, context.base_of(element), context.relative)
+    return value, kind
+
+
+def within(value: str, kind: str, code: str, context: Context) -> str:
+    """At most as many bytes as a body may have, without a torn end."""
+    limit = context.limits.content_bytes
+    shorter = cut_bytes(value, limit)
+    if len(shorter) == len(value):
+        return value
+    context.tally.note(code, f"longer than {limit} bytes, cut")
+    return shorter if kind == "text" else _without_torn_end(shorter)
+
+
+def looks_like_html(value: str) -> bool:
+    """Conservative, because a wrong yes loses words: only known tags and known entities."""
+    if _CLOSING.search(value) is None:
+        return False
+    if any(tag.lower() not in _MARKUP for tag in _TAG.findall(value)):
+        return False
+    return all(name in html.entities.entitydefs for name in _ENTITY.findall(value))
+
+
+def inner_markup(element: etree._Element, context: Context) -> str:
+    """The XML inside an element, without prefixes and namespace declarations."""
+    _cut_depth(element, context)
+    outer = etree.tostring(element, encoding="unicode", with_tail=False)
+    inner = outer[outer.index(">") + 1 : outer.rindex("<")]
+    if "xmlns" in inner:
+        inner = _DECLARATION.sub("", inner)
+    if ":" in inner:
+        inner = _PREFIXED.sub(r"<\1", inner)
+    return _EMPTY.sub(_without_shortcut, inner) if "/>" in inner else inner
+
+
+def _without_shortcut(match: re.Match[str]) -> str:
+    """`<a/>` is an open tag to HTML: only void elements may end in a slash."""
+    name, rest = match.groups()
+    if name in _VOID:
+        return f"<{name}{rest} />"
+    return f"<{name}{rest}></{name}>"
+
+
+def _markup(element: etree._Element, kind: str, context: Context) -> tuple[str, str]:
+    """Child elements make a text XHTML, whatever it claims to be."""
+    # Atom 0.3 and XHTML bodies in RSS have no such wrapper: there a div is a div.
+    wrapper = _only_div(element) if context.unwraps_div or kind != "xhtml" else None
+    element = element if wrapper is None else wrapper
+    value = inner_markup(element, context).strip()
+    if context.relative and value:
+        value = with_absolute_links(value, context.base_of(element), context.relative)
+    return value, kind if kind.endswith(("/xml", "+xml")) else "xhtml"
+
+
+def _only_div(element: etree._Element) -> etree._Element | None:
+    """Atom wraps XHTML into a `div` that is no part of the content."""
+    if len(element) != 1 or (element.text or "").strip():
+        return None
+    child = element[0]
+    if not isinstance(child.tag, str) or child.tag.rpartition("}")[2].lower() != "div":
+        return None
+    return None if (child.tail or "").strip() else child
+
+
+def _cut_depth(element: etree._Element, context: Context) -> None:
+    limit = context.limits.depth
+    deeper = _TOO_DEEP_AT.get(limit)
+    if deeper is None:
+        deeper = _TOO_DEEP_AT[limit] = etree.XPath("*/" * limit + "*")
+    found = deeper(element)
+    if isinstance(found, list) and found:
+        context.tally.note("depth_cut", f"nested deeper than {limit} elements, cut")
+        for child in found:
+            if isinstance(child, etree._Element) and (parent := child.getparent()) is not None:
+                parent.remove(child)
+
+
+def _kind(given: str | None, default: str) -> str:
+    if given is None:
+        return default
+    given = given.strip().lower()
+    return KINDS.get(given) or given.partition(";")[0].strip() or default
+
+
+def _is_base64(kind: str) -> bool:
+    return "/" in kind and not kind.startswith("text/") and not kind.endswith(("+xml", "/xml"))
+
+
+def _unbase64(value: str) -> str:
+    try:
+        return base64.b64decode(value, validate=False).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return value
+
+
+def _without_torn_end(value: str) -> str:
+    """A cut must not leave half an entity or half a tag behind."""
+    for opening, closing in (("&", ";"), ("<", ">")):
+        at = value.rfind(opening)
+        if at > value.rfind(closing) and (opening == "<" or len(value) - at < 32):
+            value = value[:at]
+    return value

@@ -1,0 +1,146 @@
+"""One walk over the tree: feed-level elements to the feed, items and entries to entries."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from lxml import etree
+
+from headwater.parse import entry as entries_of
+from headwater.parse import feed as feeds_of
+from headwater.parse.draft import Context, Dispatch, EntryDraft, FeedDraft, Spare, ignore
+from headwater.parse.extensions import keep_extension
+from headwater.parse.names import NAMESPACES, RDF, XML, plain_name
+from headwater.parse.terms import categories_of
+
+_SPELLINGS = {
+    name.lower(): name
+    for name in (
+        "pubDate lastBuildDate managingEditor expirationDate skipHours skipDays updatePeriod "
+        "updateFrequency updateBase generatorAgent alternateEnclosure fullItem"
+    ).split()
+}
+_EXACT = {
+    "http://www.w3.org/2005/atom": "http://www.w3.org/2005/Atom",
+    "http://www.itunes.com/dtds/podcast-1.0.dtd": "http://www.itunes.com/dtds/podcast-1.0.dtd",
+    "http://wellformedweb.org/commentapi/": "http://wellformedweb.org/CommentAPI/",
+}
+_BASE, _LANG, _ABOUT = XML + "base", XML + "lang", RDF + "about"
+
+
+def _spelled(by_name: dict[str, Any]) -> dict[str, Any]:
+    """Handlers by raw tag for the spellings that nearly all documents use."""
+    known: dict[str, Any] = {}
+    for name, handler in by_name.items():
+        prefix, _, local = name.rpartition(":")
+        local = _SPELLINGS.get(local, local)
+        if not prefix:
+            known[local] = handler
+        for uri, short in NAMESPACES.items():
+            if short == prefix:
+                known[f"{{{_EXACT.get(uri, uri)}}}{local}"] = handler
+    return known
+
+
+_ENTRY_TAGS = _spelled(entries_of.BY_NAME)
+_FEED_TAGS = _spelled(feeds_of.BY_NAME)
+
+
+@dataclass(slots=True)
+class Walked:
+    """What the walk found: drafts, and the element behind each entry."""
+
+    feed: FeedDraft
+    entries: list[EntryDraft]
+    elements: list[etree._Element]
+    entry_count: int
+
+
+class Walk:
+    """Gathers one document. Readers are looked up by raw tag, once per element."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.feed = FeedDraft()
+        self.entries: list[EntryDraft] = []
+        self.elements: list[etree._Element] = []
+        self._entry_readers = Dispatch(_ENTRY_TAGS, entries_of.BY_NAME, keep_extension)
+        self._feed_readers = Dispatch(_FEED_TAGS, _FEED_AND_STRUCTURE, ignore)
+
+    def over(self, root: etree._Element, root_name: str) -> Walked:
+        """The whole document; `root_name` is the root's plain name."""
+        if root_name == "entry":
+            self.elements.append(root)
+        elif root_name in ("rss", "rdf:rdf"):
+            self._envelope(root)
+        else:
+            self._feed_level(root)
+        self._read_feed_language(root)
+        if self.context.base is None and self.feed.link is not None:
+            # Without an address of its own, a feed's relative links are its page's.
+            self.context.base = self.feed.link
+        self.feed.categories = categories_of(self.context)
+        self._read_entries()
+        return Walked(self.feed, self.entries, self.elements, len(self.elements))
+
+    def _envelope(self, root: etree._Element) -> None:
+        """rss and RDF hold the channel, and in RDF the items stand beside it."""
+        for child in root:
+            name = plain_name(child.tag) if isinstance(child.tag, str) else "?"
+            if name == "channel":
+                self._feed_level(child)
+            elif name in ("item", "entry"):
+                self.elements.append(child)
+            else:
+                reader = self._feed_readers[child.tag]
+                if reader not in (structure_item, structure_channel):
+                    reader(self.feed, child, self.context)
+
+    def _feed_level(self, element: etree._Element) -> None:
+        readers, feed, context = self._feed_readers, self.feed, self.context
+        for child in element:
+            reader = readers[child.tag]
+            if reader is structure_item:
+                self.elements.append(child)
+            elif reader is structure_channel:
+                self._feed_level(child)
+            else:
+                reader(feed, child, context)
+
+    def _read_feed_language(self, root: etree._Element) -> None:
+        if self.feed.language is None and self.context.has_lang:
+            holder = root if root.get(_LANG) or not len(root) else root[0]
+            self.feed.language = self.context.language_of(holder)
+
+    def _read_entries(self) -> None:
+        context, readers, authors = self.context, self._entry_readers, self.feed.authors
+        for element in self.elements[: context.limits.items]:
+            draft, context.spare = EntryDraft(), Spare()
+            about = element.get(_ABOUT)
+            if about:
+                draft.native_id = about.strip() or None
+            if context.has_lang:
+                draft.language = context.language_of(element)
+            for child in element:
+                readers[child.tag](draft, child, context)
+            entries_of.complete(draft, authors, context)
+            self.entries.append(draft)
+        extra = len(self.elements) - len(self.entries)
+        if extra > 0:
+            context.tally.note("items_cut", f"{extra} entries over {context.limits.items} were cut")
+
+
+def structure_item(draft: Any, element: etree._Element, context: Context) -> None:
+    """Marks an item or entry; never called."""
+
+
+def structure_channel(draft: Any, element: etree._Element, context: Context) -> None:
+    """Marks a channel inside a channel; never called."""
+
+
+_FEED_AND_STRUCTURE: dict[str, Any] = {
+    **feeds_of.BY_NAME,
+    "item": structure_item,
+    "entry": structure_item,
+    "channel": structure_channel,
+}
+_FEED_TAGS.update(_spelled({"item": structure_item, "entry": structure_item}))

@@ -1,0 +1,1 @@
+"""Station 2: when to visit next, and why."""

@@ -1,0 +1,50 @@
+"""How often a feed posts, and how its interval follows that."""
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from headwater.schedule.policy import Policy
+
+REMEMBERED = 20
+"""Publication times kept per feed."""
+
+
+def newest_times(known: Iterable[float], published: Iterable[float], now: float) -> tuple[int, ...]:
+    """The last twenty different moments, oldest first. Times to come tell nothing yet."""
+    moments = {
+        int(moment) for source in (known, published) for moment in source if 0 <= moment <= now
+    }
+    return tuple(sorted(moments)[-REMEMBERED:])
+
+
+def usual_gap(moments: Sequence[int], alpha: float) -> float | None:
+    """The EWMA of the gaps between sorted moments, the newest weighing most; None without a gap."""
+    gaps = [float(later - earlier) for earlier, later in pairwise(moments)]
+    if not gaps:
+        return None
+    average = gaps[0]
+    for gap in gaps[1:]:
+        average = alpha * gap + (1 - alpha) * average
+    return average
+
+
+def felt_gap(ewma: float | None, moments: Sequence[int], now: float) -> float | None:
+    """The usual gap, or the present silence once it has lasted more than twice as long.
+
+    Gaps between posts say nothing of the time since the last one: without this, a feed that
+    posted every five minutes and then died would be asked every seven minutes for ever.
+    """
+    if ewma is None or not moments:
+        return ewma
+    silence = now - moments[-1]
+    return silence if silence > 2 * ewma else ewma
+
+
+def toward_rhythm(interval: float, ewma: float | None, policy: Policy) -> float:
+    """The interval, drawn toward the feed's usual gap, inside the clamps."""
+    if ewma is None or not math.isfinite(ewma):
+        return policy.clamped(interval)
+    target = policy.clamped(ewma)
+    blend = policy.blend_lambda
+    return policy.clamped(blend * target + (1 - blend) * interval)

@@ -1,0 +1,113 @@
+"""A feed whose time has come, claimed by one worker: all that a visit needs to know of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from headwater.ports import Row
+from headwater.schedule.hints import Hints
+from headwater.schedule.policy import Policy
+from headwater.schedule.state import State
+from headwater.values.ids import FeedId, FeedPk
+from headwater.values.response import Validators
+
+DUE_COLUMNS = (
+    "id, feed_id, url, host, overrides, etag, last_modified, hints, identity, document_hash,"
+    " documents_seen, document_seen_at, asked_whole_at, moved_to, moved_count, moved_since,"
+    " gone_count, new_today, today, interval_sec, scheduled_at, fence, ewma_sec,"
+    " recent_published, failures, failing_told, last_address"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A permanent redirect under observation: believed only when it proves stable."""
+
+    to: str | None = None
+    count: int = 0
+    since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """`scheduled_at` names the visit and never changes; `fence` proves the claim is still ours."""
+
+    feed: FeedPk
+    feed_id: FeedId
+    url: str
+    host: str
+    scheduled_at: int
+    fence: int
+    validators: Validators
+    state: State
+    overrides: dict[str, Any]
+    identity: dict[str, Any] | None = None
+    document_hash: bytes | None = None
+    documents_seen: int = 0
+    document_seen_at: int | None = None
+    asked_whole_at: int | None = None
+    move: Move = Move()
+    new_today: int = 0
+    today: int = 0
+    failing_told: bool = False
+    last_address: str | None = None
+
+    @property
+    def verify_tls(self) -> bool:
+        return bool(self.overrides.get("verify_tls", True))
+
+
+def due_of(row: Row) -> Due:
+    overrides = orjson.loads(row.overrides)
+    return Due(
+        feed=FeedPk(row.id),
+        feed_id=FeedId(row.feed_id),
+        url=row.url,
+        host=row.host,
+        scheduled_at=row.scheduled_at,
+        fence=row.fence,
+        validators=Validators(row.etag, row.last_modified),
+        state=state_of(row, overrides),
+        overrides=overrides,
+        identity=orjson.loads(row.identity) if row.identity else None,
+        document_hash=row.document_hash,
+        documents_seen=row.documents_seen,
+        document_seen_at=row.document_seen_at,
+        asked_whole_at=row.asked_whole_at,
+        move=Move(row.moved_to, row.moved_count, row.moved_since),
+        new_today=row.new_today,
+        today=row.today,
+        failing_told=bool(row.failing_told),
+        last_address=row.last_address,
+    )
+
+
+def state_of(row: Row, overrides: dict[str, Any]) -> State:
+    return State(
+        interval=row.interval_sec,
+        failures=row.failures,
+        gone=row.gone_count,
+        ewma=row.ewma_sec,
+        hints=Hints.from_json(orjson.loads(row.hints)),
+        recent_published=tuple(orjson.loads(row.recent_published)),
+        asked_interval=overrides.get("interval_sec"),
+        push_only=bool(overrides.get("push_only", False)),
+    )
+
+
+def own_policy(policy: Policy, overrides: dict[str, Any]) -> Policy:
+    """The schedule's numbers with this feed's own clamps."""
+    if not overrides:
+        return policy
+    return policy.overridden(
+        min_interval=overrides.get("min_interval_sec"),
+        max_interval=overrides.get("max_interval_sec"),
+    )
+
+
+def asks_whole(due: Due, now_micros: int, after_days: float) -> bool:
+    """Ask without validators now and then: a server that answers 304 for ever is found out."""
+    if due.asked_whole_at is None:
+        return True
+    return now_micros - due.asked_whole_at >= after_days * 86_400_000_000

@@ -1,0 +1,121 @@
+"""What a publisher says about how often to come: cleaned once, remembered between visits."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+LONGEST = 366 * 86_400.0
+"""No hint counts for more than a year, so that no absurd number travels any further."""
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+_PERIODS = {
+    "hourly": 3_600.0,
+    "daily": 86_400.0,
+    "weekly": 7 * 86_400.0,
+    "monthly": 30 * 86_400.0,
+    "yearly": 365 * 86_400.0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """All but `fresh_for` stand in the document; `fresh_for` is max-age or Expires in seconds."""
+
+    ttl_minutes: int | None = None
+    skip_hours: tuple[int, ...] = ()
+    skip_days: tuple[str, ...] = ()
+    update_seconds: float | None = None
+    fresh_for: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Only what was said."""
+        fields = {
+            "ttl_minutes": self.ttl_minutes,
+            "skip_hours": list(self.skip_hours) or None,
+            "skip_days": list(self.skip_days) or None,
+            "update_seconds": self.update_seconds,
+            "fresh_for": self.fresh_for,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Hints":
+        return cls(
+            fields.get("ttl_minutes"),
+            tuple(fields.get("skip_hours") or ()),
+            tuple(fields.get("skip_days") or ()),
+            fields.get("update_seconds"),
+            fields.get("fresh_for"),
+        )
+
+
+def hints_of(
+    ttl_minutes: float | None = None,
+    skip_hours: Iterable[int] = (),
+    skip_days: Iterable[str] = (),
+    update_period: str | None = None,
+    update_frequency: float | None = None,
+) -> Hints:
+    """A document's hints as the publisher wrote them, with the nonsense left out."""
+    ttl = _positive(ttl_minutes, LONGEST / 60)
+    return Hints(
+        ttl_minutes=None if ttl is None else math.ceil(ttl),
+        skip_hours=_hours(skip_hours),
+        skip_days=_days(skip_days),
+        update_seconds=_update_seconds(update_period, update_frequency),
+    )
+
+
+def remembered(known: Hints, document: Hints | None, fresh_for: float | None) -> Hints:
+    """A new document replaces the old one's hints; freshness stays until an answer says one."""
+    base = known if document is None else replace(document, fresh_for=known.fresh_for)
+    if fresh_for is None or math.isnan(fresh_for):
+        return base
+    return replace(base, fresh_for=min(max(fresh_for, 0.0), LONGEST))
+
+
+def floors(hints: Hints, longest: float) -> dict[str, float]:
+    """Seconds before which the publisher does not want us back, by the hint's name."""
+    said = {
+        "ttl": None if hints.ttl_minutes is None else hints.ttl_minutes * 60.0,
+        "update-period": hints.update_seconds,
+        "fresh-for": hints.fresh_for,
+    }
+    return {name: min(value, longest) for name, value in said.items() if value and value > 0}
+
+
+def _positive(number: float | None, most: float) -> float | None:
+    """None for what is missing, not a number, or not above zero."""
+    if number is None or not number > 0:
+        return None
+    return min(number, most)
+
+
+def _hours(said: Iterable[int]) -> tuple[int, ...]:
+    """0..23; RSS 0.91 counted 1..24, so 24 is midnight."""
+    return tuple(sorted({hour % 24 for hour in said if 0 <= hour <= 24}))
+
+
+def _days(said: Iterable[str]) -> tuple[str, ...]:
+    """`Saturday`, `sat` and ` SAT ` are one day; `Funday` is none."""
+    short = {text.strip()[:3].capitalize() for text in said if _is_weekday(text)}
+    return tuple(day for day in WEEKDAYS if day in short)
+
+
+def _is_weekday(text: str) -> bool:
+    name = text.strip().lower()
+    return len(name) >= 3 and any(full.startswith(name) for full in _FULL_NAMES)
+
+
+_FULL_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+def _update_seconds(period: str | None, frequency: float | None) -> float | None:
+    """`sy:updatePeriod` / `sy:updateFrequency`; the module's defaults are daily and 1."""
+    times = _positive(frequency, 1e9)
+    if period is None and times is None:
+        return None
+    seconds = _PERIODS.get((period or "daily").strip().lower())
+    return None if seconds is None else seconds / (times or 1.0)

@@ -1,0 +1,154 @@
+"""Everything a decision was made from, finite and JSON-able, and back again for a replay."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, assert_never
+
+from headwater.schedule.cadence import newest_times
+from headwater.schedule.hints import LONGEST, Hints
+from headwater.schedule.policy import Policy
+from headwater.schedule.state import (
+    NotModified,
+    ReadDocument,
+    SaidGone,
+    State,
+    ToldToWait,
+    Trouble,
+    Visited,
+)
+from headwater.values.instant import EPOCH, rfc3339
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    state: State
+    visited: Visited
+    policy: Policy
+    now: datetime
+    luck: float
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "state": self.state.as_json(),
+            "visited": _visited_as_json(self.visited),
+            "policy": self.policy.as_json(),
+            "now": rfc3339(self.now),
+            "luck": self.luck,
+        }
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Inputs":
+        return cls(
+            State.from_json(fields["state"]),
+            _visited_from_json(fields["visited"]),
+            Policy.from_json(fields["policy"]),
+            datetime.fromisoformat(fields["now"]),
+            fields["luck"],
+        )
+
+
+def sane_inputs(
+    state: State, visited: Visited, policy: Policy, now: datetime, luck: float
+) -> Inputs:
+    """The same inputs with every number finite and no more publication times than count."""
+    moment = (now - EPOCH).total_seconds()
+    return Inputs(
+        _sane_state(state, policy, moment),
+        _sane_visited(visited, moment),
+        policy,
+        now,
+        min(max(luck, -1.0), 1.0) if math.isfinite(luck) else 0.0,
+    )
+
+
+def _sane_state(state: State, policy: Policy, now: float) -> State:
+    usable = math.isfinite(state.interval) and state.interval > 0
+    return replace(
+        state,
+        interval=min(state.interval, LONGEST) if usable else policy.initial_interval,
+        failures=max(state.failures, 0),
+        ewma=_finite(state.ewma),
+        hints=_sane_hints(state.hints),
+        recent_published=newest_times(state.recent_published, (), now),
+        asked_interval=_finite(state.asked_interval) or None,
+    )
+
+
+def _sane_hints(hints: Hints) -> Hints:
+    return replace(
+        hints, update_seconds=_finite(hints.update_seconds), fresh_for=_finite(hints.fresh_for)
+    )
+
+
+def _sane_visited(visited: Visited, now: float) -> Visited:
+    match visited:
+        case ReadDocument():
+            return replace(
+                visited,
+                hints=None if visited.hints is None else _sane_hints(visited.hints),
+                published=newest_times((), visited.published, now),
+                fresh_for=_finite(visited.fresh_for),
+            )
+        case NotModified():
+            return NotModified(_finite(visited.fresh_for))
+        case ToldToWait():
+            return ToldToWait(_finite(visited.retry_after, instead=0.0))
+        case Trouble() | SaidGone():
+            return visited
+        case _:
+            assert_never(visited)
+
+
+def _finite(number: float | None, instead: float | None = None) -> float | None:
+    """Between zero and a year; `instead` for what is not a number."""
+    if number is None:
+        return None
+    return instead if math.isnan(number) else min(max(number, 0.0), LONGEST)
+
+
+def _visited_as_json(visited: Visited) -> dict[str, Any]:
+    fields: dict[str, Any]
+    match visited:
+        case ReadDocument():
+            fields = {
+                "new_entries": visited.new_entries,
+                "hints": None if visited.hints is None else visited.hints.as_json(),
+                "published": list(visited.published) or None,
+                "fresh_for": visited.fresh_for,
+            }
+        case NotModified():
+            fields = {"fresh_for": visited.fresh_for}
+        case ToldToWait():
+            fields = {"retry_after": visited.retry_after}
+        case Trouble():
+            fields = {"code": visited.code}
+        case SaidGone():
+            fields = {}
+        case _:
+            assert_never(visited)
+    said = {name: value for name, value in fields.items() if value is not None}
+    return {"met": type(visited).__name__, **said}
+
+
+def _visited_from_json(fields: Mapping[str, Any]) -> Visited:
+    match fields["met"]:
+        case "ReadDocument":
+            hints = fields.get("hints")
+            return ReadDocument(
+                fields["new_entries"],
+                None if hints is None else Hints.from_json(hints),
+                tuple(fields.get("published", ())),
+                fields.get("fresh_for"),
+            )
+        case "NotModified":
+            return NotModified(fields.get("fresh_for"))
+        case "ToldToWait":
+            return ToldToWait(fields.get("retry_after"))
+        case "Trouble":
+            return Trouble(fields["code"])
+        case "SaidGone":
+            return SaidGone()
+        case unknown:
+            raise ValueError(f"no visit ever met {unknown!r}")

@@ -1,0 +1,196 @@
+"""What each kind of visit means for the next one: how long to stay away, before luck."""
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from headwater.schedule.backoff import circuit_is_open, pause_after, rest_asked_for
+from headwater.schedule.cadence import felt_gap, newest_times, toward_rhythm, usual_gap
+from headwater.schedule.hints import Hints, floors, remembered
+from headwater.schedule.inputs import Inputs
+from headwater.schedule.policy import Policy
+from headwater.schedule.state import (
+    NotModified,
+    ReadDocument,
+    SaidGone,
+    State,
+    ToldToWait,
+    Trouble,
+)
+from headwater.schedule.words import counted, duration, ordinal
+from headwater.values.instant import EPOCH
+
+_HELD_BACK = {
+    "ttl": "the publisher's ttl of {} holds it back",
+    "update-period": "the publisher's update period of {} holds it back",
+    "fresh-for": "the answer stays fresh for {}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`wait` may move by luck between `floor` and `ceiling`; None means never again."""
+
+    code: str
+    why: tuple[str, ...]
+    state: State
+    interval: float
+    wait: float | None
+    floor: float = 0.0
+    ceiling: float = 0.0
+
+
+def plan_after(given: Inputs) -> Plan:
+    match given.visited:
+        case ReadDocument() | NotModified():
+            return _after_success(given, given.visited)
+        case ToldToWait(retry_after=float() | int() as seconds):
+            return _after_request_to_rest(given, seconds)
+        case ToldToWait():
+            return _after_failure(given, "asked to slow down (no Retry-After)")
+        case Trouble(code=code):
+            return _after_failure(given, f"failed ({code})")
+        case SaidGone():
+            return _after_gone(given)
+        case _:
+            assert_never(given.visited)
+
+
+def _after_success(given: Inputs, visited: ReadDocument | NotModified) -> Plan:
+    policy, learnt = given.policy, _learnt(given, visited)
+    code, factor, met = _outcome_rule(visited, policy)
+    if _standing_order(learnt, policy) is None:
+        gap = felt_gap(learnt.ewma, learnt.recent_published, _seconds(given))
+        interval = toward_rhythm(learnt.interval * factor, gap, policy)
+        rhythm = _rhythm_in_words(learnt.ewma, gap)
+        why = [_with_bounds(f"{met} (× {factor:g}){rhythm}", interval, policy)]
+    else:
+        interval = interval_in_force(learnt, policy)
+        why = [met, _order_in_words(learnt)]
+    floor, hint = _floor(learnt.hints, policy)
+    if floor > interval:
+        why.append(hint)
+    interval = max(interval, floor)
+    return Plan(
+        code,
+        tuple(why),
+        replace(learnt, interval=interval),
+        interval,
+        wait=interval,
+        floor=max(floor, policy.min_interval),
+        ceiling=policy.max_interval,
+    )
+
+
+def _after_request_to_rest(given: Inputs, seconds: float) -> Plan:
+    """Exactly as long as the server said, never earlier; it knows better than our counting."""
+    policy = given.policy
+    rest = rest_asked_for(seconds, policy)
+    why = f"asked to come back after {duration(rest)}"
+    if seconds > policy.retry_after_cap:
+        why = f"asked to stay away for longer than {duration(rest)}, kept to that"
+    elif seconds < policy.min_interval:
+        why = f"asked to come back sooner than {duration(rest)}, kept to that"
+    return _plan_exactly(given, "retry-after", why, rest, given.state)
+
+
+def _after_failure(given: Inputs, met: str) -> Plan:
+    policy, failures = given.policy, given.state.failures + 1
+    interval = interval_in_force(given.state, policy)
+    pause = pause_after(failures, interval, policy)
+    code, why = "error-backoff", [f"{met}, {ordinal(failures)} failure in a row"]
+    if circuit_is_open(failures, policy):
+        code = "circuit-open"
+        why.append(f"one try every {duration(pause)} until one succeeds")
+    floor, hint = _floor(given.state.hints, policy)
+    if floor > pause:
+        why.append(hint)
+    wait = max(pause, floor)
+    state = replace(given.state, failures=failures)
+    ceiling = max(wait, policy.max_interval)
+    return Plan(code, tuple(why), state, interval, wait, floor=wait, ceiling=ceiling)
+
+
+def _after_gone(given: Inputs) -> Plan:
+    """One 410 may be an accident: ask once more before believing it."""
+    state = replace(given.state, failures=given.state.failures + 1, gone=given.state.gone + 1)
+    if state.gone < 2:
+        why, wait = "said 410 Gone, asked once more to be sure", given.policy.max_interval
+        return _plan_exactly(given, "gone-unconfirmed", why, wait, state)
+    interval = interval_in_force(state, given.policy)
+    return Plan("gone", ("said 410 Gone again",), state, interval, wait=None)
+
+
+def _plan_exactly(given: Inputs, code: str, why: str, wait: float, state: State) -> Plan:
+    interval = interval_in_force(state, given.policy)
+    return Plan(code, (why,), state, interval, wait, floor=wait, ceiling=wait)
+
+
+def _learnt(given: Inputs, visited: ReadDocument | NotModified) -> State:
+    """The state after a success, its interval not yet moved."""
+    state = replace(given.state, failures=0, gone=0)
+    if isinstance(visited, NotModified):
+        return replace(state, hints=remembered(state.hints, None, visited.fresh_for))
+    moments = newest_times(state.recent_published, visited.published, _seconds(given))
+    gap = usual_gap(moments, given.policy.ewma_alpha)
+    return replace(
+        state,
+        hints=remembered(state.hints, visited.hints, visited.fresh_for),
+        recent_published=moments,
+        ewma=state.ewma if gap is None else gap,
+    )
+
+
+def _outcome_rule(visited: ReadDocument | NotModified, policy: Policy) -> tuple[str, float, str]:
+    """The code, what to multiply the interval by, and what was met in words."""
+    if isinstance(visited, NotModified):
+        return "not-modified", policy.up_factor, "not modified"
+    if visited.new_entries > 0:
+        news = counted(visited.new_entries, "new entry", "new entries")
+        return "new-entries", policy.down_factor, news
+    return "no-new-entries", policy.up_factor, "nothing new"
+
+
+def interval_in_force(state: State, policy: Policy) -> float:
+    """The interval that errors are measured against: the user's own, or the remembered one."""
+    order = _standing_order(state, policy)
+    return policy.clamped(state.interval if order is None else order)
+
+
+def _standing_order(state: State, policy: Policy) -> float | None:
+    """What replaces the adaptive interval: push's slow safety check, else the user's wish."""
+    return policy.max_interval if state.push_only else state.asked_interval
+
+
+def _order_in_words(state: State) -> str:
+    if state.push_only:
+        return "news is pushed, this is only a safety check"
+    return f"asked for every {duration(state.asked_interval or 0)}"
+
+
+def _seconds(given: Inputs) -> float:
+    return (given.now - EPOCH).total_seconds()
+
+
+def _rhythm_in_words(ewma: float | None, gap: float | None) -> str:
+    if gap is None:
+        return ""
+    if gap != ewma:
+        return f", silent for {duration(gap)}"
+    return f", posts about every {duration(gap)}"
+
+
+def _with_bounds(said: str, interval: float, policy: Policy) -> str:
+    if interval >= policy.max_interval:
+        return f"{said}, the longest interval allowed"
+    if interval <= policy.min_interval:
+        return f"{said}, the shortest interval allowed"
+    return said
+
+
+def _floor(hints: Hints, policy: Policy) -> tuple[float, str]:
+    """The strongest of the publisher's hints, and how to say that it held a visit back."""
+    said = floors(hints, policy.max_interval)
+    if not said:
+        return 0.0, ""
+    name = max(said, key=lambda hint: said[hint])
+    return said[name], _HELD_BACK[name].format(duration(said[name]))

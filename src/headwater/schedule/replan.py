@@ -1,0 +1,69 @@
+"""A user changed a feed's clamps or cadence: when the next visit is now, without asking anybody."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from headwater.schedule.hints import Hints, floors
+from headwater.schedule.plan import interval_in_force
+from headwater.schedule.policy import Policy
+from headwater.schedule.quiet_hours import end_of_quiet
+from headwater.schedule.state import State
+from headwater.schedule.words import duration
+from headwater.subscribe.feed import Feed, Overrides
+
+
+@dataclass(frozen=True, slots=True)
+class Replanned:
+    interval_sec: float
+    next_visit_at: datetime
+    reason: str
+
+
+def policy_of(overrides: Overrides, policy: Policy) -> Policy:
+    """The feed's own clamps; BadInput when they contradict each other."""
+    return policy.overridden(
+        min_interval=overrides.min_interval_sec, max_interval=overrides.max_interval_sec
+    )
+
+
+def replanned(feed: Feed, policy: Policy, now: datetime) -> Replanned:
+    """The new interval counts from the last fetch; what politeness asked for stays as it was."""
+    own = policy_of(feed.overrides, policy)
+    interval = interval_in_force(_state_of(feed), own)
+    planned = feed.schedule.next_visit_at
+    last = feed.stats.last_fetch_at
+    if planned is not None and _held_by_politeness(feed):
+        said = "the limits were changed; errors or the host's own wish still decide"
+        return Replanned(interval, planned, said)
+    if last is None:
+        return Replanned(interval, planned or now, "the limits were changed before the first visit")
+    hints = Hints.from_json(feed.hints)
+    wait = max(interval, *floors(hints, own.max_interval).values(), 0.0)
+    limit = timedelta(days=own.quiet_limit_days)
+    moment = max(end_of_quiet(last + timedelta(seconds=wait), hints, limit), now)
+    away = duration((moment - now).total_seconds())
+    return Replanned(interval, moment, f"in {away}: the limits were changed by a user")
+
+
+def _state_of(feed: Feed) -> State:
+    return State(
+        interval=feed.schedule.interval_sec,
+        asked_interval=feed.overrides.interval_sec,
+        push_only=feed.overrides.push_only,
+    )
+
+
+def _held_by_politeness(feed: Feed) -> bool:
+    """Backoff after errors and Retry-After are not ours to shorten."""
+    return feed.stats.failures > 0 or feed.schedule.retry_after_sec is not None
+
+
+def earliest_visit(feed: Feed, gap: timedelta, now: datetime) -> datetime:
+    """Before this moment not even a person's wish may send us there again."""
+    moments = [now]
+    if feed.stats.last_fetch_at is not None:
+        moments.append(feed.stats.last_fetch_at + gap)
+    rest, since = feed.schedule.retry_after_sec, feed.schedule.last_decision_at
+    if rest is not None and since is not None:
+        moments.append(since + timedelta(seconds=rest))
+    return max(moments)

@@ -1,0 +1,96 @@
+"""What is remembered of a feed's rhythm between two visits, and what a visit teaches about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwater.schedule.hints import Hints
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """`interval` is the remembered interval; errors never change it.
+
+    `ewma` and `recent_published` are the observed rhythm (seconds; epoch seconds, oldest first).
+    `gone` counts the 410s since the last success. `asked_interval` and `push_only` are the user's
+    own words, not learnt.
+    """
+
+    interval: float
+    failures: int = 0
+    gone: int = 0
+    ewma: float | None = None
+    hints: Hints = field(default=Hints())
+    recent_published: tuple[int, ...] = ()
+    asked_interval: float | None = None
+    push_only: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Only what differs from a feed never visited."""
+        fields = {
+            "interval": self.interval,
+            "failures": self.failures or None,
+            "gone": self.gone or None,
+            "ewma": self.ewma,
+            "hints": self.hints.as_json() or None,
+            "recent_published": list(self.recent_published) or None,
+            "asked_interval": self.asked_interval,
+            "push_only": self.push_only or None,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "State":
+        return cls(
+            interval=fields["interval"],
+            failures=fields.get("failures", 0),
+            gone=fields.get("gone", 0),
+            ewma=fields.get("ewma"),
+            hints=Hints.from_json(fields.get("hints", {})),
+            recent_published=tuple(fields.get("recent_published", ())),
+            asked_interval=fields.get("asked_interval"),
+            push_only=fields.get("push_only", False),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """A 2xx whose document was read, or known by its hash (`hints` None: nothing said anew).
+
+    `published` holds the document's publication times as epoch seconds, in any order: all of
+    them or only the new entries', the last twenty count.
+    """
+
+    new_entries: int
+    hints: Hints | None = None
+    published: tuple[float, ...] = ()
+    fresh_for: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotModified:
+    """A 304."""
+
+    fresh_for: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldToWait:
+    """429 or 503. `retry_after` in seconds when it said how long."""
+
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Any other failure; `code` is the outcome's or the parser's."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaidGone:
+    """410."""
+
+
+Visited = ReadDocument | NotModified | ToldToWait | Trouble | SaidGone

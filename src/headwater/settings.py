@@ -1,0 +1,269 @@
+"""Environment and file → one frozen Settings, read once: every limit, with a safe default."""
+
+import json
+import os
+import tomllib
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from headwater import __version__
+from headwater.errors import BadSettings
+from headwater.values.url import redacted
+
+MIB = 1024 * 1024
+
+
+def _plain(name: str, default: Any, **rules: Any) -> Any:
+    """A setting that works with and without `HEADWATER_` in front of it."""
+    return Field(
+        default, validation_alias=AliasChoices(f"HEADWATER_{name}", name, name.lower()), **rules
+    )
+
+
+class Settings(BaseSettings):
+    """Names are lower case here and in the TOML file, upper case in the environment."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="HEADWATER_",
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        # Lists are read by `_listed` below: JSON, or simply values with commas between them.
+        enable_decoding=False,
+    )
+
+    # Where things are
+    data_dir: Path = Path("data")
+    database_url: str | None = _plain("DATABASE_URL", None)
+    database_pool_size: int = Field(5, ge=1, le=100)
+    blob_url: str | None = None
+
+    # The way in
+    host: str = "127.0.0.1"
+    port: int = Field(8470, ge=0, le=65_535)
+    public_base_url: str | None = None
+    admin_token: SecretStr | None = None
+    admin_token_file: Path | None = None
+    api_max_body_bytes: int = Field(MIB, ge=1024)
+    api_max_page: int = Field(500, ge=1)
+    api_rate_per_minute: int = Field(600, ge=1)
+    opml_max_bytes: int = Field(5 * MIB, ge=1024)
+    idempotency_hours: int = Field(24, ge=1)
+
+    # Fetching (seed names work bare: FETCH_TIMEOUT_MS, MAX_BODY_BYTES, …)
+    user_agent_contact: str | None = None
+    fetch_timeout_ms: int = _plain("FETCH_TIMEOUT_MS", 30_000, ge=100)
+    connect_timeout_ms: int = Field(5_000, ge=100)
+    tls_timeout_ms: int = Field(10_000, ge=100)
+    first_byte_timeout_ms: int = Field(15_000, ge=100)
+    idle_timeout_ms: int = Field(10_000, ge=1_000)
+    max_redirects: int = _plain("MAX_REDIRECTS", 5, ge=0, le=20)
+    max_body_bytes: int = _plain("MAX_BODY_BYTES", 10 * MIB, ge=1024)
+    max_header_bytes: int = Field(65_536, ge=1024)
+    max_header_line_bytes: int = Field(8_192, ge=256)
+    max_header_fields: int = Field(128, ge=8)
+    max_informational_responses: int = Field(8, ge=0)
+    allowed_content_types: list[str] = _plain("ALLOWED_CONTENT_TYPES", [])
+    allow_addresses: list[str] = Field(default_factory=list)
+    allowed_ports: list[int] = Field(default_factory=lambda: [80, 443, 8080, 8443])
+    egress_allow_hosts: list[str] = Field(default_factory=list)
+    egress_deny_hosts: list[str] = Field(default_factory=list)
+    host_max_concurrency: int = _plain("HOST_MAX_CONCURRENCY", 2, ge=1)
+    host_rps: float = _plain("HOST_RPS", 1.0, gt=0)
+    address_rps: float = Field(5.0, gt=0)
+    whole_fetch_days: float = Field(28.0, gt=0)
+    refetch_min_seconds: float = Field(60.0, ge=0)
+
+    # Parsing
+    parser_processes: int = Field(2, ge=1, le=64)
+    parser_cpu_seconds: int = Field(5, ge=1)
+    parser_memory_bytes: int = Field(512 * MIB, ge=64 * MIB)
+    max_xml_depth: int = _plain("MAX_XML_DEPTH", 100, ge=10, le=250)
+    max_items: int = Field(5_000, ge=1)
+    max_title_chars: int = Field(1_024, ge=16)
+    max_guid_bytes: int = Field(4_096, ge=64)
+    max_content_bytes: int = Field(MIB, ge=1024)
+    max_new_entries_per_day: int = Field(5_000, ge=1)
+    author_emails: Literal["keep", "redact", "hash"] = "keep"
+
+    # Scheduling (003 §6.1)
+    sched_initial_interval_sec: float = _plain("SCHED_INITIAL_INTERVAL_SEC", 900.0, gt=0)
+    sched_min_interval_sec: float = _plain("SCHED_MIN_INTERVAL_SEC", 300.0, gt=0)
+    sched_max_interval_sec: float = _plain("SCHED_MAX_INTERVAL_SEC", 86_400.0, gt=0)
+    sched_up_factor: float = _plain("SCHED_UP_FACTOR", 1.25, ge=1)
+    sched_down_factor: float = _plain("SCHED_DOWN_FACTOR", 0.75, gt=0, le=1)
+    sched_ewma_alpha: float = _plain("SCHED_EWMA_ALPHA", 0.3, gt=0, le=1)
+    sched_blend_lambda: float = _plain("SCHED_BLEND_LAMBDA", 0.5, ge=0, le=1)
+    sched_jitter_ratio: float = _plain("SCHED_JITTER_RATIO", 0.15, ge=0, lt=1)
+    sched_backoff_base: float = _plain("SCHED_BACKOFF_BASE", 2.0, ge=1)
+    sched_backoff_cap_sec: float = _plain("SCHED_BACKOFF_CAP_SEC", 3_600.0, gt=0)
+    sched_error_budget: int = _plain("SCHED_ERROR_BUDGET", 10, ge=1)
+    retry_after_cap_sec: float = Field(86_400.0, gt=0)
+    moved_after_count: int = Field(3, ge=1)
+    moved_after_hours: float = Field(24.0, ge=0)
+    failing_after: int = Field(3, ge=1)
+
+    # Working
+    visits_at_once: int = Field(256, ge=1, le=10_000)
+    claim_batch: int = Field(500, ge=1, le=10_000)
+    lease_seconds: float = Field(120.0, ge=5)
+    stop_seconds: float = Field(10.0, ge=0)
+
+    # Keeping
+    raw_keep_unchanged: int = Field(20, ge=1)
+    raw_keep_days: int | None = Field(None, ge=1)
+    visits_keep: int = Field(1_000, ge=10)
+    housekeeping_minutes: float = Field(60.0, gt=0)
+
+    # Telling
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["auto", "json", "text"] = "auto"
+
+    @field_validator(
+        "allowed_content_types",
+        "allow_addresses",
+        "allowed_ports",
+        "egress_allow_hosts",
+        "egress_deny_hosts",
+        mode="before",
+    )
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return _parts(value) if isinstance(value, str) else value
+
+    @field_validator("user_agent_contact")
+    @classmethod
+    def _fits_a_header(cls, value: str | None) -> str | None:
+        if value is not None and not _is_contact(value):
+            raise ValueError("must be a URL or an e-mail address in plain ASCII")
+        return value
+
+    @field_validator("public_base_url")
+    @classmethod
+    def _absolute(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        if value is not None and not _is_contact(value):
+            raise ValueError("must be plain ASCII without spaces or brackets")
+        return value
+
+    @cached_property
+    def is_embedded(self) -> bool:
+        """The database is a file of our own, so we may migrate it by ourselves."""
+        return self.where_database.startswith("sqlite")
+
+    @property
+    def where_database(self) -> str:
+        return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'headwater.db'}"
+
+    @property
+    def user_agent(self) -> str:
+        """One honest name for every request: product, real version, whom to write to."""
+        contact = self.user_agent_contact or self.public_base_url
+        if contact is None:
+            return f"Headwater/{__version__} (self-hosted feed engine; contact not set)"
+        return f"Headwater/{__version__} (+{contact})"
+
+    @property
+    def where_blobs(self) -> str:
+        return self.blob_url or str(self.data_dir.absolute() / "blobs")
+
+    @cached_property
+    def admin_secret(self) -> str | None:
+        """The admin token itself, from the setting or from its file."""
+        if self.admin_token is not None:
+            return self.admin_token.get_secret_value()
+        if self.admin_token_file is None:
+            return None
+        return _secret_from(self.admin_token_file)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Overrides, then the environment, then the TOML file that `HEADWATER_CONFIG` names."""
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**(_from_file() | given))
+    except ValidationError as trouble:
+        raise BadSettings(_in_words(trouble)) from trouble
+
+
+def hidden_secrets(settings: Settings) -> dict[str, Any]:
+    """Every setting as plain values, with tokens and passwords made unreadable."""
+    shown = settings.model_dump(mode="json")
+    for name in ("database_url", "blob_url", "public_base_url"):
+        if shown[name] is not None:
+            shown[name] = redacted(shown[name])
+    return shown
+
+
+def _from_file() -> dict[str, Any]:
+    name = os.environ.get("HEADWATER_CONFIG")
+    if not name:
+        return {}
+    try:
+        table = tomllib.loads(Path(name).read_text("utf-8"))
+    except (OSError, ValueError) as trouble:
+        raise BadSettings(f"The settings file {name} cannot be read: {trouble}") from trouble
+    unknown = sorted(set(table) - set(Settings.model_fields))
+    if unknown:
+        raise BadSettings(f"The settings file {name} has unknown settings: {', '.join(unknown)}")
+    return {key: value for key, value in table.items() if not _in_environment(key)}
+
+
+def _in_environment(key: str) -> bool:
+    names = {f"HEADWATER_{key.upper()}"}
+    alias = Settings.model_fields[key].validation_alias
+    if isinstance(alias, AliasChoices):
+        names |= {str(choice) for choice in alias.choices}
+    return any(name in os.environ for name in names)
+
+
+def _parts(text: str) -> Any:
+    """`["a", "b"]` or `a, b` → a list."""
+    if text.lstrip().startswith("["):
+        try:
+            return json.loads(text)
+        except ValueError as trouble:
+            raise ValueError(f"looks like JSON but is not: {trouble}") from trouble
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _is_contact(text: str) -> bool:
+    """Brackets and line breaks would end the comment they stand in."""
+    plain = all("!" <= letter <= "~" and letter not in "()" for letter in text)
+    return plain and (text.startswith(("http://", "https://", "mailto:")) or "@" in text)
+
+
+def _secret_from(path: Path) -> str:
+    try:
+        if path.stat().st_mode & 0o077:
+            raise BadSettings(f"{path} can be read by others; run `chmod 600 {path}`.")
+        secret = path.read_text("utf-8").strip()
+    except OSError as trouble:
+        raise BadSettings(f"The admin token file cannot be read: {trouble}") from trouble
+    if not secret:
+        raise BadSettings(f"The admin token file {path} is empty.")
+    return secret
+
+
+def _in_words(trouble: ValidationError) -> str:
+    lines = [
+        f"{'.'.join(str(part) for part in error['loc'])}: {error['msg']}"
+        for error in trouble.errors()
+    ]
+    return "Settings that do not work: " + "; ".join(lines)

@@ -1,0 +1,1 @@
+"""Station 1: who wants which source."""

@@ -1,0 +1,231 @@
+"""Feeds in the database: following one, changing a wish, making one due, letting one go."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import orjson
+
+from headwater.errors import DuplicateUrl
+from headwater.ports import Row, Transaction, Value, marks
+from headwater.subscribe.feed import Feed, Wish
+from headwater.values.ids import FeedId, FeedPk, key_of
+from headwater.values.instant import maybe_micros, to_micros
+from headwater.values.url import canonical, host_of, shard_of
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A feed that is followed from now on. `revived`: it had been removed and has a history."""
+
+    pk: FeedPk
+    id: FeedId
+    revived: bool
+
+
+async def follow(
+    tx: Transaction,
+    url: str,
+    wish: Wish,
+    *,
+    feed_id: FeedId,
+    interval_sec: float,
+    now: datetime,
+    visit_at: datetime | None,
+    asked_url: str | None = None,
+) -> Followed:
+    """A new row, or the removed one of this URL back again. DuplicateUrl when it is followed.
+
+    `asked_url` is what the person typed, where a redirect led elsewhere. Without `visit_at` the
+    caller makes the first visit itself and plans the next one.
+    """
+    due = maybe_micros(visit_at)
+    row = _new_row(url, asked_url or url, wish, feed_id, interval_sec, to_micros(now), due)
+    made = await tx.row(
+        f"INSERT INTO feeds ({', '.join(row)}) VALUES ({marks(len(row))})"
+        " ON CONFLICT (url_key) DO NOTHING RETURNING id",
+        *row.values(),
+    )
+    if made is not None:
+        return Followed(FeedPk(made.id), feed_id, revived=False)
+    lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
+    there = await tx.row(
+        f"SELECT id, feed_id, state FROM feeds WHERE url_key = ?{lock}", url_key(url)
+    )
+    assert there is not None, "a conflict without a row"
+    if there.state != "removed":
+        raise DuplicateUrl("This URL is followed already.", feed_id=there.feed_id, url=url)
+    return await _revive(tx, there, wish, interval_sec, to_micros(now), due)
+
+
+def url_key(url: str) -> bytes:
+    """All spellings of one URL have one key."""
+    return key_of(canonical(url) or url)
+
+
+def _new_row(
+    url: str,
+    asked_url: str,
+    wish: Wish,
+    feed_id: FeedId,
+    interval_sec: float,
+    now: int,
+    due: int | None,
+) -> dict[str, Value]:
+    host = host_of(url)
+    return {
+        "feed_id": feed_id,
+        "url": url,
+        "url_key": url_key(url),
+        "original_url": asked_url,
+        "host": host,
+        "shard": shard_of(host),
+        "type": "unknown",
+        "state": "active",
+        **_wish_columns(wish),
+        **_NOTHING_LEARNT,
+        "interval_sec": interval_sec,
+        "scheduled_at": due,
+        "next_visit_at": due,
+        "fence": 0,
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+_NOTHING_LEARNT: dict[str, Value] = {
+    "hints": "{}",
+    "documents_seen": 0,
+    "moved_count": 0,
+    "gone_count": 0,
+    "new_today": 0,
+    "today": 0,
+    "recent_published": "[]",
+    "failures": 0,
+    "failing_told": False,
+    "new_entries_last_fetch": 0,
+}
+
+
+def _wish_columns(wish: Wish) -> dict[str, Value]:
+    return {
+        "priority": wish.priority,
+        "overrides": orjson.dumps(wish.all_overrides.as_json()).decode(),
+        "categories": orjson.dumps(wish.categories).decode(),
+    }
+
+
+async def _revive(
+    tx: Transaction, there: Row, wish: Wish, interval_sec: float, now: int, due: int | None
+) -> Followed:
+    """The new wish counts; validators, entries and counts stay, old failures are forgiven."""
+    columns: dict[str, Value] = {
+        **_wish_columns(wish),
+        "state": "active",
+        "interval_sec": interval_sec,
+        "scheduled_at": due,
+        "next_visit_at": due,
+        "failures": 0,
+        "failing_told": False,
+        "gone_count": 0,
+        "retry_after_sec": None,
+        "updated_at": now,
+    }
+    await _change(tx, there.id, columns, new_fence=True)
+    return Followed(FeedPk(there.id), FeedId(there.feed_id), revived=True)
+
+
+async def save_wish(tx: Transaction, feed: Feed, now: datetime) -> None:
+    """Priority, categories and overrides as the feed has them now; an ongoing visit goes on."""
+    columns: dict[str, Value] = {
+        "priority": feed.priority,
+        "categories": orjson.dumps(feed.categories).decode(),
+        "overrides": orjson.dumps(feed.overrides.as_json()).decode(),
+        "updated_at": to_micros(now),
+    }
+    await _change(tx, feed.pk, columns)
+
+
+async def plan_again(
+    tx: Transaction, feed: Feed, *, at: datetime, interval_sec: float, reason: str, now: datetime
+) -> bool:
+    """False when a worker is on its way: its own decision will follow the new wish."""
+    touched = await tx.run(
+        "UPDATE feeds SET scheduled_at = ?, next_visit_at = ?, interval_sec = ?, reason = ?,"
+        " last_decision_at = ?, updated_at = ?"
+        " WHERE id = ? AND claimed_by IS NULL AND state = 'active'",
+        to_micros(at),
+        to_micros(at),
+        interval_sec,
+        reason,
+        to_micros(now),
+        to_micros(now),
+        feed.pk,
+    )
+    return touched == 1
+
+
+async def make_due(tx: Transaction, feed: Feed, *, whole: bool, now: datetime) -> bool:
+    """The visit is planned for now, under a new number. False while a worker is on its way.
+
+    A feed that is due already keeps its number: it is the same visit.
+    """
+    moment = to_micros(now)
+    touched = await tx.run(
+        "UPDATE feeds SET scheduled_at = CASE WHEN next_visit_at <= ? THEN scheduled_at ELSE ? END,"
+        " next_visit_at = CASE WHEN next_visit_at <= ? THEN next_visit_at ELSE ? END,"
+        " updated_at = ? WHERE id = ? AND claimed_by IS NULL AND state = 'active'",
+        *(moment,) * 5,
+        feed.pk,
+    )
+    if touched and whole:
+        await tx.run("UPDATE feeds SET asked_whole_at = NULL WHERE id = ?", feed.pk)
+    return touched == 1
+
+
+async def pause(tx: Transaction, feed: Feed, now: datetime) -> None:
+    """No visits until somebody says so; one under way will not be written down."""
+    await _stop_visits(tx, feed, "paused", now)
+
+
+async def resume(tx: Transaction, feed: Feed, *, at: datetime, now: datetime) -> None:
+    """Back from paused or gone, with old failures forgiven."""
+    columns: dict[str, Value] = {
+        "state": "active",
+        "scheduled_at": to_micros(at),
+        "next_visit_at": to_micros(at),
+        "failures": 0,
+        "failing_told": False,
+        "gone_count": 0,
+        "updated_at": to_micros(now),
+    }
+    await _change(tx, feed.pk, columns, new_fence=True)
+
+
+async def remove(tx: Transaction, feed: Feed, now: datetime) -> None:
+    """No more visits; entries, raw and visits stay."""
+    await _stop_visits(tx, feed, "removed", now)
+
+
+async def delete_for_good(tx: Transaction, feed: Feed) -> None:
+    """Entries, versions, visits and raw fetches go with the row; blobs are left to retention."""
+    await tx.run("DELETE FROM feeds WHERE id = ?", feed.pk)
+
+
+async def _stop_visits(tx: Transaction, feed: Feed, state: str, now: datetime) -> None:
+    columns: dict[str, Value] = {
+        "state": state,
+        "scheduled_at": None,
+        "next_visit_at": None,
+        "updated_at": to_micros(now),
+    }
+    await _change(tx, feed.pk, columns, new_fence=True)
+
+
+async def _change(
+    tx: Transaction, pk: FeedPk, columns: dict[str, Value], *, new_fence: bool = False
+) -> None:
+    """With a new fence a worker that is on its way commits nothing, and holds no claim."""
+    assignments = [f"{name} = ?" for name in columns]
+    if new_fence:
+        assignments += ["fence = fence + 1", "claimed_by = NULL"]
+    await tx.run(f"UPDATE feeds SET {', '.join(assignments)} WHERE id = ?", *columns.values(), pk)

@@ -1,0 +1,1 @@
+"""Logs for people and programs."""

@@ -1,0 +1,193 @@
+"""One structured line per fact: JSON for programs, colour for people, no secret in either."""
+
+import logging
+import re
+import sys
+from collections.abc import Mapping, MutableMapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from json import dumps
+from typing import Any, Literal, TextIO, cast
+
+import orjson
+import structlog
+from structlog.dev import ConsoleRenderer, plain_traceback
+from structlog.typing import FilteringBoundLogger, Processor
+
+from headwater.values.instant import rfc3339
+from headwater.values.url import redacted
+
+Format = Literal["auto", "json", "text"]
+Level = Literal["debug", "info", "warning", "error", "critical"]
+Facts = MutableMapping[str, Any]
+
+HIDDEN = "REDACTED"
+LONGEST_TEXT = 2_000
+LONGEST_TRACEBACK = 20_000
+DEEPEST = 4
+
+_SECRET_KEY = re.compile(
+    r"token|authorization|passw|passphrase|secret|cookie|credential|api.?key|private.?key",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
+_CREDENTIALS = re.compile(r"\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+", re.IGNORECASE)
+
+# Whatever could end a line, move a cursor or turn the writing round (attacks on who reads logs).
+_CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def configure(level: Level = "info", format: Format = "auto", stream: TextIO | None = None) -> None:
+    """Called once, by an entrypoint, before the first line is written."""
+    out = sys.stderr if stream is None else stream
+    as_text = format == "text" or (format == "auto" and out.isatty())
+    least = logging.getLevelNamesMapping()[level.upper()]
+    structlog.configure(
+        processors=_for_people(out.isatty()) if as_text else _for_programs(),
+        wrapper_class=structlog.make_filtering_bound_logger(least),
+        logger_factory=lambda name="": Line(out, name),
+        cache_logger_on_first_use=True,
+    )
+    _take_over_standard_logging(least)
+
+
+def logger(name: str) -> FilteringBoundLogger:
+    """May be called at import: the settings are looked up when the first line is written."""
+    return cast(FilteringBoundLogger, structlog.get_logger(name))
+
+
+class Line:
+    """Writes each record with one call, so that lines of several threads do not mix."""
+
+    __slots__ = ("_stream", "name")
+
+    def __init__(self, stream: TextIO, name: str) -> None:
+        self._stream = stream
+        self.name = name
+
+    def write(self, text: str) -> None:
+        # A full disk or a closed pipe behind stderr must not end the visit that wanted to log.
+        try:
+            self._stream.write(text + "\n")
+            self._stream.flush()
+        except (OSError, ValueError):
+            return
+
+    debug = info = warning = error = critical = exception = log = msg = write
+
+
+def _for_programs() -> list[Processor]:
+    return [_named, structlog.processors.format_exc_info, _cleaned, _json]
+
+
+def _for_people(coloured: bool) -> list[Processor]:
+    screen = ConsoleRenderer(
+        colors=coloured, pad_event_to=24, sort_keys=False, exception_formatter=plain_traceback
+    )
+    return [_named, structlog.processors.format_exc_info, _cleaned, _harmless, screen]
+
+
+def _named(line: Line, method: str, facts: Facts) -> Facts:
+    facts["logger"] = line.name
+    facts["level"] = method
+    facts["timestamp"] = rfc3339(datetime.now(UTC))
+    return facts
+
+
+def _cleaned(_: Any, __: str, facts: Facts) -> Facts:
+    """Only plain values are left, bounded and without secrets."""
+    for key, value in facts.items():
+        if type(value) in (int, float, bool, type(None)):
+            continue
+        facts[key] = _plain(key, value, 0)
+    return facts
+
+
+def _plain(key: str, value: Any, depth: int) -> Any:
+    if _is_secret(key) and value is not None:
+        return HIDDEN
+    match value:
+        case str():
+            return _text(value, LONGEST_TRACEBACK if key == "exception" else LONGEST_TEXT)
+        case None | bool() | int() | float():
+            return value
+        case datetime():
+            return rfc3339(value)
+        case Mapping() if depth < DEEPEST:
+            return {str(k): _plain(str(k), v, depth + 1) for k, v in value.items()}
+        case (str() as name, str() as field) if _is_secret(name) and field:
+            return [name, HIDDEN]  # a header field
+        case list() | tuple() | set() | frozenset() if depth < DEEPEST:
+            return [_plain("", item, depth + 1) for item in value]
+        case _:
+            return _text(str(value), LONGEST_TEXT)
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(key: str) -> bool:
+    return _SECRET_KEY.search(key) is not None
+
+
+def _text(text: str, longest: int) -> str:
+    if len(text) > longest:
+        text = f"{text[:longest]}… ({len(text)} characters)"
+    if "://" in text:
+        text = _URL.sub(lambda url: redacted(url[0]), text)
+    if " " in text:
+        text = _CREDENTIALS.sub(rf"\1 {HIDDEN}", text)
+    return text
+
+
+def _json(_: Any, __: str, facts: Facts) -> str:
+    # The order people look for: when, how bad, who, what; then the facts as they were given.
+    record = {
+        "timestamp": facts.pop("timestamp"),
+        "level": facts.pop("level"),
+        "logger": facts.pop("logger"),
+        "event": facts.pop("event"),
+        **facts,
+    }
+    try:
+        line = orjson.dumps(record).decode()
+    except TypeError:
+        # Half a character (a lone surrogate) or a number beyond 64 bits.
+        return dumps(record, ensure_ascii=True)
+    if line.isascii() and "\x7f" not in line:
+        return line
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+
+
+def _harmless(_: Any, __: str, facts: Facts) -> Facts:
+    """The same records with nothing in them that a terminal would obey."""
+    for key, value in facts.items():
+        if key == "exception":
+            lines = str(value).split("\n")
+            facts[key] = "\n".join(f"    {_visible(line)}" for line in lines)
+        elif not isinstance(value, int | float | None):
+            facts[key] = _visible(value if isinstance(value, str) else str(value))
+    return facts
+
+
+def _visible(text: str) -> str:
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class _Foreign(logging.Handler):
+    """Libraries that use Python's own logging are heard in the same form."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            text = record.getMessage()
+        except (TypeError, ValueError):
+            text = str(record.msg)  # the library's arguments do not fit its own format
+        level = min(max(record.levelno // 10 * 10, logging.DEBUG), logging.CRITICAL)
+        logger(record.name).log(level, text, exc_info=record.exc_info)
+
+
+def _take_over_standard_logging(least: int) -> None:
+    """Warnings and worse: what libraries call information is noise, unless debugging."""
+    root = logging.getLogger()
+    root.handlers[:] = [_Foreign()]
+    root.setLevel(logging.INFO if least <= logging.DEBUG else max(least, logging.WARNING))

@@ -1,0 +1,98 @@
+"""Many callers, one piece of work: what arrives while a group is in progress is the next group."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+E = TypeVar("E", bound=Exception)
+
+
+class Closed(RuntimeError):
+    """Somebody joined after `close()`."""
+
+
+class Together(Generic[T, R]):
+    """Gathers the items of simultaneous callers and hands them to `work` in groups.
+
+    There is no timer: a lone caller is served at once, and under load groups grow by themselves.
+    One group is in progress at a time, so `work` sees the items in the order they came.
+    """
+
+    def __init__(self, work: Callable[[list[T]], Awaitable[Sequence[R]]], most: int = 200) -> None:
+        if most < 1:
+            raise ValueError("a group holds at least one item")
+        self._work = work
+        self._most = most
+        self._waiting: list[tuple[T, asyncio.Future[R]]] = []
+        self._flush: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def join(self, item: T) -> R:
+        """This item's result; the exception of `work`, when it failed, reaches the whole group."""
+        if self._closed:
+            raise Closed("no more items are taken")
+        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, answer))
+        if self._flush is None:
+            self._flush = asyncio.create_task(self._flush_until_empty())
+        return await answer
+
+    async def close(self) -> None:
+        """Takes no more items and returns when everything already taken has its answer."""
+        self._closed = True
+        if self._flush is not None:
+            await asyncio.shield(self._flush)
+
+    async def _flush_until_empty(self) -> None:
+        try:
+            while self._waiting:
+                # One turn of the loop, so that whoever is ready at the same moment comes along.
+                await asyncio.sleep(0)
+                group, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+                await self._serve(group)
+        finally:
+            self._flush = None
+            self._abandon()
+
+    async def _serve(self, group: list[tuple[T, asyncio.Future[R]]]) -> None:
+        """A caller that was cancelled meanwhile loses its answer, not its item."""
+        try:
+            results = await self._work([item for item, _ in group])
+            if len(results) != len(group):
+                raise RuntimeError(f"{len(group)} items were given, {len(results)} results came")
+        except Exception as error:  # noqa: BLE001 -- it is not ours: every caller gets it
+            for _, answer in group:
+                if not answer.done():
+                    answer.set_exception(error)
+        except BaseException:
+            self._waiting[:0] = group
+            raise
+        else:
+            for (_, answer), result in zip(group, results, strict=True):
+                if not answer.done():
+                    answer.set_result(result)
+
+    def _abandon(self) -> None:
+        """When the flush itself was cancelled nobody may wait for ever."""
+        for _, answer in self._waiting:
+            answer.cancel()
+        self._waiting.clear()
+
+
+async def in_halves(
+    work: Callable[[list[T]], Awaitable[list[R]]], group: list[T], refusal: type[E]
+) -> list[R | E]:
+    """The group's results; when it is refused, halves, until the refused one stands alone.
+
+    One item the database will not take must not hold up its neighbours.
+    """
+    try:
+        return [*await work(group)]
+    except refusal as refused:
+        if len(group) == 1:
+            return [refused]
+        middle = len(group) // 2
+        first = await in_halves(work, group[:middle], refusal)
+        return [*first, *await in_halves(work, group[middle:], refusal)]

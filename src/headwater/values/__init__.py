@@ -1,0 +1,1 @@
+"""Nouns shared by several stations."""

@@ -1,0 +1,32 @@
+"""Moments: aware UTC datetimes in code, 64-bit microseconds in the database, RFC 3339 outside."""
+
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_micros(moment: datetime) -> int:
+    """Exact: float timestamps would lose the last digits."""
+    return (moment - EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    return EPOCH + timedelta(microseconds=micros)
+
+
+def maybe_micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
+
+
+def maybe_moment(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
+
+
+def rfc3339(moment: datetime) -> str:
+    """UTC with `Z`; fractions only when there are any."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def maybe_rfc3339(moment: datetime | None) -> str | None:
+    return None if moment is None else rfc3339(moment)

@@ -1,0 +1,139 @@
+"""What people ask of a feed they follow: change it, visit it soon, take it off."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from headwater.access import store as access
+from headwater.announce import store as log
+from headwater.announce.event import Event
+from headwater.engine import Engine
+from headwater.errors import Conflict, NotFound, TooSoon
+from headwater.merge import store as entries
+from headwater.ports import Transaction
+from headwater.schedule import queries
+from headwater.schedule.replan import earliest_visit, policy_of, replanned
+from headwater.subscribe import store
+from headwater.subscribe.feed import Feed, FeedPatch, Overrides, patched
+from headwater.values.ids import FeedId
+from headwater.values.instant import rfc3339
+
+_PACE = ("min_interval_sec", "max_interval_sec", "interval_sec", "push_only")
+
+
+@dataclass(frozen=True, slots=True)
+class Refetch:
+    """What became of the wish for a visit. `in_progress`: a worker is there already."""
+
+    next_visit_at: datetime
+    in_progress: bool
+
+
+async def change_feed(feed_id: str, patch: FeedPatch, engine: Engine, gap: timedelta) -> Feed:
+    """`gap` is the shortest time between two visits that a person may ask for."""
+    now = engine.clock.now()
+    async with engine.database.write() as tx:
+        before = await queries.feed(tx, feed_id, lock=True)
+        after = patched(before, patch)
+        policy_of(after.overrides, engine.schedule)
+        await store.save_wish(tx, after, now)
+        if after.state != before.state:
+            await _change_state(tx, after, gap, now)
+        elif after.state == "active" and _pace(after.overrides) != _pace(before.overrides):
+            plan = replanned(after, engine.schedule, now)
+            await store.plan_again(
+                tx,
+                after,
+                at=plan.next_visit_at,
+                interval_sec=plan.interval_sec,
+                reason=plan.reason,
+                now=now,
+            )
+        changed = await queries.feed(tx, feed_id)
+    engine.woken.set()
+    return changed
+
+
+async def refetch(
+    feed_id: str, engine: Engine, *, whole: bool, gap: timedelta, idempotency: bytes | None = None
+) -> Refetch:
+    """Due now, unless that would be impolite; the host's turn is still waited for."""
+    now = engine.clock.now()
+    async with engine.database.write() as tx:
+        feed = await queries.feed(tx, feed_id, lock=True)
+        _refuse_unless_active(feed)
+        if feed.schedule.claimed and not whole:
+            await _remember(tx, idempotency, feed.id)
+            return Refetch(now, in_progress=True)
+        _refuse_too_soon(feed, gap, now)
+        if not await store.make_due(tx, feed, whole=whole, now=now):
+            raise _too_soon(
+                "A visit is under way; the whole document can be asked for after it.", gap
+            )
+        await _remember(tx, idempotency, feed.id)
+        planned = (await queries.feed(tx, feed_id)).schedule.next_visit_at or now
+    engine.woken.set()
+    return Refetch(planned, in_progress=False)
+
+
+async def remove_feed(feed_id: str, engine: Engine, *, hard: bool) -> Feed:
+    """Soft: no more visits, history stays. Hard: everything goes, one event tells of it."""
+    now = engine.clock.now()
+    async with engine.database.write() as tx:
+        feed = await queries.feed(tx, feed_id, lock=True)
+        if hard:
+            await store.delete_for_good(tx, feed)
+            await log.append(tx, [_deleted(feed, now)], now)
+        elif feed.state != "removed":
+            await store.remove(tx, feed, now)
+    return feed
+
+
+async def undo_alias(feed_id: str, alias_uid: str, engine: Engine) -> None:
+    """The drifted uid stands for an entry of its own again. Undoing twice is undoing once."""
+    now = engine.clock.now()
+    async with engine.database.write() as tx:
+        feed = await queries.feed(tx, feed_id)
+        undone = await entries.undo_alias(tx, feed.pk, alias_uid, now)
+    if not undone:
+        raise NotFound("This feed has no such alias.", what="alias")
+
+
+async def _change_state(tx: Transaction, feed: Feed, gap: timedelta, now: datetime) -> None:
+    if feed.state == "paused":
+        await store.pause(tx, feed, now)
+    else:
+        await store.resume(tx, feed, at=earliest_visit(feed, gap, now), now=now)
+
+
+async def _remember(tx: Transaction, idempotency: bytes | None, feed_id: FeedId) -> None:
+    if idempotency is not None:
+        await access.remember_resource(tx, idempotency, feed_id)
+
+
+def _pace(overrides: Overrides) -> tuple[object, ...]:
+    return tuple(getattr(overrides, name) for name in _PACE)
+
+
+def _refuse_unless_active(feed: Feed) -> None:
+    if feed.state == "active":
+        return
+    raise Conflict(
+        f"This feed is {feed.state}: it is not visited. Set its state to active first.",
+        feed_id=feed.id,
+        state=feed.state,
+    )
+
+
+def _refuse_too_soon(feed: Feed, gap: timedelta, now: datetime) -> None:
+    wait = earliest_visit(feed, gap, now) - now
+    if wait > timedelta():
+        raise _too_soon("This host was asked a moment ago, or asked for a rest.", wait)
+
+
+def _too_soon(message: str, wait: timedelta) -> TooSoon:
+    return TooSoon(message, retry_after_sec=round(wait.total_seconds(), 3))
+
+
+def _deleted(feed: Feed, now: datetime) -> Event:
+    facts = {"feed_id": feed.id, "url": feed.url, "deleted_at": rfc3339(now)}
+    return Event("feed_deleted", feed.id, facts)

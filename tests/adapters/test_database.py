@@ -1,0 +1,106 @@
+"""One port over SQLite and PostgreSQL: transactions, marks, errors in plain words."""
+
+import asyncio
+
+import pytest
+
+from headwater.adapters.database import SqlDatabase, open_database
+from headwater.errors import BadSettings, ConnectionLost, DatabaseError
+
+
+async def counter(database: SqlDatabase) -> int:
+    async with database.read() as view:
+        row = await view.row("SELECT value FROM counters WHERE name = ?", "events")
+        assert row is not None
+        return int(row.value)
+
+
+async def test_what_was_written_is_read(database: SqlDatabase) -> None:
+    async with database.write() as tx:
+        touched = await tx.run("UPDATE counters SET value = ? WHERE name = ?", 7, "events")
+    assert touched == 1
+    assert await counter(database) == 7
+
+
+async def test_an_error_inside_takes_everything_back(database: SqlDatabase) -> None:
+    async def half_a_transaction() -> None:
+        async with database.write() as tx:
+            await tx.run("UPDATE counters SET value = 7")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await half_a_transaction()
+    assert await counter(database) == 0
+
+
+async def test_many_rows_go_in_one_call(database: SqlDatabase) -> None:
+    async with database.write() as tx:
+        await tx.run_many(
+            "INSERT INTO counters (name, value) VALUES (?, ?)", [(f"n{i}", i) for i in range(500)]
+        )
+        await tx.run_many("INSERT INTO counters (name, value) VALUES (?, ?)", [])
+    async with database.read() as view:
+        rows = await view.rows("SELECT name, value FROM counters WHERE value > ?", 497)
+    assert sorted((row.name, row.value) for row in rows) == [("n498", 498), ("n499", 499)]
+
+
+async def test_numbers_are_64_bits_wide(database: SqlDatabase) -> None:
+    async with database.write() as tx:
+        await tx.run("UPDATE counters SET value = ?", 2**62)
+    assert await counter(database) == 2**62
+
+
+async def test_bytes_and_nothing_come_back_as_they_went(database: SqlDatabase) -> None:
+    async with database.write() as tx:
+        await tx.run(
+            "INSERT INTO idempotency (key_hash, request_hash, started_at, resource)"
+            " VALUES (?, ?, ?, ?)",
+            b"\x00\xff",
+            b"",
+            1,
+            None,
+        )
+        row = await tx.row("SELECT key_hash, request_hash, resource FROM idempotency")
+    assert row is not None
+    assert tuple(row) == (b"\x00\xff", b"", None)
+
+
+async def test_writers_in_one_process_queue_up(database: SqlDatabase) -> None:
+    async def add_one() -> None:
+        async with database.write() as tx:
+            await tx.run("UPDATE counters SET value = value + 1 WHERE name = 'events'")
+
+    await asyncio.gather(*(add_one() for _ in range(50)))
+    assert await counter(database) == 50
+
+
+async def test_a_refused_statement_is_told_in_our_words(database: SqlDatabase) -> None:
+    with pytest.raises(DatabaseError, match="refused") as told:
+        async with database.read() as view:
+            await view.rows("SELECT nothing FROM nowhere")
+    assert told.value.code == "database_error"
+
+
+async def test_a_database_that_cannot_be_reached_is_a_lost_connection() -> None:
+    database = open_database("postgresql://nobody@127.0.0.1:1/none")
+    with pytest.raises(ConnectionLost):
+        async with database.read():
+            pass
+    await database.close()
+
+
+async def test_foreign_keys_are_kept(database: SqlDatabase) -> None:
+    with pytest.raises(DatabaseError):
+        async with database.write() as tx:
+            await tx.run(
+                "INSERT INTO entry_aliases (feed_id, alias_key, alias_uid, uid_key, fetch_id,"
+                " made_at) VALUES (12345, ?, 'a', ?, 'f', 1)",
+                b"k",
+                b"k",
+            )
+
+
+@pytest.mark.parametrize("url", ["mysql://x/y", "nonsense"])
+def test_other_databases_are_refused(url: str) -> None:
+    with pytest.raises(BadSettings):
+        open_database(url)

@@ -1,0 +1,156 @@
+"""Every line knows its room: purity, size and direction, checked on the source itself."""
+
+import ast
+
+import pytest
+
+from tests.architecture.source import (
+    MAY_ACT,
+    STATIONS,
+    Room,
+    calls,
+    functions,
+    imports,
+    length,
+    percentile,
+    rooms,
+    top,
+)
+
+LONGEST_FUNCTION, LONGEST_FILE, NEARLY_ALL_FUNCTIONS = 40, 400, 25
+
+# What computes and nothing else. `io` is here for buffers in memory; opening a file is a call.
+PURE_STDLIB = frozenset(
+    """
+    abc array base64 binascii bisect calendar codecs collections contextlib copy dataclasses
+    datetime decimal email enum fractions functools hashlib heapq hmac html http io ipaddress
+    itertools json math operator re statistics string struct textwrap types typing unicodedata
+    urllib zlib zoneinfo
+    """.split()
+)
+NOT_PURE = frozenset({"urllib.request", "http.client", "http.server", "email.mime", "json.tool"})
+
+# Compiled libraries that are functions of their input, where a station needs them.
+PURE_LIBRARIES = {
+    "values": {"ada_url", "lxml", "orjson", "uuid_utils"},
+    "access": {"orjson"},
+    "subscribe": {"ada_url", "lxml", "orjson", "selectolax"},
+    "schedule": {"orjson"},
+    "fetch": {"ada_url", "brotli", "orjson", "zstandard"},
+    "parse": {"ada_url", "lxml", "orjson", "selectolax"},
+    "merge": {"ada_url", "lxml", "orjson", "selectolax"},
+    "announce": {"orjson"},
+    "publish": {"lxml", "orjson"},
+    "collect": {"orjson", "re2"},
+}
+# A reason beside each exception.
+ALSO_ALLOWED = {
+    "parse/pause.py": {"gc"},  # when memory is looked through changes speed, never an answer
+}
+OPEN_TO_STATIONS = frozenset({*STATIONS, "errors", "ports", "__version__"})
+
+IMPURE_CALLS = frozenset(
+    """
+    now utcnow today monotonic perf_counter luck random uniform randint choice shuffle urandom
+    token_bytes token_hex token_urlsafe uuid1 uuid4 uuid6 uuid7 open print input getenv sleep
+    exec eval getLogger
+    """.split()
+)
+
+# Names that say nothing about what is inside.
+EMPTY_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "manager", "base"})
+
+ROOMS = rooms()
+PURE_ROOMS = [room for room in ROOMS if room.is_pure]
+
+
+def name_of(room: Room) -> str:
+    return room.name
+
+
+@pytest.mark.parametrize("room", PURE_ROOMS, ids=name_of)
+def test_pure_rooms_never_wait(room: Room) -> None:
+    """Only steps.py, store.py and queries.py may."""
+    waits = ast.AsyncFunctionDef | ast.Await | ast.AsyncFor | ast.AsyncWith
+    assert [
+        f"{room.name}:{node.lineno}" for node in ast.walk(room.tree) if isinstance(node, waits)
+    ] == []
+
+
+@pytest.mark.parametrize("room", PURE_ROOMS, ids=name_of)
+def test_pure_rooms_touch_nothing(room: Room) -> None:
+    """No clock, no luck, no files, no sockets, no logs."""
+    found = [
+        f"{room.name}:{call.lineno} {name}()"
+        for call, name in calls(room.tree)
+        if name in IMPURE_CALLS
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("room", PURE_ROOMS, ids=name_of)
+def test_pure_rooms_import_only_what_is_pure(room: Room) -> None:
+    assert room.station is not None
+    libraries = PURE_LIBRARIES.get(room.station, set()) | ALSO_ALLOWED.get(room.name, set())
+    strangers = [
+        f"{room.name}:{line} {module}"
+        for line, module in imports(room.tree)
+        if not _is_pure_import(module, libraries)
+    ]
+    assert strangers == []
+
+
+def _is_pure_import(module: str, libraries: set[str]) -> bool:
+    if top(module) == "headwater":
+        inside = module.split(".")[1:]
+        return inside[0] in OPEN_TO_STATIONS and not {"steps", "store", "queries"} & set(
+            inside[1:2]
+        )
+    if any(module == name or module.startswith(f"{name}.") for name in NOT_PURE):
+        return False
+    return top(module) in PURE_STDLIB | libraries
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=name_of)
+def test_every_room_says_what_it_is_for(room: Room) -> None:
+    said = ast.get_docstring(room.tree)
+    assert said, f"{room.name} has no docstring"
+    assert said[-1] in ".…`)" or "\n" in said, f"{room.name}: not a sentence: {said!r}"
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=name_of)
+def test_no_room_has_an_empty_name(room: Room) -> None:
+    assert not EMPTY_NAMES & set(room.name.removesuffix(".py").split("/"))
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=name_of)
+def test_rooms_stay_small(room: Room) -> None:
+    assert len(room.text.splitlines()) <= LONGEST_FILE
+    if room.name.startswith("migrations/versions/"):
+        return  # a list of tables, written once and never edited again
+    long = {f"{room.name}:{f.name}": length(f) for f in functions(room)}
+    assert {name: lines for name, lines in long.items() if lines > LONGEST_FUNCTION} == {}
+
+
+def test_nearly_all_functions_fit_a_glance() -> None:
+    lengths = [length(f) for room in ROOMS for f in functions(room)]
+    assert percentile(lengths, 95) <= NEARLY_ALL_FUNCTIONS
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=name_of)
+def test_imports_stand_at_the_top(room: Room) -> None:
+    """An import inside a function, or of our own only for types, is how a cycle hides."""
+    hidden = [
+        f"{room.name}:{line} {module}"
+        for node in ast.walk(room.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.If)
+        for line, module in imports(node)
+        if top(module) == "headwater" or not isinstance(node, ast.If)
+    ]
+    assert hidden == []
+
+
+def test_stations_have_only_the_reserved_names_for_acting() -> None:
+    """The tests above really saw the rooms they speak of."""
+    assert {"schedule/decision.py", "values/url.py"} <= {room.name for room in PURE_ROOMS}
+    assert not MAY_ACT & {room.name.rpartition("/")[2] for room in PURE_ROOMS}

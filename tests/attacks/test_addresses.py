@@ -1,0 +1,184 @@
+"""Feeds lead to public addresses only, whatever their URL, their name or the environment says."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import headwater
+from headwater.fetch.address import AddressPolicy, address_policy
+from headwater.fetch.outcome import Failed, Fetched
+from headwater.fetch.steps import Ask, FetchPolicy, ask
+from tests.clock import VirtualClock
+from tests.wire import LOOPBACK, Site, a_web, response
+
+HELLO = response(body=b"hello")
+
+# Every way of writing this machine, the metadata services and the private networks.
+DISGUISES = [
+    "127.0.0.1",  # 1
+    "localhost",
+    "localhost.",
+    "169.254.169.254",  # 2
+    "[fd00:ec2::254]",
+    "100.100.100.200",
+    "168.63.129.16",
+    "2130706433",  # 4
+    "0x7f000001",
+    "0177.0.0.1",
+    "127.1",
+    "017700000001",
+    "127.0.0.01",
+    "[::ffff:127.0.0.1]",  # 5
+    "[::ffff:a9fe:a9fe]",
+    "[::127.0.0.1]",  # 6
+    "[::ffff:0:127.0.0.1]",
+    "[64:ff9b::a9fe:a9fe]",  # 7
+    "[64:ff9b:1::7f00:1]",
+    "100.64.0.1",  # 9
+    "192.88.99.1",
+    "198.18.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+    "224.0.0.1",  # 10
+    "[ff02::1]",
+    "[fec0::1]",
+    "[3fff::1]",
+    "[2001:db8::1]",
+    "①②⑦.⓪.⓪.①",  # 11
+    "127。0。0。1",
+    "ⓛocalhost",
+    "0.0.0.0",
+    "[::]",
+    "[::1]",
+]
+
+
+def open_port(port: int) -> AddressPolicy:
+    """The shipped policy, with the sentinel's port open, so that only the address can refuse."""
+    return address_policy(ports=[80, port])
+
+
+@pytest.mark.parametrize("host", DISGUISES)
+async def test_no_spelling_of_a_private_address_is_dialled(host: str) -> None:
+    async with Site(HELLO) as sentinel, a_web(policy=open_port(sentinel.port)) as web:
+        answer = await web.get(sentinel.url(host=host), (), deadline=2)
+    assert (answer.error, sentinel.connections) == ("blocked_address", 0)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost\0.example.com/",  # 12
+        "http://localhost%00.example.com/",
+        "http://a@b@127.0.0.1/",  # 14
+        "http://127.0.0.1:80@example.com/",
+        "file:///etc/passwd",  # 16
+        "FILE:///etc/passwd",
+        "gopher://127.0.0.1/",
+        "dict://127.0.0.1:11211/stats",
+        "ftp://127.0.0.1/",
+        "http+unix://%2Frun%2Fdocker.sock/",  # 250
+        "http://example.com:99999/",  # 17
+    ],
+)
+async def test_what_is_no_web_address_is_never_asked_for(url: str) -> None:
+    async with a_web() as web:
+        answer = await web.get(url, (), deadline=2)
+    assert (answer.error, answer.status) == ("bad_url", None)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]"])
+async def test_a_name_that_leads_to_a_private_address_is_blocked_at_the_socket(
+    address: str,
+) -> None:  # 37, 39, 249: the check sees what is dialled, not what was looked up before
+    async with Site(HELLO) as sentinel:
+        pin = f"feeds.example:{sentinel.port}:{address}"
+        async with a_web(policy=open_port(sentinel.port), resolve=(pin,)) as web:
+            answer = await web.get(sentinel.url(host="feeds.example"), (), deadline=2)
+    assert (answer.error, sentinel.connections) == ("blocked_address", 0)
+    assert "not a public address" in answer.error_detail
+
+
+async def test_there_is_no_falling_back_to_a_blocked_address() -> None:  # 42
+    async with Site(HELLO) as sentinel:
+        policy = address_policy([f"127.0.0.9:{sentinel.port}"], ports=[80, sentinel.port])
+        pin = f"feeds.example:{sentinel.port}:127.0.0.9,127.0.0.1"
+        async with a_web(policy=policy, resolve=(pin,)) as web:
+            answer = await web.get(sentinel.url(host="feeds.example"), (), deadline=2)
+    assert (answer.error, sentinel.connections) == ("blocked_address", 0)
+
+
+async def test_a_kept_connection_leads_where_it_was_checked() -> None:  # 40
+    async with Site(HELLO, keep_alive=True) as site:
+        policy = address_policy([f"feeds.example:{site.port}"])
+        pin = f"feeds.example:{site.port}:127.0.0.1"
+        async with a_web(policy=policy, resolve=(pin,)) as web:
+            first = await web.get(site.url(host="feeds.example"), (), deadline=2)
+            second = await web.get(site.url(host="feeds.example"), (), deadline=2)
+            other_name = await web.get(site.url(host="localhost"), (), deadline=2)
+    assert (first.address, second.address) == ("127.0.0.1", "127.0.0.1")
+    assert (other_name.error, site.connections) == ("blocked_address", 1)
+
+
+async def test_an_allow_list_opens_one_host_and_port_only() -> None:  # 22
+    async with Site(HELLO, address="127.0.0.5") as here, Site(HELLO, address="127.0.0.6") as there:
+        policy = address_policy([f"127.0.0.5:{here.port}"], ports=[here.port, there.port])
+        async with a_web(policy=policy) as web:
+            works = await web.get(here.url(), (), deadline=2)
+            other_port = await web.get(f"http://127.0.0.5:{there.port}/", (), deadline=2)
+            other_host = await web.get(there.url(), (), deadline=2)
+    assert (works.error, works.body) == (None, b"hello")
+    assert (other_port.error, other_host.error) == ("blocked_address", "blocked_address")
+    assert there.connections == 0
+
+
+@pytest.mark.parametrize("port", [22, 25, 6379, 5432, 11211])
+async def test_ports_of_other_services_are_not_dialled(port: int) -> None:  # 17
+    pin = f"feeds.example:{port}:127.0.0.1"
+    async with a_web(policy=AddressPolicy(), resolve=(pin,)) as web:
+        answer = await web.get(f"http://feeds.example:{port}/", (), deadline=2)
+    assert answer.error == "blocked_address"
+
+
+async def test_the_environment_cannot_redirect_us(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:  # 250
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login me password hunter2\n")
+    (tmp_path / ".netrc").chmod(0o600)
+    (tmp_path / ".curlrc").write_text('user-agent = "somebody else"\n')
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CURL_HOME", str(tmp_path))
+    async with Site(HELLO) as site, Site(HELLO, address="127.0.0.3") as proxy:
+        for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url())
+        monkeypatch.setenv("NO_PROXY", "")
+        async with a_web() as web:
+            answer = await web.get(site.url(), (("User-Agent", "t"),), deadline=2)
+    assert (answer.body, proxy.connections) == (b"hello", 0)
+    assert site.requests == [
+        f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nUser-Agent: t\r\n\r\n".encode()
+    ]
+
+
+def test_there_is_one_way_out_to_the_web() -> None:  # 21
+    """Every fetch path goes through `ask`, and `ask` through the gate."""
+    src = Path(headwater.__file__).parent
+    callers = {
+        str(path.relative_to(src))
+        for path in src.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).removeprefix("self.").endswith(("web.get", "_web.get"))
+    }
+    assert callers == {"fetch/steps.py"}
+
+
+async def test_after_a_blocked_address_the_next_feed_is_fetched_as_usual() -> None:  # SAFE (f)
+    policy = FetchPolicy(user_agent="t", address=LOOPBACK)
+    async with Site(HELLO) as site, a_web() as web:
+        blocked = await ask(Ask("http://10.0.0.1/"), policy, web, VirtualClock())
+        fine = await ask(Ask(site.url()), policy, web, VirtualClock())
+    assert isinstance(blocked, Failed)
+    assert blocked.code == "blocked_address"
+    assert isinstance(fine, Fetched)

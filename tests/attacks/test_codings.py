@@ -1,0 +1,145 @@
+"""Bombs and lies in content codings: bounded work, typed errors, the bytes as served kept."""
+
+import gzip
+import resource
+import time
+import zlib
+from io import BytesIO
+
+import brotli
+import pytest
+import zstandard
+
+from headwater.fetch.decode import Decoded, decoded
+from headwater.fetch.outcome import Fetched
+from headwater.fetch.steps import Ask, FetchPolicy, ask
+from headwater.values.response import Validators, header
+from tests.clock import VirtualClock
+from tests.wire import LOOPBACK, Site, a_web, response
+
+LIMIT = 10 * 1024 * 1024
+GIB = 1024 * 1024 * 1024
+PIECE = b"\0" * (1024 * 1024)
+
+
+def gzip_bomb(pieces: int) -> bytes:
+    stream = zlib.compressobj(9, wbits=31)
+    return b"".join([*(stream.compress(PIECE) for _ in range(pieces)), stream.flush()])
+
+
+def brotli_bomb(pieces: int) -> bytes:
+    stream = brotli.Compressor(quality=5, lgwin=24)
+    return b"".join([*(stream.process(PIECE) for _ in range(pieces)), stream.finish()])
+
+
+def zstd_bomb(pieces: int) -> bytes:
+    out = BytesIO()
+    with zstandard.ZstdCompressor().stream_writer(out, closefd=False) as stream:
+        for _ in range(pieces):
+            stream.write(PIECE)
+    return out.getvalue()
+
+
+def deflate_bomb(pieces: int, window: int) -> bytes:
+    stream = zlib.compressobj(9, wbits=window)
+    return b"".join([*(stream.compress(PIECE) for _ in range(pieces)), stream.flush()])
+
+
+BOMBS = {
+    "gzip": ("gzip", gzip_bomb(256)),  # 66
+    "brotli": ("br", brotli_bomb(1024)),  # 67
+    "zstd": ("zstd", zstd_bomb(1024)),
+    "zstd that announces its size": ("zstd", zstandard.compress(b"\0" * (64 * 1024 * 1024))),
+    "deflate": ("deflate", deflate_bomb(128, 15)),
+    "raw deflate": ("deflate", deflate_bomb(128, -15)),
+    "second member of a gzip": ("gzip", gzip.compress(b"hello") + gzip_bomb(256)),  # 70
+    "a thousand members": ("gzip", gzip.compress(b"\0" * 500_000) * 200),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_stops_at_the_limit(name: str) -> None:
+    label, body = BOMBS[name]
+    before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.thread_time()
+    result = decoded(body, label, max_bytes=LIMIT)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    assert (result.body, result.error) == (b"", "body_too_large")
+    assert time.thread_time() - started < 1.0
+    assert grown < 64 * 1024 * 1024
+
+
+def test_the_bombs_are_bombs() -> None:
+    assert len(BOMBS["gzip"][1]) * 1000 < 256 * len(PIECE)
+    assert len(BOMBS["brotli"][1]) < 10_000
+    assert len(BOMBS["zstd"][1]) < 200_000
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "gzip, gzip",  # 69
+        "gzip,br",
+        "gzip, identity, identity",
+        ", ".join(["gzip"] * 5000),
+        ", ".join(["identity"] * 5000),
+        "gzip" * 1000,
+    ],
+)
+def test_a_chain_of_codings_is_refused(label: str) -> None:
+    body = gzip.compress(gzip.compress(b"hello"))
+    assert decoded(body, label, max_bytes=LIMIT).error == "too_many_codings"
+
+
+@pytest.mark.parametrize(
+    ("label", "body"),
+    [
+        ("gzip", gzip.compress(b"hello") + b"trailing rubbish"),  # 70
+        ("gzip", gzip.compress(b"hel") + gzip.compress(b"lo")),
+        ("gzip", gzip.compress(b"hel") + gzip.compress(b"lo") + b"\0" * 100),
+        ("gzip", b"".join(gzip.compress(bytes([letter])) for letter in b"hello")),
+        ("deflate", zlib.compress(b"hello")),
+        ("deflate", zlib.compress(b"hello", wbits=-15)),
+        ("deflate", zlib.compress(b"hello") + b"rubbish"),
+        ("zstd", zstandard.compress(b"hello") + b"rubbish"),
+    ],
+)
+def test_members_forms_and_trailing_rubbish_are_taken_in_stride(label: str, body: bytes) -> None:
+    assert decoded(body, label, max_bytes=LIMIT) == Decoded(b"hello")
+
+
+def test_a_crowd_of_empty_members_is_refused_in_no_time() -> None:  # 70
+    crowd = gzip.compress(b"") * 500_000
+    started = time.thread_time()
+    assert decoded(crowd, "gzip", max_bytes=LIMIT).error == "bad_coding"
+    assert time.thread_time() - started < 1.0
+
+
+@pytest.mark.parametrize(
+    ("label", "code"),
+    [
+        ("compress", "unsupported_coding"),  # 71
+        ("utf-8", "unsupported_coding"),
+        ("../../x", "unsupported_coding"),
+        ("gzip", "bad_coding"),
+        ("deflate", "bad_coding"),
+        ("br", "bad_coding"),
+        ("zstd", "bad_coding"),
+    ],
+)
+async def test_a_label_that_lies_is_an_error_and_the_bytes_are_kept(label: str, code: str) -> None:
+    plain = b"<rss>not compressed at all</rss>"
+    served = response("200 OK", f"Content-Encoding: {label}", body=plain)
+    async with Site(served) as site, a_web() as web:
+        policy = FetchPolicy("t", address=LOOPBACK)
+        outcome = await ask(Ask(site.url(), Validators()), policy, web, VirtualClock())
+    assert isinstance(outcome, Fetched)
+    answer = outcome.exchange.answer
+    assert answer.body == plain
+    coding = header(answer.response_headers, "content-encoding")
+    assert decoded(answer.body, coding, max_bytes=LIMIT).error == code
+
+
+@pytest.mark.parametrize("label", [None, "identity"])
+def test_a_compressed_file_is_not_unpacked_by_itself(label: str | None) -> None:  # 72
+    packed = gzip.compress(b"<rss/>")
+    assert decoded(packed, label, max_bytes=LIMIT).body == packed

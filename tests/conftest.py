@@ -1,0 +1,117 @@
+"""What any test may ask for: a migrated database of either kind, and time under its own control."""
+
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from headwater.adapters.database import SqlDatabase, open_database
+from headwater.adapters.schema import upgrade
+from tests.clock import VirtualClock
+from tests.servers import Postgres, ServerMissing, outside_the_loop, running_postgres
+
+Dialect = Literal["sqlite", "postgresql"]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A real PostgreSQL server for the whole run."""
+    try:
+        server = running_postgres()
+        running = server.__enter__()
+    except ServerMissing as reason:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(reason))
+        pytest.skip(str(reason))
+    try:
+        yield running
+    finally:
+        server.__exit__(None, None, None)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def dialect(request: pytest.FixtureRequest) -> Dialect:
+    """Both kinds; a test of one kind says `parametrize("dialect", ["sqlite"], indirect=True)`."""
+    kind: Dialect = request.param
+    return kind
+
+
+@pytest.fixture
+async def empty_database_url(
+    dialect: Dialect, request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[str]:
+    """A database with nothing in it, not even a schema."""
+    if dialect == "sqlite":
+        yield f"sqlite:///{tmp_path / 'headwater.sqlite'}"
+        return
+    server: Postgres = request.getfixturevalue("postgres")
+    name = await server.create()
+    yield server.url_of(name)
+    await server.drop(name)
+
+
+@pytest.fixture
+async def database_url(
+    dialect: Dialect, request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[str]:
+    """A fresh database at the newest schema: a copy of one that was migrated once."""
+    if dialect == "sqlite":
+        path = tmp_path / "headwater.sqlite"
+        shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
+        return
+    server: Postgres = request.getfixturevalue("postgres")
+    name = await server.create(template=request.getfixturevalue("postgres_template"))
+    yield server.url_of(name)
+    await server.drop(name)
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[SqlDatabase]:
+    """That database, open."""
+    opened = open_database(database_url)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def open_another(database_url: str) -> AsyncIterator[Callable[[], SqlDatabase]]:
+    """Further pools on the same database, as other processes would have them."""
+    opened: list[SqlDatabase] = []
+
+    def another() -> SqlDatabase:
+        opened.append(open_database(database_url))
+        return opened[-1]
+
+    yield another
+    for pool in opened:
+        await pool.close()
+
+
+@pytest.fixture
+async def virtual_clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "headwater.sqlite"
+    outside_the_loop(_migrated(f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: Postgres) -> Iterator[str]:
+    name = outside_the_loop(postgres.create())
+    outside_the_loop(_migrated(postgres.url_of(name)))
+    yield name
+    outside_the_loop(postgres.drop(name))
+
+
+async def _migrated(url: str) -> None:
+    database = open_database(url)
+    await upgrade(database)
+    await database.close()

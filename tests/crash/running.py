@@ -1,0 +1,146 @@
+"""The real service as a process of its own: started, killed, paused, stopped, asked over HTTP."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+import urllib.request
+from asyncio.subprocess import Process
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headwater import __version__
+from headwater.entrypoints.lock import NOTICE, WORKER_ID
+
+COMMAND = Path(sys.executable).with_name("headwater")
+STARTS_WITHIN = 60.0
+LOOKS_EVERY = 0.02
+
+QUICK = {
+    "HEADWATER_ALLOW_ADDRESSES": "127.0.0.0/8",
+    "HEADWATER_API_RATE_PER_MINUTE": "100000",
+    "HEADWATER_LEASE_SECONDS": "5",
+    "HEADWATER_LOG_FORMAT": "json",
+    "HEADWATER_ADDRESS_RPS": "100",
+    "HOST_RPS": "20",
+    "SCHED_INITIAL_INTERVAL_SEC": "1",
+    "SCHED_MIN_INTERVAL_SEC": "1",
+    "SCHED_MAX_INTERVAL_SEC": "3",
+    "SCHED_BACKOFF_CAP_SEC": "2",
+}
+"""A day of visits in a minute: everything is due again after a second or three."""
+
+
+class Service:
+    """`headwater run` (or `work`) on a data folder; may be started again after its end."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, str],
+        *,
+        command: str = "run",
+        source: Path | None = None,
+    ) -> None:
+        """`source` is a folder to import Headwater from instead of the installed one."""
+        self._folder = folder
+        self._words = [command, *(["--port", "0"] if command == "run" else [])]
+        self._log = folder.with_name(f"{folder.name}.log")
+        self._environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("HEADWATER_")
+        }
+        self._environment |= {**QUICK, **settings, "HEADWATER_DATA_DIR": str(folder)}
+        if source is not None:
+            self._environment["PYTHONPATH"] = str(source)
+        self._process: Process | None = None
+        self.starts = 0
+
+    @property
+    def worker(self) -> str:
+        """Its name in the database, the same after every start."""
+        return (self._folder / WORKER_ID).read_text("ascii").strip()
+
+    async def start(self) -> None:
+        """Returns when it has said hello; it listens by then, and knows what SIGTERM means."""
+        assert self._process is None, "it runs already"
+        with self._log.open("ab") as output:
+            self._process = await asyncio.create_subprocess_exec(
+                COMMAND,
+                *self._words,
+                stdout=output,
+                stderr=output,
+                env=self._environment,
+                start_new_session=True,
+            )
+        self.starts += 1
+        deadline = time.monotonic() + STARTS_WITHIN
+        while self.said(f"Headwater {__version__}") < self.starts:
+            assert self._process.returncode is None, f"it ended at once:\n{self.last_words()}"
+            assert time.monotonic() < deadline, f"it does not start:\n{self.last_words()}"
+            await asyncio.sleep(LOOKS_EVERY)
+
+    async def kill(self) -> None:
+        """kill -9 of the service and its parse processes, at this very moment."""
+        self._signal(signal.SIGKILL)
+        await self._ended()
+
+    def parse_processes(self) -> list[int]:
+        """Its children, by number."""
+        assert self._process is not None
+        threads = Path(f"/proc/{self._process.pid}/task").glob("*/children")
+        return [int(number) for thread in threads for number in thread.read_text().split()]
+
+    def pause(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    async def stop(self) -> float:
+        """SIGTERM; the seconds until its end."""
+        assert self._process is not None
+        began = time.monotonic()
+        self._process.send_signal(signal.SIGTERM)
+        code = await self._ended()
+        assert code == 0, f"it ended with {code}:\n{self.last_words()}"
+        return time.monotonic() - began
+
+    async def end(self) -> None:
+        """Whatever state it is in: nothing of it runs afterwards."""
+        if self._process is not None and self._process.returncode is None:
+            await self.kill()
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        return await asyncio.to_thread(self._post, path, body)
+
+    def last_words(self, lines: int = 30) -> str:
+        """The end of its log, without the visits that went as they should."""
+        told = self._log.read_text("utf-8", "replace").splitlines()
+        return "\n".join([line for line in told if '"event":"visit"' not in line][-lines:])
+
+    def said(self, words: str) -> int:
+        """How many lines of its log contain these words."""
+        return sum(words in line for line in self._log.read_text("utf-8", "replace").splitlines())
+
+    def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        url = json.loads((self._folder / NOTICE).read_bytes())["url"]
+        request = urllib.request.Request(
+            url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            told: dict[str, Any] = json.loads(answer.read())
+            return told
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        assert self._process.returncode is None, f"it ended by itself:\n{self.last_words()}"
+        os.killpg(self._process.pid, number)
+
+    async def _ended(self) -> int:
+        assert self._process is not None
+        code = await self._process.wait()
+        self._process = None
+        return code

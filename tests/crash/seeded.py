@@ -1,0 +1,164 @@
+"""Bugs to find: small patches to a copy of the product, each with the invariant it breaks.
+
+A pause widens the moment in which a kill must come; the bug would be one without it too.
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import headwater
+
+SOURCE = Path(headwater.__file__).parent
+PAUSE = "await __import__('asyncio').sleep(0.4)"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace a text that occurs exactly once in a file of the package."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """`found_as` are the names the audit may give it, all of them true."""
+
+    name: str
+    found_as: frozenset[str]
+    edits: tuple[Edit, ...]
+    needs_two_workers: bool = False
+
+
+def planted(bug: Bug, folder: Path) -> Path:
+    """A folder to import the package from, with the bug in it."""
+    copy = folder / "source" / "headwater"
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for edit in bug.edits:
+        path = copy / edit.file
+        text = path.read_text("utf-8")
+        assert text.count(edit.old) == 1, f"{edit.file} has changed: plant {bug.name!r} anew"
+        path.write_text(text.replace(edit.old, edit.new), "utf-8")
+    return copy.parent
+
+
+_APPEND = "        await log.append(tx, [*facts, *moves], engine.clock.now())\n"
+_SAVE = (
+    "        await entries.save(tx, [_merged(each) for each in settled if _shows_entries(each)])\n"
+)
+_LEARN = "        await calendar.learn(tx, [_learned(each) for each in settled])\n"
+_PUT = "        await engine.blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])\n"
+
+_PROMISE = "        archived, held = await _promise(engine, group, keys)\n"
+
+BUGS = (
+    Bug(
+        "events are told after the commit",
+        frozenset({"D1"}),
+        (
+            Edit(
+                "remember.py",
+                _APPEND,
+                f"    {PAUSE}\n    async with engine.database.write() as tx:\n{_APPEND}",
+            ),
+        ),
+    ),
+    Bug(
+        "entries are committed before the visit",
+        frozenset({"D1", "E1"}),
+        (
+            Edit(
+                "remember.py",
+                _SAVE,
+                f"{_SAVE}    {PAUSE}\n    async with engine.database.write() as tx:\n",
+            ),
+        ),
+    ),
+    Bug(
+        "the row of a raw fetch is committed before its bytes are there",
+        frozenset({"R1"}),
+        (
+            Edit(
+                "archive.py",
+                _PUT + _PROMISE,
+                f"{_PROMISE}        {PAUSE}\n{_PUT}",
+            ),
+        ),
+    ),
+    Bug(
+        "the next visit is written after the commit",
+        frozenset({"J3"}),
+        (
+            Edit("remember.py", _LEARN, ""),
+            Edit(
+                "remember.py",
+                _APPEND,
+                f"{_APPEND}        for each in settled:\n"
+                "            await tx.run('UPDATE feeds SET next_visit_at = NULL,"
+                " claimed_by = NULL WHERE id = ?', each.finished.due.feed)\n"
+                f"    {PAUSE}\n    async with engine.database.write() as tx:\n{_LEARN}",
+            ),
+        ),
+    ),
+    Bug(
+        "an edit makes an entry look new",
+        frozenset({"E2"}),
+        (
+            Edit(
+                "merge/store.py",
+                'f"UPDATE entries SET {assignments} WHERE feed_id = ? AND uid_key = ?"',
+                'f"UPDATE entries SET {assignments}, first_seen = first_seen + 1'
+                ' WHERE feed_id = ? AND uid_key = ?"',
+            ),
+        ),
+    ),
+    Bug(
+        "an error page is not kept",
+        frozenset({"R2"}),
+        (
+            Edit(
+                "visit.py",
+                "        cut, error = False, None\n        if isinstance(outcome, Failed):\n",
+                "        cut, error = False, None\n        if isinstance(outcome, Failed):\n"
+                "            return None\n",
+            ),
+        ),
+    ),
+    Bug(
+        "retention counts what entries refer to",
+        frozenset({"R1"}),
+        (
+            Edit(
+                "fetch/store.py",
+                "WHERE expired_at IS NULL AND NOT keep)",
+                "WHERE expired_at IS NULL)",
+            ),
+        ),
+    ),
+    Bug(
+        "no unique key per visit, and nobody looks at the fence",
+        frozenset({"J1", "J2", "D1", "E1"}),
+        (
+            Edit(
+                "remember.py",
+                "return holding is not None and holding.fence == finished.due.fence",
+                "return True",
+            ),
+            Edit(
+                "schedule/store.py",
+                'f" WHERE claimed_by IS NOT NULL AND id IN ({marks(len(feeds))}){lock}"',
+                'f" WHERE id IN ({marks(len(feeds))}){lock}"',
+            ),
+            Edit(
+                "migrations/versions/v0001_river.py",
+                "        _feed_reference(primary_key=True),\n"
+                '        Column("scheduled_at", BigInteger, primary_key=True),\n',
+                "        _feed_reference(),\n"
+                '        Column("scheduled_at", BigInteger, nullable=False),\n',
+            ),
+        ),
+        needs_two_workers=True,
+    ),
+)

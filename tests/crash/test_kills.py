@@ -1,0 +1,62 @@
+"""Kill -9 of the running service with visits in flight: what must never break does not."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.crash.audit import Broken
+from tests.crash.ordeal import Ordeal, open_crowd
+from tests.origin import Origin
+
+pytestmark = pytest.mark.crash
+
+FEEDS = 40
+
+Act = Callable[[], Awaitable[list[Broken]]]
+
+
+async def survived(ordeal: Ordeal, acts: Sequence[Act]) -> list[Broken]:
+    """Until the first thing that is broken, or to the end."""
+    try:
+        await ordeal.begin(FEEDS)
+        for act in acts:
+            if broken := await act():
+                return broken
+        return await ordeal.finish()
+    finally:
+        await ordeal.end()
+
+
+def told(broken: list[Broken], ordeal: Ordeal) -> str:
+    return "\n".join([*map(str, broken[:20]), "", ordeal.service.last_words()])
+
+
+async def test_everything_holds_after_kills_with_visits_in_flight(
+    database_url: str, tmp_path: Path, kills: int, seed: int, figures: list[str]
+) -> None:
+    async with Origin() as origin:
+        ordeal = Ordeal(tmp_path, database_url, open_crowd(origin, seed), seed=seed)
+        acts = [act for _ in range(kills) for act in (ordeal.wound, ordeal.kill)]
+        broken = await survived(ordeal, acts)
+    figures += ordeal.report.lines()
+    assert broken == [], told(broken, ordeal)
+    assert ordeal.report.hits["claimed feeds"] >= kills
+    assert ordeal.report.outcomes["unreadable"] > 0
+
+
+async def test_everything_holds_with_a_second_worker_and_pauses_beyond_the_lease(
+    long_run: None,
+    database_url: str,
+    tmp_path: Path,
+    kills: int,
+    seed: int,
+    figures: list[str],
+) -> None:
+    async with Origin() as origin:
+        crowd = open_crowd(origin, seed)
+        ordeal = Ordeal(tmp_path, database_url, crowd, seed=seed, helped=True)
+        some = [ordeal.kill, ordeal.pause, ordeal.kill, ordeal.abandon]
+        broken = await survived(ordeal, some * max(1, kills // 10))
+    figures += ordeal.report.lines()
+    assert broken == [], told(broken, ordeal)

@@ -1,0 +1,59 @@
+"""The harness proves itself: each bug planted into a copy of the product is named by the audit."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash.audit import Broken
+from tests.crash.ordeal import Ordeal, open_crowd
+from tests.crash.seeded import BUGS, Bug, planted
+from tests.origin import Origin
+
+pytestmark = pytest.mark.crash
+
+FEEDS = 30
+MOST_ROUNDS = 12
+
+
+async def found(ordeal: Ordeal, bug: Bug) -> list[Broken]:
+    """What the audit says first, within a few rounds."""
+    act = ordeal.pause if bug.needs_two_workers else ordeal.kill
+    try:
+        await ordeal.begin(FEEDS)
+        for _ in range(MOST_ROUNDS):
+            if broken := await act():
+                return broken
+        return await ordeal.finish()
+    finally:
+        await ordeal.end()
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+async def test_the_audit_names(
+    long_run: None, bug: Bug, tmp_path: Path, seed: int, figures: list[str]
+) -> None:
+    async with Origin() as origin:
+        ordeal = Ordeal(
+            tmp_path,
+            f"sqlite:///{tmp_path / 'headwater.sqlite'}",
+            open_crowd(origin, seed),
+            seed=seed,
+            source=planted(bug, tmp_path),
+            helped=bug.needs_two_workers,
+        )
+        broken = await found(ordeal, bug)
+    rounds = ordeal.report.kills + ordeal.report.pauses
+    names = {each.invariant for each in broken}
+    figures.append(f"named {', '.join(sorted(names))} in round {rounds}: {broken[:1]}")
+    assert names, "nobody noticed"
+    assert names <= bug.found_as, "\n".join(map(str, broken))
+
+
+def test_every_bug_can_still_be_planted(tmp_path: Path) -> None:
+    for number, bug in enumerate(BUGS):
+        planted(bug, tmp_path / str(number))
+
+
+def test_every_bug_is_written_down() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "invariants.md").read_text("utf-8")
+    assert [bug.name for bug in BUGS if f"| {bug.name} |" not in page] == []

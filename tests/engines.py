@@ -1,0 +1,47 @@
+"""A whole engine for tests: everything real but the clock, which the test owns."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from headwater.adapters.blobs import FolderBlobs
+from headwater.adapters.database import SqlDatabase
+from headwater.adapters.parsers import ProcessParsers
+from headwater.adapters.web import CurlWeb
+from headwater.adapters.web_limits import WebLimits
+from headwater.engine import Engine, Rules
+from headwater.fetch.address import address_policy
+from headwater.fetch.steps import FetchPolicy
+from headwater.fetch.turns import TurnPolicy, Turns
+from headwater.merge.reading import ReadingPolicy
+from headwater.ports import Clock
+from headwater.schedule.policy import Policy
+from headwater.values.ids import WorkerId
+
+USER_AGENT = "Headwater/test (+https://example.org/about)"
+
+
+@asynccontextmanager
+async def opened_engine(
+    database: SqlDatabase, clock: Clock, folder: Path, *, worker: str = "tester"
+) -> AsyncIterator[Engine]:
+    """Shipped defaults, except that loopback may be asked."""
+    addresses = address_policy(["127.0.0.0/8"])
+    web, parsers = CurlWeb(WebLimits(), addresses), ProcessParsers(count=1)
+    try:
+        yield Engine(
+            clock=clock,
+            web=web,
+            blobs=FolderBlobs(folder),
+            parsers=parsers,
+            database=database,
+            fetch=FetchPolicy(user_agent=USER_AGENT, address=addresses),
+            schedule=Policy(),
+            reading=ReadingPolicy(),
+            rules=Rules(),
+            turns=Turns(TurnPolicy()),
+            worker=WorkerId(worker),
+        )
+    finally:
+        await parsers.close()
+        await web.close()

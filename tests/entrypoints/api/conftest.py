@@ -1,0 +1,52 @@
+"""The API on either database, open to this machine or behind an admin token."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headwater.adapters.database import SqlDatabase
+from headwater.engine import Engine
+from headwater.entrypoints.api.app import create_app
+from headwater.settings import Settings
+from tests.clock import VirtualClock
+from tests.entrypoints.api.calls import Api
+from tests.entrypoints.api.river import River, ScriptedWeb, an_engine
+
+ADMIN = "an-admin-token-of-the-tests"
+
+
+@pytest.fixture
+def web() -> ScriptedWeb:
+    return ScriptedWeb()
+
+
+@pytest.fixture
+def engine(
+    database: SqlDatabase, virtual_clock: VirtualClock, web: ScriptedWeb, tmp_path: Path
+) -> Engine:
+    return an_engine(database, virtual_clock, web, tmp_path)
+
+
+@pytest.fixture
+def river(engine: Engine, web: ScriptedWeb) -> River:
+    return River(engine, web)
+
+
+@pytest.fixture
+def api(engine: Engine, tmp_path: Path) -> Api:
+    """Everything is open: no admin token, loopback."""
+    return Api(create_app(engine, Settings(data_dir=tmp_path)))
+
+
+@pytest.fixture
+def guarded(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
+    """An app with an admin token; call it with the token to use, and other settings."""
+
+    def app(token: str | None = ADMIN, **settings: object) -> Api:
+        return Api(
+            create_app(engine, Settings(data_dir=tmp_path, admin_token=ADMIN, **settings)),  # type: ignore[arg-type]
+            token,
+        )
+
+    return app

@@ -1,0 +1,38 @@
+"""Cursors round-trip, and nothing else is taken for one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.entrypoints.api.cursors import cursor, entry_place_of, numbers_of
+from headwater.entrypoints.api.refusals import BadCursor
+
+NUMBERS = st.integers(-(2**63) + 1, 2**63 - 1)
+
+
+@given(NUMBERS, NUMBERS, NUMBERS, st.binary(min_size=16, max_size=16))
+def test_a_place_comes_back_as_it_was(first: int, sort: int, feed: int, key: bytes) -> None:
+    assert entry_place_of(cursor("entries", first, sort, feed, key)) == (first, sort, feed, key)
+
+
+@given(st.text(max_size=600))
+def test_whatever_else_is_refused(text: str) -> None:
+    with pytest.raises(BadCursor):
+        numbers_of(text, "feeds", 1)
+
+
+@given(NUMBERS, st.integers(0, 200), st.sampled_from("AZaz09-_"))
+def test_one_changed_letter_is_noticed(number: int, place: int, letter: str) -> None:
+    made = cursor("feeds", number)
+    place %= len(made) - 1  # the last letter may hold unused bits
+    if made[place] == letter:
+        return
+    with pytest.raises(BadCursor):
+        numbers_of(made[:place] + letter + made[place + 1 :], "feeds", 1)
+
+
+def test_a_cursor_of_another_listing_is_refused() -> None:
+    with pytest.raises(BadCursor):
+        numbers_of(cursor("visits", 1), "feeds", 1)
+    with pytest.raises(BadCursor):
+        entry_place_of(cursor("entries", 1, 2))

@@ -1,0 +1,91 @@
+"""Exit codes mean something, and trouble is told plainly."""
+
+import json
+
+import pytest
+
+from headwater.entrypoints.cli.exits import ExitCode, Refused, exit_code_of, tell
+from headwater.entrypoints.lock import InUse
+from headwater.entrypoints.transport import Unreachable
+from headwater.errors import (
+    BadSettings,
+    BadUrl,
+    ConnectionLost,
+    DuplicateUrl,
+    FetchFailed,
+    HeadwaterError,
+    NotAFeed,
+    NotFound,
+    RawExpired,
+    TooSoon,
+    Unauthorized,
+    UnknownSchema,
+)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code"),
+    [
+        (HeadwaterError("x"), 1),
+        (BadUrl("x"), 2),
+        (NotAFeed("x"), 2),
+        (BadSettings("x"), 2),
+        (DuplicateUrl("x"), 3),
+        (InUse("x"), 3),
+        (TooSoon("x"), 3),
+        (Unauthorized("x"), 3),
+        (NotFound("x"), 4),
+        (RawExpired("x"), 4),
+        (ConnectionLost("x"), 5),
+        (UnknownSchema("x"), 5),
+        (Unreachable("x"), 5),
+        (FetchFailed("x"), 6),
+    ],
+)
+def test_every_trouble_has_its_exit_code_here_and_through_the_api(
+    trouble: HeadwaterError, code: int
+) -> None:
+    assert exit_code_of(trouble) == code
+    told = Refused(trouble.status, {"error": trouble.code, "message": "x"})
+    assert exit_code_of(told) == code
+
+
+def test_a_plain_line_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    tell(NotFound("No feed is called 'x'."), as_json=False)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == "headwater: No feed is called 'x'.\n"
+
+
+def test_the_envelope_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    tell(DuplicateUrl("Followed already.", feed_id="f1"), as_json=True)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert json.loads(printed.err) == {
+        "error": "duplicate_url",
+        "message": "Followed already.",
+        "detail": "Followed already.",
+        "status_code": 409,
+        "feed_id": "f1",
+    }
+
+
+def test_the_apis_own_envelope_is_passed_on_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
+    envelope = {"error": "too_soon", "message": "m", "detail": "d", "status_code": 429, "x": 1}
+    tell(Refused(429, envelope), as_json=True)
+    assert json.loads(capsys.readouterr().err) == envelope
+
+
+def test_a_request_that_did_not_fit_names_its_fields() -> None:
+    problem = {"loc": ["body", "overrides", "interval_sec"], "msg": "must be a number"}
+    refusal = Refused(422, {"error": "validation_error", "detail": [problem]})
+    assert refusal.message == "overrides.interval_sec: must be a number"
+    assert exit_code_of(refusal) == ExitCode.USAGE
+
+
+def test_escape_sequences_in_an_error_do_not_reach_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tell(NotFound("evil \x1b]0;title\x07 \x9b31m"), as_json=False)
+    printed = capsys.readouterr().err
+    assert not {"\x1b", "\x07", "\x9b"} & set(printed)

@@ -1,0 +1,90 @@
+"""`headwater watch`: every event once, in order, also across a restart of the service."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.entrypoints.running import (
+    HEADWATER,
+    RSS,
+    SECONDS,
+    Origin,
+    command,
+    environment,
+    origin_server,
+    service,
+)
+
+
+@contextmanager
+def watching(env: dict[str, str], *args: str) -> Iterator["subprocess.Popen[str]"]:
+    process = subprocess.Popen(
+        [*HEADWATER, "watch", *args],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def line_of(process: "subprocess.Popen[str]") -> str:
+    line = process.stdout.readline() if process.stdout else ""
+    if not line:
+        _, err = process.communicate(timeout=SECONDS)
+        raise AssertionError(f"it ended with {process.returncode}: {err}")
+    return line
+
+
+def interrupted(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=SECONDS)
+    return process.returncode, err
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[Origin]:
+    with origin_server() as running:
+        yield running
+
+
+def test_events_come_as_lines_also_after_a_restart(tmp_path: Path, origin: Origin) -> None:
+    env = environment(tmp_path / "data", origin)
+    origin.pages["/later.xml"] = ("application/rss+xml", RSS)
+    with watching(env, "--json", "--from", "0") as watch:
+        with service(env, "run", "--port", "0"):
+            assert command(env, "add", origin.url("/feed.xml")).code == 0
+            first = [json.loads(line_of(watch)) for _ in range(2)]
+        with service(env, "run", "--port", "0"):
+            assert command(env, "add", origin.url("/later.xml")).code == 0
+            later = [json.loads(line_of(watch)) for _ in range(2)]
+        code, err = interrupted(watch)
+    events = first + later
+    assert [event["seq"] for event in events] == [1, 2, 3, 4]
+    assert {event["type"] for event in events} == {"new_entry"}
+    assert {event["payload"]["entry_uid"] for event in first} == {"one", "two"}
+    assert code == 130
+    assert "Traceback" not in err
+
+
+def test_without_a_service_it_says_so_and_shows_titles(tmp_path: Path, origin: Origin) -> None:
+    env = environment(tmp_path / "data", origin)
+    assert command(env, "add", origin.url("/feed.xml")).code == 0
+    with watching(env, "--from", "0") as watch:
+        shown = [line_of(watch) for _ in range(4)]
+        code, err = interrupted(watch)
+    assert "First post" in "".join(shown)
+    assert "https://example.org/2" in "".join(shown)
+    assert "No service is running" in err
+    assert "Traceback" not in err
+    assert code == 130

@@ -1,0 +1,176 @@
+"""The worker as a whole: what it starts, when, and how it stops."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from headwater.adapters.clock import SystemClock
+from headwater.adapters.database import SqlDatabase
+from headwater.engine import Engine
+from headwater.entrypoints.worker import Worker
+from headwater.errors import StorageError
+from headwater.first_visit import follow_later
+from headwater.settings import Settings
+from headwater.subscribe.feed import Wish
+from tests.engines import opened_engine
+from tests.origin import Origin, OriginFeed, Post, Reply
+
+ONE = Post("1", "One")
+
+
+@asynccontextmanager
+async def working(engine: Engine, **settings: object) -> AsyncIterator[Worker]:
+    worker = Worker(engine, Settings(**settings))  # type: ignore[arg-type]
+    running = asyncio.create_task(worker.run())
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        await running
+
+
+async def until(is_so: Callable[[], bool | Awaitable[bool]]) -> None:
+    """The real world takes real time and tells nobody when; ten seconds of it at most."""
+    async with asyncio.timeout(10):
+        while not await _answer(is_so()):  # noqa: ASYNC110 (a database sets no event)
+            await asyncio.sleep(0.01)
+
+
+async def _answer(told: bool | Awaitable[bool]) -> bool:
+    return told if isinstance(told, bool) else await told
+
+
+@pytest.fixture
+async def engine(database: SqlDatabase, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with opened_engine(database, SystemClock(), tmp_path / "blobs") as opened:
+        yield opened
+
+
+@pytest.fixture
+async def origin() -> AsyncIterator[Origin]:
+    async with Origin() as opened:
+        yield opened
+
+
+async def feeds(origin: Origin, engine: Engine, count: int) -> list[OriginFeed]:
+    """Each on an address of its own, followed and due."""
+    made = []
+    for number in range(count):
+        address = f"127.0.7.{number + 1}"
+        await origin.listen(address)
+        made.append(origin.feed("/feed", [ONE], address=address))
+        await follow_later(made[-1].url, Wish(), engine)
+    return made
+
+
+async def visits(engine: Engine) -> int:
+    async with engine.database.read() as view:
+        row = await view.row("SELECT count(*) AS n FROM visits")
+    assert row is not None
+    return int(row.n)
+
+
+async def claimed(engine: Engine) -> int:
+    async with engine.database.read() as view:
+        row = await view.row("SELECT count(*) AS n FROM feeds WHERE claimed_by IS NOT NULL")
+    assert row is not None
+    return int(row.n)
+
+
+async def _is_done(engine: Engine) -> bool:
+    return await visits(engine) > 0
+
+
+async def _is_free(engine: Engine) -> bool:
+    return await claimed(engine) == 0
+
+
+async def test_due_feeds_are_visited_and_nothing_stays_claimed(
+    engine: Engine, origin: Origin
+) -> None:
+    made = await feeds(origin, engine, 5)
+    async with working(engine):
+        await until(lambda: all(feed.requests and feed.requests[0].reply for feed in made))
+    assert await visits(engine) == 5
+    assert await claimed(engine) == 0
+    assert [len(feed.requests) for feed in made] == [1] * 5
+
+
+@pytest.mark.parametrize(("at_once", "batch"), [(1, 1), (2, 500), (256, 2)])
+async def test_small_limits_slow_it_down_and_lose_nothing(
+    engine: Engine, origin: Origin, at_once: int, batch: int
+) -> None:
+    made = await feeds(origin, engine, 5)
+    async with working(engine, visits_at_once=at_once, claim_batch=batch):
+        await until(lambda: all(feed.requests and feed.requests[0].reply for feed in made))
+    assert await visits(engine) == 5
+    assert origin.most_open <= at_once
+
+
+async def test_a_feed_added_while_it_works_is_visited_at_once(
+    engine: Engine, origin: Origin
+) -> None:
+    async with working(engine):
+        (made,) = await feeds(origin, engine, 1)
+        await until(lambda: bool(made.requests))
+
+
+async def test_stopping_lets_a_visit_finish(engine: Engine, origin: Origin) -> None:
+    (made,) = await feeds(origin, engine, 1)
+    made.delay = 0.3
+    async with working(engine):
+        await until(lambda: origin.open == 1)
+    assert await visits(engine) == 1
+
+
+async def test_a_visit_that_takes_too_long_is_given_back(engine: Engine, origin: Origin) -> None:
+    (made,) = await feeds(origin, engine, 1)
+    made.delay = 20
+    async with working(engine, stop_seconds=0.1):
+        await until(lambda: origin.open == 1)
+    assert await visits(engine) == 0
+    assert await claimed(engine) == 0
+    async with engine.database.read() as view:
+        row = await view.row("SELECT next_visit_at, scheduled_at FROM feeds")
+    assert row is not None
+    assert row.next_visit_at >= row.scheduled_at
+
+
+async def test_a_throttling_host_rests_as_a_whole(engine: Engine, origin: Origin) -> None:
+    """Two feeds of one host: after the first one's 429 the second is not asked."""
+    first, second = origin.feed("/1", [ONE]), origin.feed("/2", [ONE])
+    first.stand_in = Reply(429, headers={"Retry-After": "3600"})
+    await follow_later(first.url, Wish(priority=90), engine)
+    await follow_later(second.url, Wish(), engine)
+    async with working(engine):
+        await until(lambda: _is_done(engine))
+    assert engine.turns.wait_for("127.0.0.1", engine.clock.monotonic()) > 3_000
+    assert second.requests == []
+
+
+async def test_a_full_disk_pauses_claims_before_anything_is_lost(
+    engine: Engine, origin: Origin
+) -> None:
+    made = await feeds(origin, engine, 1)
+    engine.blobs = FullDisk()
+    async with working(engine):
+        await until(lambda: bool(made[0].requests and made[0].requests[0].reply))
+        await until(lambda: _is_free(engine))
+    assert await visits(engine) == 0
+    assert len(made[0].requests) == 1
+
+
+class FullDisk:
+    storage = "localfs"
+
+    async def put_many(self, blobs: object) -> None:
+        raise StorageError("No space left on device")
+
+    async def get(self, key: str) -> bytes | None:
+        return None
+
+    async def delete(self, keys: object) -> None:
+        return None

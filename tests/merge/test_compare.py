@@ -1,0 +1,137 @@
+"""What a document changes, compared with what is known."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.merge.compare import Changes, Drift, compare
+from headwater.merge.entry import Entry, Known, order_moment
+from headwater.values.ids import key_of
+
+PLENTY = 1_000
+
+
+def entry(uid: str, *, link: str | None = None, text: str = "hello") -> Entry:
+    where = link if link is not None else f"https://example.org/{uid}"
+    return Entry(
+        uid=uid,
+        uid_key=key_of(uid),
+        link=where,
+        link_key=key_of(where),
+        title=uid,
+        summary=text,
+        content=None,
+        authors="[]",
+        categories="[]",
+        enclosures="[]",
+        details="{}",
+        published=None,
+        updated=None,
+        content_hash=f"hash of {text}",
+        offset=None,
+        length=None,
+    )
+
+
+def known(shown: Entry, *, present_since: int | None = 1, version: int = 1) -> Known:
+    return Known(
+        shown.uid, shown.uid_key, shown.link_key, shown.content_hash, version, present_since
+    )
+
+
+def memory(*entries: Known) -> dict[bytes, Known]:
+    return {each.uid_key: each for each in entries}
+
+
+def test_the_first_document_is_all_new() -> None:
+    a, b = entry("a"), entry("b")
+    assert compare({}, {}, [a, b], room_for_new=PLENTY) == Changes(new=(a, b))
+
+
+def test_an_unchanged_document_changes_nothing() -> None:
+    a, b = entry("a"), entry("b")
+    changes = compare(memory(known(a), known(b)), {}, [b, a], room_for_new=PLENTY)
+    assert changes == Changes()
+    assert not changes.touches_entries
+
+
+def test_other_content_under_the_same_uid_is_an_edit() -> None:
+    before, after = entry("a"), entry("a", text="hello, corrected")
+    changes = compare(memory(known(before)), {}, [after], room_for_new=PLENTY)
+    assert changes == Changes(edited=((after, known(before)),))
+
+
+def test_an_entry_that_scrolls_away_and_returns_is_not_new() -> None:
+    a = entry("a")
+    gone = compare(memory(known(a)), {}, [], room_for_new=PLENTY)
+    assert gone == Changes(left=(known(a),))
+    away = known(a, present_since=None)
+    assert compare(memory(away), {}, [a], room_for_new=PLENTY) == Changes(returned=(away,))
+
+
+def test_a_guid_that_drifts_is_the_same_entry() -> None:
+    """Same link, same content, the old guid gone from the document."""
+    old = entry("post-1#0", link="https://example.org/post-1")
+    new = entry("post-1#1", link="https://example.org/post-1")
+    changes = compare(memory(known(old)), {}, [new], room_for_new=PLENTY)
+    assert changes == Changes(drifted=(Drift(new, known(old)),))
+
+
+def test_a_drifted_guid_is_recognised_by_its_alias_from_then_on() -> None:
+    old = entry("post-1#0", link="https://example.org/post-1")
+    new = entry("post-1#1", link="https://example.org/post-1")
+    aliases = {new.uid_key: old.uid_key}
+    assert compare(memory(known(old)), aliases, [new], room_for_new=PLENTY) == Changes()
+
+
+def test_no_drift_while_the_old_guid_is_still_there() -> None:
+    old = entry("1", link="https://example.org/")
+    new = entry("2", link="https://example.org/")
+    changes = compare(memory(known(old)), {}, [old, new], room_for_new=PLENTY)
+    assert changes == Changes(new=(new,))
+
+
+def test_no_drift_when_two_entries_could_be_meant() -> None:
+    one = entry("1", link="https://example.org/")
+    two = entry("2", link="https://example.org/")
+    new = entry("3", link="https://example.org/")
+    changes = compare(memory(known(one), known(two)), {}, [new], room_for_new=PLENTY)
+    assert changes.new == (new,)
+    assert changes.left == (known(one), known(two))
+
+
+def test_no_drift_without_a_link() -> None:
+    old = replace(entry("1"), link=None, link_key=None)
+    new = replace(entry("2"), link=None, link_key=None)
+    changes = compare(memory(known(old)), {}, [new], room_for_new=PLENTY)
+    assert changes == Changes(new=(new,), left=(known(old),))
+
+
+def test_a_uid_twice_in_one_document_counts_once() -> None:
+    a = entry("a")
+    assert compare({}, {}, [a, a], room_for_new=PLENTY) == Changes(new=(a,), repeated=1)
+
+
+def test_a_flood_of_new_entries_is_cut_and_told() -> None:
+    flood = [entry(str(number)) for number in range(5)]
+    changes = compare({}, {}, flood, room_for_new=2)
+    assert changes.new == (flood[0], flood[1])
+    assert changes.cut == 3
+
+
+def test_missing_and_future_dates_order_by_first_seen() -> None:
+    assert order_moment(None, 1_000) == 1_000
+    assert order_moment(2_000, 1_000) == 1_000
+    assert order_moment(500, 1_000) == 500
+
+
+@given(st.lists(st.sampled_from("abcdefgh")), st.lists(st.sampled_from("abcdefgh")))
+def test_every_shown_uid_is_either_new_or_known_and_never_both(
+    before: list[str], now: list[str]
+) -> None:
+    remembered = memory(*(known(entry(uid)) for uid in before))
+    changes = compare(remembered, {}, [entry(uid) for uid in now], room_for_new=PLENTY)
+    assert {e.uid for e in changes.new} == set(now) - set(before)
+    assert {k.uid for k in changes.left} == set(before) - set(now)
+    assert changes.repeated == len(now) - len(set(now))

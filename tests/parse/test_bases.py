@@ -1,0 +1,92 @@
+"""Relative references: resolved in links and in HTML, against the nearest base."""
+
+import pytest
+
+from headwater.parse import Entry, parse
+
+HOME = "https://example.org/blog/feed.xml"
+
+
+def entry_of(inner: str, feed: str = "", entry: str = "", url: str | None = HOME) -> Entry:
+    body = f'<feed xmlns="http://www.w3.org/2005/Atom" {feed}><entry {entry}>{inner}</entry></feed>'
+    return parse(body.encode(), url=url).entries[0]
+
+
+BASES: list[tuple[str, str, str, str | None]] = [
+    ("", "", "a", "https://example.org/blog/a"),
+    ("xml:base='https://b.org/x/'", "", "a", "https://b.org/x/a"),
+    ("xml:base='https://b.org/x/'", "xml:base='y/'", "a", "https://b.org/x/y/a"),
+    ("xml:base='/x/'", "", "a", "https://example.org/x/a"),
+    ("", "xml:base='../'", "a", "https://example.org/a"),
+    ("xml:base='https://b.org/x/'", "xml:base=''", "a", "https://b.org/x/a"),
+    ("xml:base='file:///etc/'", "", "passwd", "https://example.org/blog/passwd"),
+    ("xml:base='javascript:'", "", "a", "https://example.org/blog/a"),
+    ("xml:base='https://b.org/'", "", "https://c.org/a", "https://c.org/a"),
+]
+
+
+@pytest.mark.parametrize(("feed", "entry", "href", "expected"), BASES)
+def test_the_nearest_base_counts(feed: str, entry: str, href: str, expected: str | None) -> None:
+    assert entry_of(f"<link href='{href}'/>", feed, entry).link == expected
+
+
+def test_the_base_may_stand_on_the_link_itself() -> None:
+    assert entry_of("<link xml:base='https://b.org/' href='a'/>").link == "https://b.org/a"
+
+
+def test_without_any_base_a_relative_link_is_nothing() -> None:
+    entry = entry_of("<link href='a'/>", url=None)
+    assert entry.link is None
+
+
+HTML: list[tuple[str, str]] = [
+    ('<a href="/x">x</a>', '<a href="https://example.org/x">x</a>'),
+    ("<a href='/x'>x</a>", '<a href="https://example.org/x">x</a>'),
+    ("<a href=/x>x</a>", '<a href="https://example.org/x">x</a>'),
+    ('<a href="#f">x</a>', '<a href="https://example.org/blog/feed.xml#f">x</a>'),
+    ('<a href="//c.org/x">x</a>', '<a href="https://c.org/x">x</a>'),
+    ('<a class="c" href="x" id="i">x</a>',
+     '<a class="c" href="https://example.org/blog/x" id="i">x</a>'),
+    ('<A HREF="/x">x</A>', '<A HREF="https://example.org/x">x</A>'),
+    ('<img src="i.png" alt="a"/>', '<img src="https://example.org/blog/i.png" alt="a"/>'),
+    ('<IMG SRC="i.png">', '<IMG SRC="https://example.org/blog/i.png">'),
+    ('<a href="?a=1&amp;b=2">x</a>',
+     '<a href="https://example.org/blog/feed.xml?a=1&amp;b=2">x</a>'),
+    ('<blockquote cite="/q">x</blockquote>',
+     '<blockquote cite="https://example.org/q">x</blockquote>'),
+    ('<video poster="/p.jpg"></video>', '<video poster="https://example.org/p.jpg"></video>'),
+    ('<form action="/f"></form>', '<form action="https://example.org/f"></form>'),
+    ('<a href="https://c.org/x">x</a>', '<a href="https://c.org/x">x</a>'),
+    ('<a href="mailto:a@b.org">x</a>', '<a href="mailto:a@b.org">x</a>'),
+    ('<a href="javascript:x()">x</a>', '<a href="javascript:x()">x</a>'),
+    ('<img src="data:image/png;base64,AA"/>', '<img src="data:image/png;base64,AA"/>'),
+    ('<a href="">x</a>', '<a href="">x</a>'),
+    ('write href="/x" in text', 'write href="/x" in text'),
+    ('<a data-href="/x">x</a>', '<a data-href="/x">x</a>'),
+    ('<a href="/x"><img src="/y"></a>',
+     '<a href="https://example.org/x"><img src="https://example.org/y"></a>'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "expected"), HTML)
+def test_relative_addresses_in_html_become_absolute(given: str, expected: str) -> None:
+    content = entry_of(f"<content type='html'><![CDATA[{given}]]></content>").content
+    assert content is not None
+    assert content.value == expected
+
+
+def test_xhtml_is_resolved_too_and_text_is_not() -> None:
+    div = '<div xmlns="http://www.w3.org/1999/xhtml"><a href="/x">x</a></div>'
+    content = entry_of(f"<content type='xhtml'>{div}</content>").content
+    assert content is not None
+    assert content.value == '<a href="https://example.org/x">x</a>'
+    plain = entry_of("<content type='text'>&lt;a href='/x'></content>").content
+    assert plain is not None
+    assert plain.value == "<a href='/x'>"
+
+
+def test_a_large_document_is_resolved_as_a_small_one() -> None:
+    words = "word " * 4_000
+    content = entry_of(f"<content type='html'>{words}&lt;a href='/x'&gt;</content>").content
+    assert content is not None
+    assert content.value.endswith('<a href="https://example.org/x">')

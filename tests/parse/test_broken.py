@@ -1,0 +1,158 @@
+"""Documents that are not well-formed, and what is made of them."""
+
+import pytest
+
+from headwater.parse import Document, parse
+
+HOME = "https://example.org/feed"
+
+
+def codes(document: Document) -> set[str]:
+    return {problem.code for problem in document.problems}
+
+
+def titles(document: Document) -> list[str | None]:
+    return [entry.title.value if entry.title else None for entry in document.entries]
+
+
+def item(title: str) -> str:
+    return f"<item><title>{title}</title></item>"
+
+
+def rss(inner: str) -> bytes:
+    return f"<rss version='2.0'><channel>{inner}</channel></rss>".encode()
+
+
+REPAIRED: list[tuple[str, list[str | None], str]] = [
+    (item("a & b"), ["a & b"], "entities_repaired"),
+    (item("a&b=c"), ["a&b=c"], "entities_repaired"),
+    (item("caf&eacute;"), ["caf\u00e9"], "entities_repaired"),
+    (item("a&nbsp;b"), ["a\u00a0b"], "entities_repaired"),
+    (item("&copy 2024"), ["\u00a9 2024"], "entities_repaired"),
+    (item("&hellip;&mdash;&rsquo;"), ["\u2026\u2014\u2019"], "entities_repaired"),
+    (item("&nosuchname;"), ["&nosuchname;"], "entities_repaired"),
+    (item("x &#xD800; y"), ["x \ufffd y"], "entities_repaired"),
+    (item("x &#0; y"), ["x \ufffd y"], "entities_repaired"),
+    (item("a < b"), ["a < b"], "tags_repaired"),
+    (item("a\x0bb\x00c"), ["abc"], "control_characters"),
+    (item("dash &#151; &#x96;"), ["dash \u2014 \u2013"], "control_characters"),
+    ("<item><title>x</item>" + item("y"), ["x", "y"], "tags_repaired"),
+    ("<item><title>x<link>https://e.org/</link></item>" + item("y"), ["x", "y"], "tags_repaired"),
+    ("<item><title>x</title>" + item("y"), ["x", "y"], "tags_repaired"),
+    ("<image><url>u</url>" + item("y"), ["y"], "tags_repaired"),
+    ("<item><title>x</b></title></item>", ["x"], "tags_repaired"),
+    ("<item><title>x</TITLE></item>", ["x"], "tags_repaired"),
+    ("<item><title>x</title><source url=u>s</source></item>", ["x"], "tags_repaired"),
+    ("<item><title a='1' a='2'>x</title></item>", ["x"], "not_well_formed"),
+    ("<item><title disabled>x</title></item>", ["x"], "tags_repaired"),
+]
+
+
+@pytest.mark.parametrize(("channel", "expected", "code"), REPAIRED)
+def test_a_broken_document_is_repaired_and_says_so(
+    channel: str, expected: list[str | None], code: str
+) -> None:
+    document = parse(rss(channel))
+    assert titles(document) == expected
+    assert code in codes(document)
+    assert not document.partial
+
+
+def test_references_inside_cdata_are_left_alone() -> None:
+    document = parse(rss("<item><title>&nbsp;</title><description><![CDATA[&nbsp; & <b>]]>"
+                         "</description></item>"))  # fmt: skip
+    summary = document.entries[0].summary
+    assert summary is not None
+    assert summary.value == "&nbsp; & <b>"
+
+
+def test_unescaped_html_keeps_its_words() -> None:
+    document = parse(rss("<item><description><p>a<br>b<img src='x.png'></description></item>"),
+                     url=HOME)  # fmt: skip
+    summary = document.entries[0].summary
+    assert summary is not None
+    assert summary.value == '<p>a<br />b<img src="https://example.org/x.png" /></p>'
+
+
+def test_a_bare_ampersand_in_a_link_stays_in_the_link() -> None:
+    document = parse(rss("<item><link>https://e.org/?a=1&b=2</link></item>"))
+    assert document.entries[0].link == "https://e.org/?a=1&b=2"
+
+
+def test_undeclared_prefixes_are_known_by_their_usual_meaning() -> None:
+    document = parse(rss("<item><dc:creator>J</dc:creator><content:encoded>C</content:encoded>"
+                         "<foo:bar>x</foo:bar></item>"))  # fmt: skip
+    entry = document.entries[0]
+    assert entry.authors[0].name == "J"
+    assert entry.contents[0].value == "C"
+    assert entry.extensions["foo"]["bar"] == ("x",)
+
+
+BEFORE = [b"\n\n", b"\xef\xbb\xbf", b"junk ", b"<br />\n<b>Warning</b>: x on line 3<br />\n"]
+
+
+@pytest.mark.parametrize("junk", BEFORE)
+def test_what_stands_before_the_document_is_skipped(junk: bytes) -> None:
+    document = parse(junk + b"<?xml version='1.0'?>" + rss("<title>T</title>" + item("x")))
+    assert titles(document) == ["x"]
+
+
+def test_what_stands_after_the_document_is_ignored() -> None:
+    document = parse(rss(item("x")) + b"<script>alert(1)</script>")
+    assert titles(document) == ["x"]
+    assert not document.partial
+
+
+CUTS: list[tuple[bytes, int]] = [
+    (b"<rss><channel><item><title>1</title></item><item><title>2</ti", 1),
+    (b"<rss><channel><item><title>1</title></item><item><title>2</title>", 1),
+    (b"<rss><channel><item><title>1</title></item><item", 1),
+    (b"<rss><channel><item><title>1</title></item>", 1),
+    (b"<rss><channel><item><title>1</title></item></channel>", 1),
+    (b"<rss><channel><item><title>1</title></item><item><d><![CDATA[ abc", 1),
+    (b"<rss><channel><item><title>1</title></item><item><title>caf\xc3", 1),
+    (b"<rss><channel><title>T</title><item><title>1", 0),
+    (b"<rss><channel><title>T", 0),
+    (b"<feed><entry><title>1</title></entry><entry><title>2", 1),
+]
+
+
+@pytest.mark.parametrize(("body", "complete"), CUTS)
+def test_a_cut_off_document_keeps_its_complete_items(body: bytes, complete: int) -> None:
+    document = parse(body)
+    assert document.partial
+    assert "partial" in codes(document)
+    assert titles(document) == ["1"] * complete
+
+
+def test_a_whole_document_is_not_partial() -> None:
+    assert not parse(rss(item("x"))).partial
+
+
+def test_a_well_formed_document_has_no_problems() -> None:
+    assert parse(b"<?xml version='1.0' encoding='utf-8'?>" + rss(item("x"))).problems == ()
+
+
+def test_text_that_was_encoded_twice_is_decoded_twice() -> None:
+    twice = "caf\u00e9".encode().decode("latin-1")
+    document = parse(rss(item(twice)))
+    assert titles(document) == ["caf\u00e9"]
+    assert "encoded_twice" in codes(document)
+
+
+def test_literal_entities_of_a_doctype_are_read() -> None:
+    body = b"<!DOCTYPE rss [<!ENTITY me 'Me &#38; you'>]>" + rss(item("&me;"))
+    assert titles(parse(body)) == ["Me & you"]
+
+
+def test_an_external_doctype_is_not_needed() -> None:
+    doctype = (
+        b'<!DOCTYPE rss PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN" '
+        b'"http://my.netscape.com/publish/formats/rss-0.91.dtd">'
+    )
+    assert titles(parse(doctype + rss(item("&eacute;")))) == ["\u00e9"]
+
+
+def test_nested_items_do_not_become_entries_of_a_sound_document() -> None:
+    document = parse(rss("<item><title>1</title><x><item><title>2</title></item></x></item>"))
+    assert titles(document) == ["1"]

@@ -1,0 +1,154 @@
+"""Dates in every shape met in the wild, and the ones that must come to nothing."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.parse.dates import parsed_date
+
+
+def utc(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]
+
+
+NOON = utc(2004, 1, 5, 12, 0, 0)
+FOUND: list[tuple[str, datetime]] = [
+    # RFC 822
+    ("Mon, 05 Jan 2004 12:00:00 GMT", NOON),
+    ("Mon, 05 Jan 2004 12:00:00 +0000", NOON),
+    ("Mon, 05 Jan 2004 13:00:00 +0100", NOON),
+    ("Mon, 05 Jan 2004 13:00:00 +01:00", NOON),
+    ("Mon, 05 Jan 2004 06:30:00 -0530", NOON),
+    ("Mon, 05 Jan 2004 07:00:00 EST", NOON),
+    ("Mon, 05 Jan 2004 08:00:00 EDT", NOON),
+    ("Mon, 05 Jan 2004 06:00:00 CST", NOON),
+    ("Mon, 05 Jan 2004 05:00:00 MST", NOON),
+    ("Mon, 05 Jan 2004 04:00:00 PST", NOON),
+    ("Mon, 05 Jan 2004 05:00:00 PDT", NOON),
+    ("Mon, 05 Jan 2004 13:00:00 CET", NOON),
+    ("Mon, 05 Jan 2004 14:00:00 CEST", NOON),
+    ("Mon, 05 Jan 2004 13:00:00 MEZ", NOON),
+    ("Mon, 05 Jan 2004 21:00:00 JST", NOON),
+    ("Mon, 05 Jan 2004 15:00:00 MSK", NOON),
+    ("Mon, 05 Jan 2004 12:00:00 UT", NOON),
+    ("Mon, 05 Jan 2004 12:00:00 UTC", NOON),
+    ("Mon, 05 Jan 2004 12:00:00 Z", NOON),
+    ("Mon, 05 Jan 2004 12:00:00 Etc/GMT", NOON),
+    ("Mon, 05 Jan 2004 07:00:00 GMT-0500", NOON),
+    ("Mon, 05 Jan 2004 07:00:00 GMT-05:00", NOON),
+    ("Mon, 05 Jan 2004 12:00:00 ZZZ", NOON),
+    ("Mon, 05 Jan 2004 12:00:00", NOON),
+    ("Mon, 05 Jan 2004 12:00", NOON),
+    ("05 Jan 2004 12:00:00 GMT", NOON),
+    ("5 Jan 2004 12:00:00 GMT", NOON),
+    ("Mon,5 Jan 2004 12:00:00 GMT", NOON),
+    ("Mon, 5 Jan 04 12:00:00 GMT", NOON),
+    ("Monday, 05 January 2004 12:00:00 GMT", NOON),
+    ("Monday, 05-Jan-04 12:00:00 GMT", NOON),
+    ("mon, 05 jan 2004 12:00:00 gmt", NOON),
+    ("Mon, Jan 5 2004 12:00:00 GMT", NOON),
+    ("Mon, 05 Jan 2004", utc(2004, 1, 5)),
+    ("05 Jan 99 12:00:00 GMT", utc(1999, 1, 5, 12)),
+    ("Thu, 31 Dec 1970 23:59:59 GMT", utc(1970, 12, 31, 23, 59, 59)),
+    ("  Mon, 05 Jan 2004 12:00:00 GMT\n", NOON),
+    # ISO 8601 and RFC 3339
+    ("2004-01-05T12:00:00Z", NOON),
+    ("2004-01-05t12:00:00z", NOON),
+    ("2004-01-05T13:00:00+01:00", NOON),
+    ("2004-01-05T13:00:00+0100", NOON),
+    ("2004-01-05T13:00:00+01", NOON),
+    ("2004-01-05T12:00:00", NOON),
+    ("2004-01-05T12:00Z", NOON),
+    ("2004-01-05 12:00:00", NOON),
+    ("2004-01-05 12:00:00 +0000", NOON),
+    ("2004-01-05 07:00:00 EST", NOON),
+    ("2004-01-05T12:00:00.000Z", NOON),
+    ("2004-01-05T12:00:00.123456789Z", utc(2004, 1, 5, 12, 0, 0, 123456)),
+    ("2004-1-5T12:00:00Z", NOON),
+    ("2004-01-05T24:00:00Z", utc(2004, 1, 6)),
+    ("2004-01-05", utc(2004, 1, 5)),
+    ("2004-01", utc(2004, 1, 1)),
+    ("2004", utc(2004, 1, 1)),
+    ("20040105", utc(2004, 1, 5)),
+    ("040105", utc(2004, 1, 5)),
+    ("20040105T120000Z", NOON),
+    ("2004-005", utc(2004, 1, 5)),
+    ("2004005", utc(2004, 1, 5)),
+    ("2004-W02-1", utc(2004, 1, 5)),
+    ("1073304000", NOON),
+    # asctime, Perforce, American
+    ("Mon Jan  5 12:00:00 2004", NOON),
+    ("Mon Jan 5 13:00:00 +0100 2004", NOON),
+    ("Mon, 2004/01/05 07:00:00 EST", NOON),
+    ("2004/01/05 12:00", NOON),
+    ("1/5/2004 12:00:00 PM", NOON),
+    ("1/5/2004 12:00 AM", utc(2004, 1, 5)),
+    ("01/05/2004", utc(2004, 1, 5)),
+    ("31/12/2003", utc(2003, 12, 31)),
+    ("January 5, 2004 12:00 pm", NOON),
+    ("05.01.2004 12:00", NOON),
+    # other languages
+    ("2004\ub144 01\uc6d4 05\uc77c  21:00:00", NOON),
+    ("2004-01-05 \uc624\ud6c4 9:00:00", NOON),
+    ("2004\u5e741\u67085\u65e5 12:00", NOON),
+    ("2004\u5e7401\u670805\u65e5", utc(2004, 1, 5)),
+    ("\u041f\u043d, 05 \u044f\u043d\u0432 2004 15:00:00 +0300", NOON),
+    ("5 \u044f\u043d\u0432\u0430\u0440\u044f 2004, 12:00", NOON),
+    ("\u0394\u03b5\u03c5, 05 \u0399\u03b1\u03bd 2004 07:00:00 EST", NOON),
+    ("\u039a\u03c5\u03c1, 11 \u0399\u03bf\u03cd\u03bb 2004 12:00:00 EST", utc(2004, 7, 11, 17)),
+    ("2004-janu\u00e1r-5T13:00+01:00", NOON),
+    ("2004-j\u00falius-13T9:15-05:00", utc(2004, 7, 13, 14, 15)),
+    ("lun., 05 janv. 2004 13:00:00 +0100", NOON),
+    ("5 f\u00e9vrier 2004 12:00", utc(2004, 2, 5, 12)),
+    ("Mo, 05 M\u00e4r 2004 12:00:00 GMT", utc(2004, 3, 5, 12)),
+    ("Di, 05 Mai 2004 14:00:00 MESZ", utc(2004, 5, 5, 12)),
+    ("5 de enero de 2004", utc(2004, 1, 5)),
+    ("lun, 05 gen 2004 12:00:00 GMT", NOON),
+    ("seg, 05 fev 2004 12:00:00 GMT", utc(2004, 2, 5, 12)),
+    ("ma, 05 mrt 2004 12:00:00 GMT", utc(2004, 3, 5, 12)),
+    ("5 stycznia 2004 12:00", NOON),
+    ("5 Ocak 2004 12:00", NOON),
+    ("5 tammikuuta 2004 12:00", NOON),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), FOUND)
+def test_a_date_is_understood(text: str, expected: datetime) -> None:
+    assert parsed_date(text) == expected
+
+
+NOTHING = [
+    "", " ", "soon", "Fri", "n/a", "0", "-", "0000-00-00", "0000-01-01T00:00:00Z",
+    "0001-01-01T00:00:00Z", "Mon, 01 Jan 0001 00:00:00 +0000", "Mon, 01 Jan 0000 00:00:00 GMT",
+    "99999-01-01", "99999", "2004-13-01", "2004-02-30", "2004-01-05T25:61:61Z",
+    "Mon, 05 Jan 2004 25:61:61 GMT", "2016-12-31T23:59:60Z", "9999-12-31T23:59:59-12:00",
+    "Fri, 31 Dec 9999 23:59:59 -9999", "2004-01-05T12:00:00+99:99", "2004-01-05T12:00:00+9999",
+    "9" * 5000, "1" * 60, "Mon, " * 1000, ":" * 127, "2003-366", "2003-366x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NOTHING)
+def test_what_is_no_moment_comes_to_nothing(text: str) -> None:
+    assert parsed_date(text) is None
+
+
+@given(st.text(max_size=200))
+def test_no_text_raises(text: str) -> None:
+    found = parsed_date(text)
+    assert found is None or found.utcoffset() == timedelta(0)
+
+
+@given(st.text(alphabet="0123456789-:TZ+ ,/.JanFebMar", max_size=40))
+def test_no_text_that_looks_like_a_date_raises(text: str) -> None:
+    found = parsed_date(text)
+    assert found is None or 1000 <= found.year <= 9999
+
+
+@given(st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2200, 1, 1)))
+def test_iso_and_rfc_822_mean_the_same(moment: datetime) -> None:
+    moment = moment.replace(microsecond=0)
+    assert parsed_date(moment.isoformat() + "Z") == moment.replace(tzinfo=UTC)
+    rfc = f"{moment:%a, %d %b %Y %H:%M:%S} GMT"
+    assert parsed_date(rfc) == moment.replace(tzinfo=UTC)

@@ -1,0 +1,128 @@
+"""Charsets: declared, lied about, missing, forbidden."""
+
+import codecs
+
+import pytest
+
+from headwater.parse import parse
+
+
+def feed(title: str, declared: str | None = None) -> str:
+    prolog = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
+    return f"{prolog}<rss><channel><title>{title}</title></channel></rss>"
+
+
+def title_of(body: bytes, content_type: str | None = None) -> str:
+    headers = {"Content-Type": content_type} if content_type else None
+    found = parse(body, headers=headers).feed.title
+    assert found is not None
+    return found.value
+
+
+DECLARED: list[tuple[str, str, str]] = [
+    ("utf-8", "utf-8", "caf\u00e9 \u65e5\u672c\u8a9e"),
+    ("UTF8", "utf-8", "caf\u00e9"),
+    ("iso-8859-1", "latin-1", "caf\u00e9"),
+    ("iso-8859-2", "iso8859_2", "\u0159e\u010d"),
+    ("iso-8859-15", "iso8859_15", "\u20ac"),
+    ("windows-1250", "cp1250", "\u0159e\u010d"),
+    ("windows-1251", "cp1251", "\u041f\u0440\u0438\u0432\u0435\u0442"),
+    ("windows-1252", "cp1252", "\u201cquoted\u201d \u20ac"),
+    ("windows-1253", "cp1253", "\u0395\u03bb\u03bb\u03ac\u03b4\u03b1"),
+    ("windows-1256", "cp1256", "\u0645\u0631\u062d\u0628\u0627"),
+    ("koi8-r", "koi8_r", "\u041f\u0440\u0438\u0432\u0435\u0442"),
+    ("gb2312", "gb2312", "\u4f60\u597d"),
+    ("gbk", "gbk", "\u4f60\u597d\u9555"),
+    ("gb18030", "gb18030", "\u4f60\u597d"),
+    ("big5", "big5", "\u4f60\u597d\u55ce"),
+    ("shift_jis", "shift_jis", "\u3053\u3093\u306b\u3061\u306f \u8868"),
+    ("euc-jp", "euc_jp", "\u3053\u3093\u306b\u3061\u306f"),
+    ("iso-2022-jp", "iso2022_jp", "\u3053\u3093\u306b\u3061\u306f"),
+    ("euc-kr", "euc_kr", "\uc548\ub155"),
+    ("macintosh", "mac_roman", "caf\u00e9"),
+]
+
+
+@pytest.mark.parametrize(("label", "codec", "title"), DECLARED)
+def test_the_prolog_is_believed(label: str, codec: str, title: str) -> None:
+    assert title_of(feed(title, label).encode(codec)) == title
+
+
+@pytest.mark.parametrize(("label", "codec", "title"), DECLARED)
+def test_the_header_is_believed(label: str, codec: str, title: str) -> None:
+    assert title_of(feed(title).encode(codec), f"text/xml; charset={label}") == title
+
+
+MARKED: list[tuple[bytes, str]] = [
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (b"", "utf-16-le"),
+    (b"", "utf-16-be"),
+    (b"", "utf-32-le"),
+]
+
+
+@pytest.mark.parametrize(("mark", "codec"), MARKED)
+def test_a_byte_order_mark_beats_every_declaration(mark: bytes, codec: str) -> None:
+    body = mark + feed("caf\u00e9 \u65e5", "iso-8859-1").encode(codec)
+    assert title_of(body, "text/xml; charset=windows-1251") == "caf\u00e9 \u65e5"
+
+
+LIES: list[tuple[bytes, str | None, str]] = [
+    (feed("caf\u00e9", "iso-8859-1").encode(), None, "caf\u00e9"),
+    (feed("caf\u00e9", "us-ascii").encode(), None, "caf\u00e9"),
+    (feed("caf\u00e9", "utf-8").encode("latin-1"), None, "caf\u00e9"),
+    (feed("caf\u00e9").encode("latin-1"), None, "caf\u00e9"),
+    (feed("caf\u00e9", "utf-8").encode(), "text/xml; charset=iso-8859-1", "caf\u00e9"),
+    (feed("\u4f60\u597d", "gb2312").encode("gb2312"), "text/xml; charset=utf-8", "\u4f60\u597d"),
+    (feed("caf\u00e9", "utf-16").encode(), None, "caf\u00e9"),
+    (feed("caf\u00e9", "klingon").encode(), None, "caf\u00e9"),
+    (feed("\u201cx\u201d").encode("cp1252"), None, "\u201cx\u201d"),
+]
+
+
+@pytest.mark.parametrize(("body", "content_type", "title"), LIES)
+def test_a_lie_is_found_out(body: bytes, content_type: str | None, title: str) -> None:
+    assert title_of(body, content_type) == title
+
+
+def test_one_bad_byte_does_not_spoil_a_document() -> None:
+    body = feed("\u65e5\u672c\u8a9e \u65e5\u672c\u8a9e X", "utf-8").encode().replace(b"X", b"\xff")
+    document = parse(body)
+    assert document.feed.title is not None
+    assert document.feed.title.value == "\u65e5\u672c\u8a9e \u65e5\u672c\u8a9e \ufffd"
+    assert document.encoding == "utf-8"
+    assert "bad_bytes" in {problem.code for problem in document.problems}
+
+
+def test_undeclared_bytes_are_read_by_the_language_of_the_feed() -> None:
+    hello = "\u041f\u0440\u0438\u0432\u0435\u0442"
+    text = f"<rss><channel><language>ru</language><title>{hello}</title></channel></rss>"
+    assert title_of(text.encode("cp1251")) == hello
+
+
+NAMES: list[tuple[bytes, str | None, str]] = [
+    (feed("x").encode(), None, "utf-8"),
+    (feed("x", "ISO-8859-1").encode(), None, "iso-8859-1"),
+    (feed("\u4f60", "gb2312").encode("gb2312"), None, "gb18030"),
+    (feed("caf\u00e9", "iso-8859-1").encode(), None, "utf-8"),
+    (feed("x", "iso-8859-1").encode(), "application/xml; charset=utf-8", "utf-8"),
+]
+
+
+@pytest.mark.parametrize(("body", "content_type", "name"), NAMES)
+def test_the_charset_used_is_told(body: bytes, content_type: str | None, name: str) -> None:
+    headers = {"content-type": content_type} if content_type else {}
+    assert parse(body, headers=headers).encoding == name
+
+
+FORBIDDEN = ["utf-7", "zip", "rot13", "idna", "unicode_escape", "../../x", "punycode", "hex"]
+
+
+@pytest.mark.parametrize("label", FORBIDDEN)
+def test_a_codec_that_is_not_on_the_list_is_never_used(label: str) -> None:
+    body = feed("+ADw-script+AD4-", label).encode()
+    assert title_of(body, f"text/xml; charset={label}") == "+ADw-script+AD4-"

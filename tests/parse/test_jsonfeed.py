@@ -1,0 +1,139 @@
+"""JSON Feed 1.0 and 1.1."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+
+from headwater.parse import (
+    Category,
+    Content,
+    Enclosure,
+    Entry,
+    Feed,
+    Link,
+    Person,
+    Text,
+    parse,
+)
+
+VERSION = "https://jsonfeed.org/version/1.1"
+HOME = "https://example.org/blog/feed.json"
+
+
+def feed_of(**fields: Any) -> Feed:
+    body = orjson.dumps({"version": VERSION, "items": [], **fields})
+    return parse(body, url=HOME).feed
+
+
+def entry_of(**fields: Any) -> Entry:
+    body = orjson.dumps({"version": VERSION, "items": [{"id": "1", **fields}]})
+    return parse(body, url=HOME).entries[0]
+
+
+FEEDS: list[tuple[dict[str, Any], str, Any]] = [
+    ({"title": "T"}, "title", Text("T")),
+    ({"description": "D"}, "subtitle", Text("D")),
+    ({"home_page_url": "https://e.org/"}, "link", "https://e.org/"),
+    ({"feed_url": "https://e.org/f"}, "self_link", "https://e.org/f"),
+    ({"next_url": "/2"}, "next_link", "https://example.org/2"),
+    ({"hubs": [{"type": "WebSub", "url": "https://h.org/"}]}, "hub", "https://h.org/"),
+    ({"hubs": [{"url": "file:///etc/passwd"}]}, "hub", None),
+    ({"icon": "/i.png", "favicon": "/f.ico"}, "image", "https://example.org/i.png"),
+    ({"icon": "/i.png", "favicon": "/f.ico"}, "icon", "https://example.org/f.ico"),
+    ({"language": "de"}, "language", "de"),
+    ({"author": {"name": "A"}}, "authors", (Person("A"),)),
+    ({"authors": [{"name": "A", "url": "https://a.org/"}, {"name": "B"}]}, "authors",
+     (Person("A", None, "https://a.org/"), Person("B"))),
+    ({"authors": "not a list"}, "authors", ()),
+    ({"title": 7}, "title", Text("7")),
+    ({"title": ["x"]}, "title", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "name", "expected"), FEEDS)
+def test_feed_fields(fields: dict[str, Any], name: str, expected: Any) -> None:
+    assert getattr(feed_of(**fields), name) == expected
+
+
+ENTRIES: list[tuple[dict[str, Any], str, Any]] = [
+    ({}, "native_id", "1"),
+    ({"id": 7}, "native_id", "7"),
+    ({"id": "https://e.org/1"}, "link", "https://e.org/1"),
+    ({"url": "/1"}, "link", "https://example.org/1"),
+    ({"url": "/1", "external_url": "https://x.org/"}, "links",
+     (Link("https://example.org/1"), Link("https://x.org/", "related"))),
+    ({"external_url": "https://x.org/"}, "link", "https://x.org/"),
+    ({"url": "javascript:x"}, "link", None),
+    ({"title": " T "}, "title", Text("T")),
+    ({"content_html": "<p>x</p>"}, "contents", (Content("<p>x</p>", "html"),)),
+    ({"content_html": "<a href='/x'>x</a>"}, "contents",
+     (Content('<a href="https://example.org/x">x</a>', "html"),)),
+    ({"content_text": "x"}, "contents", (Content("x"),)),
+    ({"content_text": "x", "content_html": "y"}, "content", Content("y", "html")),
+    ({"summary": "s"}, "summary", Text("s")),
+    ({"date_published": "2004-01-05T12:00:00Z"}, "published", datetime(2004, 1, 5, 12, tzinfo=UTC)),
+    ({"date_modified": "2004-01-05T12:00:00+01:00"}, "updated",
+     datetime(2004, 1, 5, 11, tzinfo=UTC)),
+    ({"date_published": 12}, "published", None),
+    ({"tags": ["a", "b", "a", 3, None]}, "categories",
+     (Category("a"), Category("b"), Category("3"))),
+    ({"author": {"name": "A"}}, "authors", (Person("A"),)),
+    ({"language": "fr"}, "language", "fr"),
+    ({"image": "/i.png", "banner_image": "/b.png"}, "thumbnails",
+     ("https://example.org/i.png", "https://example.org/b.png")),
+    ({"attachments": [{"url": "/a.mp3", "mime_type": "audio/mpeg", "size_in_bytes": 9,
+                       "duration_in_seconds": 61, "title": "T"}]}, "enclosures",
+     (Enclosure("https://example.org/a.mp3", "audio/mpeg", 9, 61, "T"),)),
+    ({"attachments": [{"url": 5}, {"mime_type": "x"}, "y", {"url": "/a", "size_in_bytes": -1}]},
+     "enclosures", (Enclosure("https://example.org/a"),)),
+    ({"title": "a\u0007b\u009bc"}, "title", Text("abc")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "name", "expected"), ENTRIES)
+def test_entry_fields(fields: dict[str, Any], name: str, expected: Any) -> None:
+    assert getattr(entry_of(**fields), name) == expected
+
+
+def test_an_item_without_authors_has_the_feeds() -> None:
+    body = orjson.dumps({"version": VERSION, "authors": [{"name": "F"}], "items": [{"id": "1"}]})
+    assert parse(body).entries[0].authors == (Person("F"),)
+
+
+NO_FEEDS = [
+    b"{", b"[1, 2]", b'{"items": null}', b'{"version": "1"}', b'{"items": []}',
+    b'{"version": "https://jsonfeed.org/version/1.1", "items": NaN}',
+    b'{"version": "https://jsonfeed.org/version/1.1", "items": 1e999}',
+    b'{"version": "https://jsonfeed.org/version/1.1"}',
+    b"[" * 200_000, b'{"a":' * 200_000, b"[" * 200_000 + b"]" * 200_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", NO_FEEDS, ids=lambda body: body[:40].decode())
+def test_json_that_is_no_feed_is_refused(body: bytes) -> None:
+    document = parse(body)
+    assert document.format == "unknown"
+    assert ("not_a_feed", "json") in document.problems
+
+
+def test_strange_items_are_passed_over() -> None:
+    body = orjson.dumps({"version": VERSION, "items": [None, 1, "x", [], {"id": "ok"}]})
+    assert [entry.native_id for entry in parse(body).entries] == ["ok"]
+
+
+def test_duplicate_keys_and_long_numbers_do_no_harm() -> None:
+    digits = b"9" * 5_000
+    body = b'{"version": "%b", "items": [{"id": "a", "id": "b", "title": %b}]}' % (
+        VERSION.encode(), digits,
+    )  # fmt: skip
+    document = parse(body)
+    assert document.format in ("json", "unknown")
+
+
+def test_lone_surrogates_do_not_survive() -> None:
+    body = b'{"version": "%b", "items": [{"id": "1", "title": "a\\ud800b\\ud83d\\ude00\\\\ud800"}]}'
+    title = parse(body % VERSION.encode()).entries[0].title
+    assert title is not None
+    assert title.value == "a\ufffdb\U0001f600\\ud800"

@@ -1,0 +1,149 @@
+"""Media, podcasts, and what has no field of its own."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from headwater.parse import Enclosure, Entry, Text, parse
+
+MEDIA = "http://search.yahoo.com/mrss/"
+ITUNES = "http://www.itunes.com/dtds/podcast-1.0.dtd"
+NYAA = "https://nyaa.si/xmlns/nyaa"
+TORZNAB = "http://torznab.com/schemas/2015/feed"
+MIKAN = "https://mikanani.me/0.1/"
+NAMESPACES = (
+    f'xmlns:media="{MEDIA}" xmlns:itunes="{ITUNES}" xmlns:nyaa="{NYAA}" xmlns:torznab="{TORZNAB}" '
+    'xmlns:podcast="https://podcastindex.org/namespace/1.0" '
+    'xmlns:slash="http://purl.org/rss/1.0/modules/slash/" '
+    'xmlns:thr="http://purl.org/syndication/thread/1.0" '
+    'xmlns:wfw="http://wellformedweb.org/CommentAPI/" '
+    'xmlns:georss="http://www.georss.org/georss" '
+    'xmlns:feedburner="http://rssnamespace.org/feedburner/ext/1.0" '
+    'xmlns:own="https://example.org/ns"'
+)
+
+
+def entry_of(item: str) -> Entry:
+    body = f"<rss {NAMESPACES}><channel><item>{item}</item></channel></rss>"
+    return parse(body.encode(), url="https://example.org/feed").entries[0]
+
+
+FILES: list[tuple[str, tuple[Enclosure, ...]]] = [
+    ("<media:content url='https://e.org/v.mp4' type='video/mp4' fileSize='9' duration='61' "
+     "medium='video'/>",
+     (Enclosure("https://e.org/v.mp4", "video/mp4", 9, 61, None, "video"),)),
+    ("<media:content url='/v.mp4'><media:title>T</media:title></media:content>",
+     (Enclosure("https://example.org/v.mp4", None, None, None, "T"),)),
+    ("<media:group><media:content url='https://e.org/a'/><media:content url='https://e.org/b'/>"
+     "</media:group>",
+     (Enclosure("https://e.org/a"), Enclosure("https://e.org/b"))),
+    ("<media:content medium='image'/>", ()),
+    ("<media:content url='javascript:x'/>", ()),
+    ("<enclosure url='https://e.org/a' type='audio/mpeg'/>"
+     "<media:content url='https://e.org/a' duration='5'/>",
+     (Enclosure("https://e.org/a", "audio/mpeg", None, 5),)),
+    ("<enclosure url='https://e.org/a'/><itunes:duration>1:02:03</itunes:duration>",
+     (Enclosure("https://e.org/a", None, None, 3723),)),
+    ("<itunes:duration>62:03</itunes:duration><enclosure url='https://e.org/a'/>",
+     (Enclosure("https://e.org/a", None, None, 3723),)),
+    ("<enclosure url='https://e.org/a'/><itunes:duration>about an hour</itunes:duration>",
+     (Enclosure("https://e.org/a"),)),
+    ("<podcast:alternateEnclosure type='audio/opus' length='7' title='O'>"
+     "<podcast:source uri='https://e.org/o'/></podcast:alternateEnclosure>",
+     (Enclosure("https://e.org/o", "audio/opus", 7, None, "O"),)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "expected"), FILES)
+def test_files(item: str, expected: tuple[Enclosure, ...]) -> None:
+    assert entry_of(item).enclosures == expected
+
+
+THUMBNAILS: list[tuple[str, tuple[str, ...]]] = [
+    ("<media:thumbnail url='https://e.org/t.png'/>", ("https://e.org/t.png",)),
+    ("<media:thumbnail>https://e.org/t.png</media:thumbnail>", ("https://e.org/t.png",)),
+    ("<media:thumbnail url='data:image/png;base64,x'/>", ()),
+    ("<media:content url='https://e.org/v'><media:thumbnail url='/t.png'/></media:content>",
+     ("https://example.org/t.png",)),
+    ("<itunes:image href='https://e.org/i.png'/>", ("https://e.org/i.png",)),
+    ("<image><url>https://e.org/i.png</url></image>", ("https://e.org/i.png",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "expected"), THUMBNAILS)
+def test_thumbnails(item: str, expected: tuple[str, ...]) -> None:
+    assert entry_of(item).thumbnails == expected
+
+
+def test_a_media_title_and_description_stand_in_for_missing_ones() -> None:
+    entry = entry_of(
+        "<media:group><media:title>T</media:title><media:description>D</media:description>"
+        "</media:group>"
+    )
+    assert (entry.title, entry.summary) == (Text("T"), Text("D", "html"))
+
+
+EXTENSIONS: list[tuple[str, str, str, tuple[str, ...]]] = [
+    ("<slash:comments>3</slash:comments>", "http://purl.org/rss/1.0/modules/slash/", "comments",
+     ("3",)),
+    ("<thr:total>3</thr:total>", "http://purl.org/syndication/thread/1.0", "total", ("3",)),
+    ("<wfw:commentRss>https://e.org/c</wfw:commentRss>", "http://wellformedweb.org/CommentAPI/",
+     "commentRss", ("https://e.org/c",)),
+    ("<feedburner:origLink>https://e.org/o</feedburner:origLink>",
+     "http://rssnamespace.org/feedburner/ext/1.0", "origLink", ("https://e.org/o",)),
+    ("<georss:point>45.2 -71.9</georss:point>", "http://www.georss.org/georss", "point",
+     ("45.2 -71.9",)),
+    ("<itunes:episode>7</itunes:episode>", ITUNES, "episode", ("7",)),
+    ("<itunes:duration>61</itunes:duration>", ITUNES, "duration", ("61",)),
+    ("<nyaa:infoHash>ab12</nyaa:infoHash><nyaa:seeders>5</nyaa:seeders>", NYAA, "infoHash",
+     ("ab12",)),
+    ("<torznab:attr name='seeders' value='5'/>", TORZNAB, "seeders", ("5",)),
+    ("<torznab:attr name='category' value='1'/><torznab:attr name='category' value='2'/>", TORZNAB,
+     "category", ("1", "2")),
+    (f"<torrent xmlns='{MIKAN}'><contentLength>9</contentLength></torrent>", MIKAN,
+     "contentLength", ("9",)),
+    ("<own:thing kind='x'>y</own:thing>", "https://example.org/ns", "thing@kind", ("x",)),
+    ("<own:thing kind='x'>y</own:thing>", "https://example.org/ns", "thing", ("y",)),
+    ("<rating>good</rating>", "", "rating", ("good",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "uri", "name", "expected"), EXTENSIONS)
+def test_what_has_no_field_is_kept_by_namespace(
+    item: str, uri: str, name: str, expected: tuple[str, ...]
+) -> None:
+    assert entry_of(item).extensions[uri][name] == expected
+
+
+ZONES: list[tuple[str, datetime]] = [
+    ("2024-09-12T17:30:00", datetime(2024, 9, 12, 9, 30, tzinfo=UTC)),
+    ("2024-09-12T17:30:00.123", datetime(2024, 9, 12, 9, 30, 0, 123000, tzinfo=UTC)),
+    ("2024-09-12T17:30:00Z", datetime(2024, 9, 12, 17, 30, tzinfo=UTC)),
+]
+
+
+@pytest.mark.parametrize(("raw", "expected"), ZONES)
+def test_mikans_dates_without_a_zone_are_chinas(raw: str, expected: datetime) -> None:
+    entry = entry_of(f"<torrent xmlns='{MIKAN}'><pubDate>{raw}</pubDate></torrent>")
+    assert entry.published == expected
+
+
+PREFIXES: list[tuple[str, str, Any]] = [
+    ("<m:thumbnail xmlns:m='http://search.yahoo.com/mrss' url='https://e.org/t'/>", "thumbnails",
+     ("https://e.org/t",)),
+    ("<m:thumbnail xmlns:m='http://www.rssboard.org/media-rss' url='https://e.org/t'/>",
+     "thumbnails", ("https://e.org/t",)),
+    ("<t:title xmlns:t='http://purl.org/dc/elements/1.1/'>T</t:title>", "title", Text("T")),
+    ("<c:encoded xmlns:c='HTTP://PURL.ORG/RSS/1.0/MODULES/CONTENT/'>C</c:encoded>",
+     "content.value", "C"),
+    ("<media:title xmlns:media='https://not.media.example/'>T</media:title>", "title", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "path", "expected"), PREFIXES)
+def test_namespaces_count_by_uri_and_not_by_prefix(item: str, path: str, expected: Any) -> None:
+    found: Any = entry_of(item)
+    for name in path.split("."):
+        found = getattr(found, name)
+    assert found == expected

@@ -1,0 +1,87 @@
+"""Names and categories, however they are written."""
+
+import pytest
+
+from headwater.parse import Category, Entry, Person, parse
+
+NAMESPACES = (
+    'xmlns:dc="http://purl.org/dc/elements/1.1/" '
+    'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd" '
+    'xmlns:media="http://search.yahoo.com/mrss/" '
+    'xmlns:taxo="http://purl.org/rss/1.0/modules/taxonomy/" '
+    'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
+)
+ITUNES = "http://www.itunes.com/"
+
+
+def entry_of(item: str, channel: str = "") -> Entry:
+    body = f"<rss {NAMESPACES}><channel>{channel}<item>{item}</item></channel></rss>"
+    return parse(body.encode()).entries[0]
+
+
+AUTHORS: list[tuple[str, tuple[Person, ...]]] = [
+    ("<author>Jane Doe</author>", (Person("Jane Doe"),)),
+    ("<author>jane@e.org</author>", (Person(None, "jane@e.org"),)),
+    ("<author>jane@e.org (Jane Doe)</author>", (Person("Jane Doe", "jane@e.org"),)),
+    ("<author>Jane Doe (jane@e.org)</author>", (Person("Jane Doe", "jane@e.org"),)),
+    ("<author>Jane Doe &lt;jane@e.org&gt;</author>", (Person("Jane Doe", "jane@e.org"),)),
+    ("<author>mailto:jane@e.org (Jane)</author>", (Person("Jane", "jane@e.org"),)),
+    ("<author>jane@e.org?subject=Hi (Jane)</author>", (Person("Jane", "jane@e.org"),)),
+    ("<author>jane.doe+x@sub.e.co.uk</author>", (Person(None, "jane.doe+x@sub.e.co.uk"),)),
+    ("<author>@jane on social</author>", (Person("@jane on social"),)),
+    ("<author/>", ()),
+    ("<dc:creator>Jane</dc:creator>", (Person("Jane"),)),
+    ("<dc:creator>Jane</dc:creator><dc:creator>Joe</dc:creator>", (Person("Jane"), Person("Joe"))),
+    ("<dc:creator>Jane</dc:creator><author>Jane</author>", (Person("Jane"),)),
+    ("<itunes:author>Jane</itunes:author>", (Person("Jane"),)),
+    ("<dc:author>Jane</dc:author>", (Person("Jane"),)),
+    ("<author><name>Jane</name><email>j@e.org</email></author>", (Person("Jane", "j@e.org"),)),
+]
+
+
+@pytest.mark.parametrize(("item", "expected"), AUTHORS)
+def test_authors(item: str, expected: tuple[Person, ...]) -> None:
+    assert entry_of(item).authors == expected
+
+
+def test_the_managing_editor_stands_in_for_a_missing_author() -> None:
+    channel = "<managingEditor>ed@e.org (Ed)</managingEditor>"
+    assert entry_of("<title>x</title>", channel).authors == (Person("Ed", "ed@e.org"),)
+    assert entry_of("<author>Jane</author>", channel).authors == (Person("Jane"),)
+
+
+def test_a_contributor_is_no_author() -> None:
+    entry = entry_of("<dc:contributor>Con</dc:contributor>")
+    assert (entry.authors, entry.contributors) == ((), (Person("Con"),))
+
+
+CATEGORIES: list[tuple[str, tuple[Category, ...]]] = [
+    ("<category>a</category>", (Category("a"),)),
+    ("<category> a </category><category/>", (Category("a"),)),
+    ("<category>a</category><category>b</category>", (Category("a"), Category("b"))),
+    ("<category>a</category><category>a</category>", (Category("a"),)),
+    ("<category domain='d'>a</category>", (Category("a", "d"),)),
+    ("<category domain='d'>a</category><category>a</category>",
+     (Category("a", "d"), Category("a"))),
+    ("<category>a, b</category>", (Category("a, b"),)),
+    ("<category>R&amp;D</category>", (Category("R&D"),)),
+    ("<category><![CDATA[R&D]]></category>", (Category("R&D"),)),
+    ("<dc:subject>a</dc:subject>", (Category("a"),)),
+    ("<keywords>a</keywords>", (Category("a"),)),
+    ("<tags>a, b,,c</tags>", (Category("a"), Category("b"), Category("c"))),
+    ("<categories><category>a</category><category>b</category></categories>",
+     (Category("a"), Category("b"))),
+    ("<itunes:keywords>a, b</itunes:keywords>", (Category("a", ITUNES), Category("b", ITUNES))),
+    ("<itunes:category text='A'/>", (Category("A", ITUNES),)),
+    ("<media:keywords>a, b</media:keywords>", (Category("a"), Category("b"))),
+    ("<media:category label='L' scheme='s'>a</media:category>", (Category("a", "s", "L"),)),
+    ("<media:category>a</media:category>",
+     (Category("a", "http://search.yahoo.com/mrss/category_schema"),)),
+    ("<taxo:topics><rdf:Bag><rdf:li resource='https://t.org/a'/></rdf:Bag></taxo:topics>",
+     (Category("https://t.org/a"),)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "expected"), CATEGORIES)
+def test_categories(item: str, expected: tuple[Category, ...]) -> None:
+    assert entry_of(item).categories == expected

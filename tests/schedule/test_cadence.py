@@ -1,0 +1,67 @@
+"""The rhythm of posts, whatever dates publishers write."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.schedule.cadence import felt_gap, newest_times, toward_rhythm, usual_gap
+from headwater.schedule.policy import Policy
+
+NOW = 1_772_445_600.0
+
+
+def test_the_newest_gap_weighs_most() -> None:
+    """Gaps 100, 200, 400: 100 → 0.3 × 200 + 0.7 × 100 = 130 → 0.3 × 400 + 0.7 × 130 = 211."""
+    assert usual_gap([0, 100, 300, 700], alpha=0.3) == 211.0
+
+
+def test_one_post_has_no_rhythm() -> None:
+    assert usual_gap([5], alpha=0.3) is None
+    assert usual_gap([], alpha=0.3) is None
+
+
+def test_posts_of_the_same_second_are_one_moment() -> None:
+    assert newest_times((), [NOW, NOW, NOW + 0.4 - 0.4, NOW - 60], NOW) == (
+        1_772_445_540,
+        1_772_445_600,
+    )
+
+
+def test_posts_from_the_future_and_absurd_dates_are_left_out() -> None:
+    strange = [NOW + 1, 1e300, float("nan"), float("inf"), float("-inf"), -5.0, NOW - 1]
+    assert newest_times((), strange, NOW) == (1_772_445_599,)
+
+
+def test_only_the_last_twenty_moments_are_kept_whatever_their_order() -> None:
+    backwards = [float(second) for second in range(1_000, 0, -1)]
+    assert newest_times((2_000, 2_001), backwards, NOW) == (*range(983, 1_001), 2_000, 2_001)
+
+
+def test_without_a_rhythm_the_interval_is_only_clamped() -> None:
+    policy = Policy()
+    assert toward_rhythm(10.0, None, policy) == 300.0
+    assert toward_rhythm(1e9, float("nan"), policy) == 86_400.0
+
+
+def test_a_monthly_blog_is_drawn_to_the_longest_interval() -> None:
+    assert toward_rhythm(1_000.0, 30 * 86_400.0, Policy()) == (86_400 + 1_000) / 2
+
+
+@given(st.lists(st.integers(0, 10**11), max_size=30))
+def test_the_usual_gap_lies_between_the_smallest_and_the_largest(moments: list[int]) -> None:
+    kept = newest_times((), moments, 1e12)
+    gap = usual_gap(kept, alpha=0.3)
+    gaps = [later - earlier for earlier, later in pairwise(kept)]
+    if gap is None:
+        assert len(kept) < 2
+    else:
+        assert min(gaps) * 0.999999 <= gap <= max(gaps) * 1.000001
+
+
+def test_a_silence_longer_than_two_gaps_counts_as_the_gap() -> None:
+    moments = (1_000, 1_300)
+    assert felt_gap(300.0, moments, now=1_900.0) == 300.0
+    assert felt_gap(300.0, moments, now=1_901.0) == 601.0
+    assert felt_gap(None, moments, now=10**9) is None
+    assert felt_gap(300.0, (), now=10**9) == 300.0

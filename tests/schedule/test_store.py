@@ -1,0 +1,166 @@
+"""Claims, fences, leases and shards, on both databases."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from headwater.adapters.database import SqlDatabase
+from headwater.schedule import store as calendar
+from headwater.schedule.due import Due
+from headwater.subscribe.feed import Wish
+from headwater.subscribe.store import follow
+from headwater.values.ids import FeedId, FeedPk, WorkerId
+from headwater.values.instant import to_micros
+
+NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+NOW = to_micros(NOON)
+SECOND = 1_000_000
+LEASE = 120 * SECOND
+ANNA, BERT = WorkerId("anna"), WorkerId("bert")
+
+
+async def followed(database: SqlDatabase, name: str, *, priority: int = 50) -> FeedPk:
+    async with database.write() as tx:
+        made = await follow(
+            tx,
+            f"https://{name}.example/feed",
+            Wish(priority=priority),
+            feed_id=FeedId(f"id of {name}"),
+            interval_sec=900,
+            now=NOON,
+            visit_at=NOON,
+        )
+    return made.pk
+
+
+async def at_work(
+    database: SqlDatabase, worker: WorkerId, now: int = NOW, most: int = 1024
+) -> None:
+    async with database.write() as tx:
+        await calendar.show_up(tx, worker, "host", 1, now)
+        await calendar.renew_shards(tx, worker, now, now + LEASE)
+        await calendar.take_shards(tx, worker, now, now + LEASE, most)
+
+
+async def claimed(
+    database: SqlDatabase, worker: WorkerId, now: int = NOW, limit: int = 100
+) -> list[Due]:
+    async with database.write() as tx:
+        return await calendar.claim(tx, worker, now, now + LEASE, limit)
+
+
+async def test_a_due_feed_is_claimed_once(database: SqlDatabase) -> None:
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    (due,) = await claimed(database, ANNA)
+    assert (due.feed_id, due.scheduled_at, due.fence) == ("id of a", NOW, 1)
+    assert await claimed(database, ANNA) == []
+
+
+async def test_the_important_and_the_longest_overdue_go_first(database: SqlDatabase) -> None:
+    await followed(database, "usual")
+    await followed(database, "urgent", priority=90)
+    await at_work(database, ANNA)
+    assert [due.feed_id for due in await claimed(database, ANNA, limit=1)] == ["id of urgent"]
+    assert [due.feed_id for due in await claimed(database, ANNA, limit=1)] == ["id of usual"]
+
+
+async def test_a_dead_workers_feed_is_due_again_when_its_lease_ends(database: SqlDatabase) -> None:
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    await claimed(database, ANNA)
+    later = NOW + LEASE + 1
+    await at_work(database, BERT, later)
+    (again,) = await claimed(database, BERT, later)
+    assert (again.scheduled_at, again.fence) == (NOW, 2)
+
+
+async def test_a_renewed_lease_keeps_others_off(database: SqlDatabase) -> None:
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    held = await claimed(database, ANNA)
+    async with database.write() as tx:
+        await calendar.renew(tx, held, NOW + 3 * LEASE)
+    assert await claimed(database, ANNA, NOW + LEASE + 1) == []
+
+
+async def test_a_feed_given_back_is_the_same_visit_later(database: SqlDatabase) -> None:
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    (due,) = await claimed(database, ANNA)
+    async with database.write() as tx:
+        await calendar.give_back(tx, [(due, NOW + 30 * SECOND)])
+    assert await claimed(database, ANNA, NOW + 29 * SECOND) == []
+    (again,) = await claimed(database, ANNA, NOW + 30 * SECOND)
+    assert again.scheduled_at == NOW
+
+
+async def test_whoever_lost_the_claim_cannot_give_it_back(database: SqlDatabase) -> None:
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    (lost,) = await claimed(database, ANNA)
+    later = NOW + LEASE + 1
+    await at_work(database, BERT, later)
+    await claimed(database, BERT, later)
+    async with database.write() as tx:
+        await calendar.give_back(tx, [(lost, later)])
+        held = await calendar.holdings(tx, [lost.feed])
+    assert held[lost.feed].fence == 2
+    assert await claimed(database, BERT, later) == []
+
+
+async def test_a_restarted_worker_takes_back_its_own_at_once(database: SqlDatabase) -> None:
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    (before,) = await claimed(database, ANNA)
+    async with database.write() as tx:
+        assert await calendar.take_back_own(tx, ANNA) == ["a.example"]
+    (again,) = await claimed(database, ANNA)
+    assert again.scheduled_at == before.scheduled_at
+    assert again.fence > before.fence
+
+
+async def test_without_shards_nothing_is_claimed(database: SqlDatabase) -> None:
+    await followed(database, "a")
+    assert await claimed(database, ANNA) == []
+
+
+async def test_two_workers_never_share_a_shard(database: SqlDatabase) -> None:
+    for number in range(20):
+        await followed(database, f"site{number}")
+    await at_work(database, ANNA, most=512)
+    await at_work(database, BERT, most=512)
+    anna, bert = await claimed(database, ANNA), await claimed(database, BERT)
+    assert len(anna) + len(bert) == 20
+    assert not {due.feed for due in anna} & {due.feed for due in bert}
+
+
+async def test_shards_are_let_go_but_not_those_in_use(database: SqlDatabase) -> None:
+    await at_work(database, ANNA)
+    async with database.write() as tx:
+        await calendar.let_go_of_shards(tx, ANNA, 512, busy=[1023, 1022])
+        free = await calendar.take_shards(tx, BERT, NOW, NOW + LEASE, 1024)
+    assert len(free) == 512
+    assert not {1022, 1023} & set(free)
+
+
+async def test_a_worker_that_leaves_in_order_leaves_nothing_behind(database: SqlDatabase) -> None:
+    await at_work(database, ANNA)
+    async with database.write() as tx:
+        assert await calendar.living_workers(tx, NOW - LEASE) == 1
+        await calendar.leave(tx, ANNA)
+        assert await calendar.living_workers(tx, NOW - LEASE) == 0
+        assert len(await calendar.take_shards(tx, BERT, NOW, NOW + LEASE, 1024)) == 1024
+
+
+async def test_claims_of_two_pools_at_once_never_overlap(
+    database: SqlDatabase, open_another: Callable[[], SqlDatabase]
+) -> None:
+    for number in range(30):
+        await followed(database, f"site{number}")
+    await at_work(database, ANNA)
+    other = open_another()
+    seen: list[FeedPk] = []
+    for _ in range(5):
+        for pool in (database, other):
+            seen += [due.feed for due in await claimed(pool, ANNA, limit=4)]
+    assert len(seen) == len(set(seen)) == 30

@@ -1,0 +1,134 @@
+"""What a page offers, and what a hostile page cannot make us do."""
+
+import time
+
+import pytest
+
+from headwater.errors import BlockedAddress
+from headwater.fetch.address import AddressPolicy, check_url
+from headwater.subscribe.discovery import MIB, Candidate, candidates
+
+PAGE = "https://example.org/blog/"
+RSS = "application/rss+xml"
+
+
+def urls(html: str, base: str = PAGE) -> list[str]:
+    return [candidate.url for candidate in candidates(html.encode(), base)]
+
+
+def link(href: str, kind: str = RSS, rel: str = "alternate") -> str:
+    return f'<link rel="{rel}" type="{kind}" href="{href}">'
+
+
+def test_a_page_offers_its_feeds_in_order_each_once() -> None:
+    html = b"""<!doctype html><html><head><title>x</title>
+      <link rel="stylesheet" href="/style.css">
+      <link rel="alternate" type="application/rss+xml" title="All &amp; more
+        posts" href="/feed.xml">
+      <LINK REL='ALTERNATE' TYPE='Application/Atom+XML; charset=utf-8' HREF='atom'/>
+      <link href=/feed.json type=application/feed+json rel=alternate>
+      <link rel="alternate" type="application/rss+xml" href="https://example.org/feed.xml">
+    </head></html>"""
+    assert candidates(html, PAGE) == (
+        Candidate("https://example.org/feed.xml", "All & more posts", "application/rss+xml"),
+        Candidate("https://example.org/blog/atom", None, "application/atom+xml"),
+        Candidate("https://example.org/feed.json", None, "application/feed+json"),
+    )
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        link("/feed", rel="stylesheet"),
+        link("/feed", kind="text/html"),
+        link("/feed", kind=""),
+        '<a rel="alternate" type="application/rss+xml" href="/feed">',
+        '<link rel="alternate" type="application/rss+xml">',
+        '<linked rel="alternate" type="application/rss+xml" href="/feed">',
+        f"<!-- {link('/feed')} -->",
+        f"<script>var x = '{link('/feed')}'</script>",
+        f"<style>{link('/feed')}</style>",
+        f"<textarea>{link('/feed')}</textarea>",
+        '<meta http-equiv="refresh" content="0; url=/feed">',  # attack 34
+    ],
+)
+def test_only_alternate_links_of_feed_types_are_offered(tag: str) -> None:
+    assert urls(tag) == []
+
+
+def test_json_counts_only_when_it_says_that_it_is_a_feed() -> None:
+    kind = "application/json"
+    assert urls(link("/feed.json", kind)) == ["https://example.org/feed.json"]
+    assert urls(link("/wp-json/wp/v2/pages/2", kind)) == []
+
+
+@pytest.mark.parametrize(
+    ("href", "base", "found"),
+    [
+        ("/x", "https://cdn.example/a/", "https://cdn.example/x"),
+        ("x", "../b/", "https://example.org/b/x"),
+        ("x", "file:///etc/", "https://example.org/blog/x"),  # attack 121
+        ("x", "javascript:alert(1)", "https://example.org/blog/x"),
+    ],
+)
+def test_a_base_counts_when_it_is_http(href: str, base: str, found: str) -> None:
+    assert urls(f'<base href="{base}">{link(href)}') == [found]
+
+
+def test_only_the_first_base_counts() -> None:
+    html = f'<base target=x><base href="/a/"><base href="/b/">{link("x")}'
+    assert urls(html) == ["https://example.org/a/x"]
+
+
+@pytest.mark.parametrize(
+    "href", ["file:///etc/passwd", "javascript:alert(1)", "ftp://e.org/", "data:,x", "http://[", ""]
+)
+def test_what_is_not_http_is_not_offered(href: str) -> None:
+    assert urls(link(href)) == []
+
+
+def test_a_candidate_at_a_private_address_is_refused_by_the_gate() -> None:  # attack 35
+    (candidate,) = candidates(link("http://169.254.169.254/feed").encode(), PAGE)
+    with pytest.raises(BlockedAddress):
+        check_url(candidate.url, AddressPolicy())
+
+
+def test_a_page_in_another_encoding_still_offers_its_feed() -> None:
+    html = '<link rel=alternate type=application/rss+xml title="Caf\xe9" href=/f>'.encode("latin-1")
+    assert candidates(html, PAGE) == (Candidate("https://example.org/f", "Café", RSS),)
+
+
+def test_no_more_than_twenty_are_offered() -> None:  # attack 121
+    html = "".join(link(f"/{number}") for number in range(100_000))
+    assert urls(html) == [f"https://example.org/{number}" for number in range(20)]
+
+
+def test_nothing_is_read_beyond_the_scan() -> None:  # attack 121
+    assert candidates(b" " * MIB + link("/x").encode(), PAGE) == ()
+    assert len(candidates(b" " * 100 + link("/x").encode(), PAGE, scan_bytes=99)) == 0
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "<div>",
+        "<b><p>",
+        "<link ",
+        '<link a="',
+        "<link a='b",
+        "<link rel=alternate type=application/rss+xml href=/same>",
+        "<!--",
+        "<script>",
+        "<script></script>",
+        "<title>",
+        "<",
+        "<base href=/x>",
+        "<link " + "/" * 1000,
+        "<link " + "a " * 1000,
+    ],
+)
+def test_hostile_html_takes_no_time(pattern: str) -> None:  # attack 121
+    html = (pattern * (MIB // len(pattern) + 1)).encode()
+    started = time.thread_time()
+    candidates(html, PAGE)
+    assert time.thread_time() - started < 1.0

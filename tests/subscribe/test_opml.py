@@ -1,0 +1,223 @@
+"""OPML as people really have it, and as we write it."""
+
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from headwater.errors import BadInput
+from headwater.subscribe.opml import OpmlRow, read_opml, write_opml
+
+MONDAY = datetime(2026, 3, 2, 10, 0, 5, tzinfo=UTC)
+
+
+def opml(outlines: str) -> bytes:
+    return f'<?xml version="1.0"?><opml version="1.0"><body>{outlines}</body></opml>'.encode()
+
+
+def test_a_list_with_folders() -> None:
+    body = opml(
+        """
+        <outline text="Tech">
+          <outline text="Linux" title="">
+            <outline type="rss" text="LWN" title="LWN.net"
+              xmlUrl="https://lwn.net/rss" htmlUrl="https://lwn.net/"/>
+          </outline>
+          <outline type="atom" text="A blog" xmlUrl=" https://blog.example/atom "/>
+        </outline>
+        <outline text="Alone" xmlUrl="https://alone.example/feed"/>
+        """
+    )
+    assert read_opml(body) == (
+        OpmlRow("https://lwn.net/rss", "LWN.net", "https://lwn.net/", ("Tech", "Linux")),
+        OpmlRow("https://blog.example/atom", "A blog", None, ("Tech",)),
+        OpmlRow("https://alone.example/feed", "Alone"),
+    )
+
+
+@pytest.mark.parametrize("name", ["xmlUrl", "xmlurl", "XMLURL", "xmlURL", "url", "URL"])
+def test_the_feeds_address_is_found_however_it_is_spelled(name: str) -> None:
+    assert read_opml(opml(f'<outline {name}="https://a.example/"/>')) == (
+        OpmlRow("https://a.example/"),
+    )
+
+
+@pytest.mark.parametrize("kind", ["link", "include", "LINK"])
+def test_links_to_pages_and_other_lists_are_no_feeds(kind: str) -> None:
+    assert read_opml(opml(f'<outline type="{kind}" url="https://a.example/"/>')) == ()
+
+
+def test_categories_come_from_folders_and_from_the_attribute() -> None:
+    body = opml(
+        '<outline text="News"><outline xmlUrl="https://a.example/" '
+        'category="/Boston/Weather, News ,,Sport"/></outline>'
+    )
+    assert read_opml(body)[0].categories == ("News", "Boston/Weather", "Sport")
+
+
+def test_a_feed_in_several_folders_is_one_row_with_all_of_them() -> None:
+    body = opml(
+        '<outline text="A"><outline xmlUrl="https://a.example/"/></outline>'
+        '<outline text="B"><outline xmlUrl="https://a.example/" text="Name"/></outline>'
+    )
+    assert read_opml(body) == (OpmlRow("https://a.example/", "Name", None, ("A", "B")),)
+
+
+def test_bare_ampersands_in_urls_are_meant_as_such() -> None:
+    body = opml('<outline text="Q & A &eacute; &unknown;" xmlUrl="http://a.example/?x=1&y=2&z"/>')
+    assert read_opml(body) == (OpmlRow("http://a.example/?x=1&y=2&z", "Q & A é &unknown;"),)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'<opml><body><outline text="x" xmlUrl="https://a.example/"/>',
+        b'\xef\xbb\xbf\n<opml><body><outline text="x" xmlUrl="https://a.example/"/></body></opml>',
+        b'<OPML><BODY><OUTLINE TEXT="x" XMLURL="https://a.example/"/></BODY></OPML>',
+        b'<opml><outline text="x" xmlUrl="https://a.example/"></opml>',
+        b'<opml xmlns="http://x.example/"><body><outline text="x" xmlUrl="https://a.example/"/>'
+        b"</body></opml>",
+        b'<?xml version="1.0" encoding="utf-16"?><opml><body><outline text="x"'
+        b' xmlUrl="https://a.example/"/></body></opml>',
+        b'<opml><body><outline text="x\x08" xmlUrl="https://a.example/"/></body></opml>',
+        b'<body><outline text="x" xmlUrl="https://a.example/"/></body>',
+        '<opml><body><outline text="x" xmlUrl="https://a.example/"/></body></opml>'.encode(
+            "utf-16"
+        ),
+        b'<!DOCTYPE opml SYSTEM "http://a.example/opml.dtd"><opml><body><outline text="x"'
+        b' xmlUrl="https://a.example/"/></body></opml>',
+    ],
+)
+def test_broken_lists_are_mended(body: bytes) -> None:
+    assert read_opml(body) == (OpmlRow("https://a.example/", "x"),)
+
+
+def test_a_list_in_an_old_encoding_keeps_its_letters() -> None:
+    undeclared = '<opml><body><outline text="Müller" xmlUrl="https://a.example/"/></body></opml>'
+    declared = '<?xml version="1.0" encoding="iso-8859-1"?>' + undeclared
+    assert read_opml(undeclared.encode("latin-1"))[0].title == "Müller"
+    assert read_opml(declared.encode("latin-1"))[0].title == "Müller"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"   ",
+        b"hello",
+        b"\x00\xff" * 100,
+        b"<html><body><a href='x'>y</a></body></html>",
+        b"<rss><channel><title>x</title></channel></rss>",
+        b'{"version": "https://jsonfeed.org/version/1.1"}',
+        b"PK\x03\x04 a zip",
+    ],
+)
+def test_what_is_no_list_is_refused(body: bytes) -> None:
+    with pytest.raises(BadInput):
+        read_opml(body)
+
+
+def test_an_empty_list_is_a_list() -> None:
+    assert read_opml(b"<opml version='2.0'><head/><body/></opml>") == ()
+
+
+def test_a_list_has_a_largest_size() -> None:
+    body = opml('<outline xmlUrl="https://a.example/"/>')
+    assert len(read_opml(body + b" " * (5 * 1024 * 1024 - len(body)))) == 1
+    with pytest.raises(BadInput):
+        read_opml(body + b" " * (5 * 1024 * 1024))
+
+
+def test_folders_may_be_nested_without_end() -> None:
+    deep = '<outline text="x">' * 200 + '<outline xmlUrl="https://a.example/"/>'
+    assert read_opml(opml(deep + "</outline>" * 200))[0].categories == ("x",)
+    read_opml(opml('<outline text="x">' * 100_000))
+
+
+LAUGHS = "".join(
+    f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' if n else '<!ENTITY a0 "lol">' for n in range(10)
+)
+HUGE = f'<!ENTITY a9 "{"x" * 50_000}">'
+
+
+@pytest.mark.parametrize("entities", [LAUGHS, HUGE])
+def test_entities_do_not_grow(entities: str) -> None:
+    outlines = '<outline text="&a9;" xmlUrl="https://a.example/"/>' * 20_000
+    body = f"<!DOCTYPE opml [{entities}]><opml><body>{outlines}</body></opml>".encode()
+    began = time.process_time()
+    rows = read_opml(body)
+    assert time.process_time() - began < 3
+    assert sum(len(row.title or "") for row in rows) < 1_000_000
+
+
+def test_no_file_is_read_for_an_entity() -> None:
+    body = (
+        b'<!DOCTYPE opml [<!ENTITY f SYSTEM "file:///etc/passwd">]><opml><body>'
+        b'<outline text="&f;" xmlUrl="https://a.example/">&f;</outline></body></opml>'
+    )
+    assert all("root" not in (row.title or "") for row in read_opml(body))
+
+
+def test_what_is_written_is_opml_2() -> None:
+    rows = [
+        OpmlRow("https://a.example/?x=1&y=2", 'A "feed"', "https://a.example/", ("News", "Daily")),
+        OpmlRow("https://b.example/"),
+        OpmlRow("https://c.example/", "C", None, ("News",)),
+    ]
+    written = write_opml(rows, "My <feeds>", MONDAY)
+    assert written.decode() == (
+        "<?xml version='1.0' encoding='utf-8'?>\n"
+        '<opml version="2.0">\n'
+        "  <head>\n"
+        "    <title>My &lt;feeds&gt;</title>\n"
+        "    <dateCreated>Mon, 02 Mar 2026 10:00:05 GMT</dateCreated>\n"
+        "  </head>\n"
+        "  <body>\n"
+        '    <outline text="News">\n'
+        '      <outline type="rss" text="A &quot;feed&quot;" title="A &quot;feed&quot;" '
+        'xmlUrl="https://a.example/?x=1&amp;y=2" htmlUrl="https://a.example/" category="Daily"/>\n'
+        '      <outline type="rss" text="C" title="C" xmlUrl="https://c.example/"/>\n'
+        "    </outline>\n"
+        '    <outline type="rss" text="https://b.example/" title="https://b.example/" '
+        'xmlUrl="https://b.example/"/>\n'
+        "  </body>\n"
+        "</opml>\n"
+    )
+
+
+texts = st.text(max_size=20)
+rows_of_any_kind = st.lists(
+    st.builds(
+        OpmlRow,
+        url=st.integers(0, 10**6).map(lambda n: f"https://{n}.example/?a=1&b=<"),
+        title=st.none() | texts,
+        home_page=st.none() | texts,
+        categories=st.lists(texts | st.sampled_from(["a", "b,c", "/d/"]), max_size=4).map(tuple),
+    ),
+    max_size=8,
+    unique_by=lambda row: row.url,
+)
+
+
+@given(rows_of_any_kind)
+def test_a_list_read_written_and_read_again_is_the_same(rows: list[OpmlRow]) -> None:
+    once = read_opml(write_opml(rows, "All", MONDAY))
+    assert {row.url for row in once} == {row.url for row in rows}
+    again = write_opml(once, "All", MONDAY)
+    assert set(read_opml(again)) == set(once)
+
+
+@given(rows_of_any_kind)
+def test_what_is_written_is_well_formed_for_a_strict_reader(rows: list[OpmlRow]) -> None:
+    root = etree.fromstring(write_opml(rows, "All\x00\x08", MONDAY))
+    assert len(root.findall(".//outline[@xmlUrl]")) == len(rows)
+
+
+@given(st.binary(max_size=300) | st.text(alphabet='<>outline/ opml="&;x!-[]', max_size=200))
+def test_no_bytes_are_too_strange(body: bytes | str) -> None:
+    with suppress(BadInput):
+        read_opml(body if isinstance(body, bytes) else body.encode())

@@ -1,0 +1,158 @@
+"""Settings: read once, from what is given, the environment, and a file, in that order."""
+
+from pathlib import Path
+
+import pytest
+
+from headwater import __version__
+from headwater.errors import BadSettings
+from headwater.settings import Settings, hidden_secrets, load_settings
+
+
+@pytest.fixture(autouse=True)
+def nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"HEADWATER_{name.upper()}", raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.delenv("HEADWATER_CONFIG", raising=False)
+
+
+def test_the_defaults_need_nothing() -> None:
+    settings = load_settings()
+    assert settings.host == "127.0.0.1"
+    assert settings.port == 8470
+    assert settings.is_embedded
+    assert settings.where_database == f"sqlite:///{Path('data').absolute()}/headwater.db"
+
+
+@pytest.mark.parametrize("name", ["MAX_BODY_BYTES", "HEADWATER_MAX_BODY_BYTES"])
+def test_the_seeds_names_work_with_and_without_the_prefix(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "2048")
+    assert load_settings().max_body_bytes == 2048
+
+
+def test_a_name_without_prefix_is_only_for_those_that_have_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PORT", "1")
+    assert load_settings().port == 8470
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "10.0.0.5:8080,127.0.0.0/8",
+        " 10.0.0.5:8080 , 127.0.0.0/8, ",
+        '["10.0.0.5:8080", "127.0.0.0/8"]',
+    ],
+)
+def test_a_list_in_the_environment_has_commas_or_is_json(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("HEADWATER_ALLOW_ADDRESSES", text)
+    assert load_settings().allow_addresses == ["10.0.0.5:8080", "127.0.0.0/8"]
+
+
+def test_a_list_of_numbers_is_read_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWATER_ALLOWED_PORTS", "80, 443")
+    assert load_settings().allowed_ports == [80, 443]
+
+
+def test_an_empty_list_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOWED_CONTENT_TYPES", "")
+    assert load_settings().allowed_content_types == []
+
+
+def test_a_list_that_is_neither_is_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWATER_ALLOWED_PORTS", "[80,")
+    with pytest.raises(BadSettings, match=r"allowed_ports.*looks like JSON"):
+        load_settings()
+
+
+def test_a_number_out_of_range_is_told_by_name() -> None:
+    with pytest.raises(BadSettings, match="visits_at_once"):
+        load_settings(visits_at_once=0)
+
+
+def test_the_file_gives_way_to_the_environment_and_both_to_what_is_given(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "headwater.toml"
+    file.write_text('port = 1\nhost = "127.0.0.2"\nmax_redirects = 1\nallowed_ports = [81]\n')
+    monkeypatch.setenv("HEADWATER_CONFIG", str(file))
+    monkeypatch.setenv("HEADWATER_HOST", "127.0.0.3")
+    monkeypatch.setenv("MAX_REDIRECTS", "2")
+    settings = load_settings(port=3)
+    assert (settings.port, settings.host, settings.max_redirects) == (3, "127.0.0.3", 2)
+    assert settings.allowed_ports == [81]
+
+
+def test_a_file_with_an_unknown_name_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "headwater.toml"
+    file.write_text("colour = 1\n")
+    monkeypatch.setenv("HEADWATER_CONFIG", str(file))
+    with pytest.raises(BadSettings, match="unknown settings: colour"):
+        load_settings()
+
+
+def test_a_file_that_is_not_there_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HEADWATER_CONFIG", str(tmp_path / "none.toml"))
+    with pytest.raises(BadSettings, match="cannot be read"):
+        load_settings()
+
+
+def test_the_user_agent_says_when_nobody_can_be_reached() -> None:
+    assert load_settings().user_agent == (
+        f"Headwater/{__version__} (self-hosted feed engine; contact not set)"
+    )
+
+
+def test_the_user_agent_names_the_contact_and_else_the_public_address() -> None:
+    public = load_settings(public_base_url="https://feeds.example.org")
+    assert public.user_agent == f"Headwater/{__version__} (+https://feeds.example.org)"
+    both = load_settings(
+        public_base_url="https://feeds.example.org", user_agent_contact="me@example.org"
+    )
+    assert both.user_agent == f"Headwater/{__version__} (+me@example.org)"
+
+
+@pytest.mark.parametrize(
+    "contact", ["me", "a@b\r\nX: y", "https://example.org/) evil (", "https://exämple.org", ""]
+)
+def test_a_contact_that_would_break_a_header_is_refused(contact: str) -> None:
+    with pytest.raises(BadSettings, match="user_agent_contact"):
+        load_settings(user_agent_contact=contact)
+
+
+def test_the_admin_token_may_be_in_a_file_of_its_owner(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("very-secret\n")
+    file.chmod(0o600)
+    assert load_settings(admin_token_file=file).admin_secret == "very-secret"
+
+
+def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("very-secret\n")
+    file.chmod(0o644)
+    with pytest.raises(BadSettings, match="chmod 600"):
+        _ = load_settings(admin_token_file=file).admin_secret
+
+
+def test_shown_settings_hold_no_secret() -> None:
+    shown = hidden_secrets(
+        load_settings(
+            database_url="postgresql://me:geheim@db.example.org/headwater",
+            admin_token="geheim",
+            public_base_url="https://x.example.org/?token=geheim",
+        )
+    )
+    assert "geheim" not in str(shown)
+    assert shown["port"] == 8470
+    assert set(shown) == set(Settings.model_fields)

@@ -1,0 +1,134 @@
+"""Callers that arrive together are served together."""
+
+import asyncio
+
+import pytest
+
+from headwater.together import Closed, Together
+
+
+class Doubler:
+    """Doubles numbers; holds each group until it is let go, and remembers the groups."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[int]] = []
+        self.started = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.in_progress = 0
+
+    async def __call__(self, numbers: list[int]) -> list[int]:
+        self.in_progress += 1
+        assert self.in_progress == 1
+        self.groups.append(numbers)
+        self.started.set()
+        await self.go_on.wait()
+        self.in_progress -= 1
+        return [number * 2 for number in numbers]
+
+
+async def test_simultaneous_callers_form_one_group() -> None:
+    work = Doubler()
+    work.go_on.set()
+    group = Together(work)
+    assert await asyncio.gather(*(group.join(n) for n in range(50))) == list(range(0, 100, 2))
+    assert work.groups == [list(range(50))]
+
+
+async def test_whoever_comes_while_a_group_is_in_progress_forms_the_next() -> None:
+    work = Doubler()
+    group = Together(work)
+    async with asyncio.TaskGroup() as callers:
+        first = callers.create_task(group.join(1))
+        await work.started.wait()
+        later = [callers.create_task(group.join(n)) for n in (2, 3, 4)]
+        await asyncio.sleep(0)
+        work.go_on.set()
+    assert work.groups == [[1], [2, 3, 4]]
+    assert [first.result(), *(task.result() for task in later)] == [2, 4, 6, 8]
+
+
+async def test_a_group_has_a_largest_size() -> None:
+    work = Doubler()
+    work.go_on.set()
+    group = Together(work, most=3)
+    await asyncio.gather(*(group.join(n) for n in range(7)))
+    assert work.groups == [[0, 1, 2], [3, 4, 5], [6]]
+
+
+async def test_a_failure_reaches_every_caller_of_its_group_and_no_other() -> None:
+    async def work(numbers: list[int]) -> list[int]:
+        if 0 in numbers:
+            raise OSError("disk full")
+        return numbers
+
+    group = Together(work, most=2)
+    results = await asyncio.gather(*(group.join(n) for n in (0, 1, 2)), return_exceptions=True)
+    assert [type(result) for result in results] == [OSError, OSError, int]
+
+
+async def test_a_wrong_number_of_results_is_an_error_not_a_mix_up() -> None:
+    async def work(numbers: list[int]) -> list[int]:
+        return numbers[1:]
+
+    group = Together(work)
+    with pytest.raises(RuntimeError, match="1 items were given, 0 results came"):
+        await group.join(1)
+
+
+async def test_a_cancelled_caller_loses_its_answer_but_not_its_item() -> None:
+    work = Doubler()
+    group = Together(work)
+    impatient = asyncio.create_task(group.join(1))
+    patient = asyncio.create_task(group.join(2))
+    await work.started.wait()
+    impatient.cancel()
+    work.go_on.set()
+    assert await patient == 4
+    assert work.groups == [[1, 2]]
+    assert impatient.cancelled()
+
+
+async def test_close_finishes_what_is_pending_and_takes_nothing_more() -> None:
+    work = Doubler()
+    group = Together(work, most=1)
+    callers = [asyncio.create_task(group.join(n)) for n in (1, 2, 3)]
+    await work.started.wait()
+    closing = asyncio.create_task(group.close())
+    await asyncio.sleep(0)
+    with pytest.raises(Closed):
+        await group.join(4)
+    assert not closing.done()
+    work.go_on.set()
+    await closing
+    assert [caller.result() for caller in callers] == [2, 4, 6]
+
+
+async def test_no_task_is_left_behind() -> None:
+    work = Doubler()
+    work.go_on.set()
+    group = Together(work)
+    await group.join(1)
+    await group.join(2)
+    await group.close()
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_when_the_flush_is_cancelled_nobody_waits_for_ever() -> None:
+    work = Doubler()
+    group = Together(work)
+    caller = asyncio.create_task(group.join(1))
+    await work.started.wait()
+    own = asyncio.current_task()
+    flush = next(task for task in asyncio.all_tasks() if task not in (own, caller))
+    flush.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+
+
+def test_a_group_of_none_makes_no_sense() -> None:
+    async def work(numbers: list[int]) -> list[int]:
+        return numbers
+
+    with pytest.raises(ValueError, match="at least one"):
+        Together(work, most=0)

@@ -1,0 +1,78 @@
+"""A river for one test: a scripted origin, a clock of its own, and the real engine between them."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.adapters.database import SqlDatabase
+from headwater.engine import Engine
+from headwater.first_visit import add_feed
+from headwater.remember import Remembered
+from headwater.schedule import store as calendar
+from headwater.schedule.due import Due
+from headwater.subscribe.feed import Wish
+from headwater.values.ids import FeedId
+from headwater.values.instant import to_micros
+from headwater.visit import Visits
+from tests.clock import VirtualClock
+from tests.engines import opened_engine
+from tests.origin import Origin
+
+FAR = 2**62
+
+
+@dataclass
+class River:
+    """What tests of whole visits keep doing, each in one word."""
+
+    engine: Engine
+    origin: Origin
+    clock: VirtualClock
+
+    async def add(self, url: str) -> FeedId:
+        """Followed, and the host has had its rest since."""
+        await self.clock.advance(1)
+        feed_id = await add_feed(url, Wish(), self.engine)
+        await self.clock.advance(1)
+        return feed_id
+
+    async def claim(self) -> Due:
+        """The one feed there is, as if its time had come."""
+        now = to_micros(self.clock.now())
+        async with self.engine.database.write() as tx:
+            await tx.run(
+                "UPDATE feeds SET next_visit_at = ?, scheduled_at = ?"
+                " WHERE state = 'active' AND claimed_by IS NULL",
+                now,
+                now,
+            )
+            (due,) = await calendar.claim(tx, self.engine.worker, now, now + 120_000_000, 10)
+        return due
+
+    async def visit(self, seconds: float = 3_600) -> Remembered:
+        await self.clock.advance(seconds)
+        return await Visits(self.engine).visit(await self.claim())
+
+    async def rows(self, sql: str) -> list[Any]:
+        async with self.engine.database.read() as view:
+            return list(await view.rows(sql))
+
+    async def count(self, table: str) -> int:
+        (row,) = await self.rows(f"SELECT count(*) AS n FROM {table}")
+        return int(row.n)
+
+
+@pytest.fixture
+async def river(
+    database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
+) -> AsyncIterator[River]:
+    async with (
+        Origin(virtual_clock) as origin,
+        opened_engine(database, virtual_clock, tmp_path / "blobs") as engine,
+    ):
+        async with database.write() as tx:
+            await calendar.take_shards(tx, engine.worker, 0, FAR, 1024)
+        yield River(engine, origin, virtual_clock)

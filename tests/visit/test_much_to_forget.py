@@ -1,0 +1,118 @@
+"""Retention with much to do, and slow at it: everything doomed goes, nothing else does."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from headwater.adapters.database import SqlDatabase
+from headwater.engine import Engine
+from headwater.entrypoints.housekeeping import delete_unused_blobs
+from headwater.fetch.raw import blob_key
+from headwater.ports import Blobs
+from tests.clock import VirtualClock
+from tests.engines import opened_engine
+from tests.origin import Post, Reply
+from tests.visit.conftest import River
+
+MANY = 12_000
+HOUR = 3_600.0
+DAY = 24 * HOUR
+ROUNDS = 40
+
+
+class Deletions:
+    """`ports.Blobs` that only remembers what was to be deleted."""
+
+    storage = "localfs"
+
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+
+    async def put_many(self, blobs: Sequence[tuple[str, bytes]]) -> None:
+        raise AssertionError("nothing is archived here")
+
+    async def get(self, key: str) -> bytes | None:
+        return None
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        self.deleted.extend(keys)
+
+
+@pytest.fixture
+async def engine(
+    database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
+) -> AsyncIterator[Engine]:
+    async with opened_engine(database, virtual_clock, tmp_path) as opened:
+        yield opened
+
+
+async def unused(engine: Engine, count: int) -> list[str]:
+    """So many payloads that no raw fetch refers to; their keys."""
+    digests = [sha256(str(number).encode()).hexdigest() for number in range(count)]
+    async with engine.database.write() as tx:
+        await tx.run_many(
+            "INSERT INTO blobs (body_sha256, generation) VALUES (?, 0)",
+            [(digest,) for digest in digests],
+        )
+    return [blob_key(digest, 0) for digest in digests]
+
+
+async def test_every_unused_payload_is_deleted_however_many_there_are(
+    engine: Engine, virtual_clock: VirtualClock
+) -> None:
+    keys, deletions = await unused(engine, MANY), Deletions()
+    engine.blobs = deletions
+    for _ in range(ROUNDS):
+        await delete_unused_blobs(engine)
+        await virtual_clock.advance(HOUR)
+    assert set(deletions.deleted) == set(keys)
+
+
+class SlowDeletions:
+    """Blobs whose first deletion takes its time; what it does meanwhile is up to the test."""
+
+    def __init__(self, inner: Blobs) -> None:
+        self._inner = inner
+        self.storage = inner.storage
+        self.put_many, self.get = inner.put_many, inner.get
+        self.began, self.may_end = asyncio.Event(), asyncio.Event()
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        if not self.began.is_set():
+            self.began.set()
+            await self.may_end.wait()
+        await self._inner.delete(keys)
+
+
+async def test_a_slow_deletion_never_hits_content_that_came_back(river: River) -> None:
+    """Two workers keep house. One is slow while the other forgets the tombstone."""
+    feed = river.origin.feed("/feed.xml", [Post("1", "One")])
+    await river.add(feed.url)
+    page = Reply(500, b"an error page that comes again and again")
+    feed.answer_next(page)
+    await river.visit()
+    await doomed(river)
+    await river.clock.advance(DAY - 1)
+    slow = river.engine.blobs = SlowDeletions(river.engine.blobs)
+    keeper = asyncio.create_task(delete_unused_blobs(river.engine))
+    await slow.began.wait()
+    await river.clock.advance(2)
+    await delete_unused_blobs(river.engine)
+    feed.answer_next(page)
+    await river.visit(0)
+    slow.may_end.set()
+    await keeper
+    (raw,) = await river.rows(
+        "SELECT blob_key FROM raw_fetches WHERE http_status = 500 AND expired_at IS NULL"
+    )
+    assert await river.engine.blobs.get(raw.blob_key) == page.body
+
+
+async def doomed(river: River) -> None:
+    """Retention lets the error page go, and its bytes."""
+    async with river.engine.database.write() as tx:
+        await tx.run("UPDATE raw_fetches SET expired_at = 1 WHERE http_status = 500")
+    await delete_unused_blobs(river.engine)

@@ -1,0 +1,264 @@
+"""What a visit may and may not write."""
+
+import asyncio
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from headwater.errors import Refused
+from headwater.ports import Reading
+from headwater.remember import Lost
+from headwater.schedule import store as calendar
+from headwater.settle import Settled
+from headwater.values.ids import FeedId
+from headwater.values.instant import to_micros
+from headwater.visit import Visits
+from headwater.wishes import undo_alias
+from tests.origin import Post, Reply, rss
+from tests.visit.conftest import River
+
+ONE, TWO = Post("1", "One"), Post("2", "Two")
+
+
+async def test_an_unchanged_document_writes_no_entry(river: River) -> None:
+    """304 and an identical 200 both cost the feed's row and the visit's record, nothing more."""
+    feed = river.origin.feed("/a", [ONE, TWO])
+    await river.add(feed.url)
+    before = await river.rows("SELECT * FROM entries ORDER BY entry_uid")
+    await river.visit()
+    feed.answer_next(Reply(200, feed.document(), {"ETag": '"other"'}))
+    await river.visit()
+    assert [each.status for each in feed.requests] == [200, 304, 200]
+    assert await river.rows("SELECT * FROM entries ORDER BY entry_uid") == before
+    assert await river.count("events") == 2
+    assert await river.count("visits") == 3
+
+
+async def test_a_changed_document_writes_only_what_changed(river: River) -> None:
+    feed = river.origin.feed("/a", [ONE, TWO])
+    await river.add(feed.url)
+    (untouched,) = await river.rows("SELECT * FROM entries WHERE entry_uid = '1'")
+    feed.edit("2", text="new words")
+    settled = await river.visit()
+    assert isinstance(settled, Settled)
+    assert (len(settled.changes.new), len(settled.changes.edited)) == (0, 1)
+    assert await river.rows("SELECT * FROM entries WHERE entry_uid = '1'") == [untouched]
+
+
+async def test_a_worker_that_lost_its_claim_commits_nothing(river: River) -> None:
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    await river.clock.advance(3_600)
+    stale = await river.claim()
+    feed.publish(TWO)
+    async with river.engine.database.write() as tx:
+        await tx.run("UPDATE feeds SET fence = fence + 1")
+    assert await Visits(river.engine).visit(stale) == Lost()
+    assert await river.count("entries") == 1
+    assert await river.count("visits") == 1
+    assert await river.count("raw_fetches") == 2  # the bytes are kept all the same
+
+
+async def test_one_visit_is_never_committed_twice(river: River) -> None:
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    await river.clock.advance(3_600)
+    due = await river.claim()
+    visits = Visits(river.engine)
+    assert isinstance(await visits.visit(due), Settled)
+    assert await visits.visit(due) == Lost()
+    assert await river.count("visits") == 2
+
+
+async def test_the_database_itself_refuses_a_second_commit_of_one_visit(river: River) -> None:
+    """Even with a valid claim: the key (feed, scheduled_at) is the last line of defence."""
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    await river.clock.advance(3_600)
+    due = await river.claim()
+    visits = Visits(river.engine)
+    await visits.visit(due)
+    async with river.engine.database.write() as tx:
+        await tx.run("UPDATE feeds SET claimed_by = 'tester'")
+    assert isinstance(await visits.visit(due), Refused)
+    assert await river.count("visits") == 2
+
+
+async def test_a_removed_feed_gets_nothing_more(river: River) -> None:
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    await river.clock.advance(3_600)
+    due = await river.claim()
+    async with river.engine.database.write() as tx:
+        await tx.run("DELETE FROM feeds")
+    feed.publish(TWO)
+    with pytest.raises(Refused):  # there is no feed for the raw fetch to belong to
+        await Visits(river.engine).visit(due)
+    assert await river.count("raw_fetches") == 0
+
+
+async def test_a_flood_of_new_entries_is_bounded_and_told(river: River) -> None:
+    river.engine.rules = replace(river.engine.rules, max_new_entries_per_day=3)
+    feed = river.origin.feed("/a", [Post(str(number), "x") for number in range(5)])
+    await river.add(feed.url)
+    (visit,) = await river.rows("SELECT new_entries, limits FROM visits")
+    assert (visit.new_entries, orjson.loads(visit.limits)) == (3, {"new_entries_cut": 2})
+    assert await river.count("events") == 3
+
+
+async def test_entries_cut_today_come_in_tomorrow(river: River) -> None:
+    """Nothing is remembered as seen that was not taken in: no validators, no document hash."""
+    river.engine.rules = replace(river.engine.rules, max_new_entries_per_day=3)
+    feed = river.origin.feed("/a", [Post(str(number), "x") for number in range(5)])
+    await river.add(feed.url)
+    await river.visit(seconds=86_400)
+    assert await river.count("entries") == 5
+    assert await river.count("events") == 5
+
+
+async def test_a_document_that_kills_its_parser_twice_is_quarantined(river: River) -> None:
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    deaths = DeadlyParsers()
+    river.engine.parsers = deaths
+    feed.publish(TWO)
+    outcomes = [await river.visit() for _ in range(3)]
+    assert [each.error for each in outcomes if isinstance(each, Settled)] == [
+        "parser_crashed",
+        "parser_crashed",
+        "quarantined",
+    ]
+    assert deaths.asked == 2
+    assert await river.count("raw_fetches") == 4
+
+
+class DeadlyParsers:
+    """Every document is the one that crashes it."""
+
+    asked = 0
+
+    async def read(self, job: bytes, body: bytes) -> Reading:
+        self.asked += 1
+        return Reading(error="parser_crashed", detail="signal 11")
+
+    async def close(self) -> None:
+        return None
+
+
+async def test_a_parse_failure_keeps_the_raw_and_the_validators_of_the_last_good_answer(
+    river: River,
+) -> None:
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    good = feed.requests[0].reply
+    assert good is not None
+    feed.answer_next(Reply(200, b"<html><body>Maintenance</body></html>", {"ETag": '"oops"'}))
+    settled = await river.visit()
+    assert isinstance(settled, Settled)
+    assert (settled.error, settled.succeeded) == ("not_a_feed", False)
+    (row,) = await river.rows("SELECT etag, failures FROM feeds")
+    assert (row.etag, row.failures) == (good.headers["ETag"], 1)
+    assert await river.count("raw_fetches") == 2
+
+
+async def test_a_cut_off_body_is_kept_and_flagged_and_not_read(river: River) -> None:
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    feed.answer_next(Reply(200, rss([TWO, ONE]), cut_at=150))
+    settled = await river.visit()
+    assert isinstance(settled, Settled)
+    assert settled.error == "incomplete_body"
+    (raw,) = await river.rows(
+        "SELECT truncated, error, content_length FROM raw_fetches WHERE error IS NOT NULL"
+    )
+    assert (bool(raw.truncated), raw.error, raw.content_length) == (True, "incomplete_body", 150)
+    assert await river.count("entries") == 1
+
+
+async def test_a_move_to_where_another_feed_lives_stops_and_links(river: River) -> None:
+    there = river.origin.feed("/there", [ONE])
+    moving = river.origin.feed("/moving", [ONE])
+    other_id = await river.add(there.url)
+    async with river.engine.database.write() as tx:
+        await tx.run("UPDATE feeds SET state = 'paused', next_visit_at = NULL")
+    moving_id = await river.add(moving.url)
+    moving.stand_in = Reply(301, headers={"Location": "/there"})
+    for _ in range(3):
+        await river.visit(seconds=86_400)
+    rows = await river.rows("SELECT feed_id, state, url FROM feeds ORDER BY id")
+    assert [tuple(row) for row in rows] == [
+        (other_id, "paused", there.url),
+        (moving_id, "duplicate", moving.url),
+    ]
+    (event,) = await river.rows("SELECT payload FROM events WHERE type = 'feed_moved'")
+    assert orjson.loads(event.payload)["duplicate_of"] == other_id
+    assert await river.count("entries") == 2
+
+
+async def test_one_single_permanent_redirect_steals_nothing(river: River) -> None:
+    feed = river.origin.feed("/a", [ONE])
+    river.origin.feed("/evil", [Post("evil", "Evil")])
+    await river.add(feed.url)
+    feed.answer_next(Reply(301, headers={"Location": "/evil"}))
+    await river.visit()
+    await river.visit()
+    (row,) = await river.rows("SELECT url, moved_to, moved_count FROM feeds")
+    assert tuple(row) == (feed.url, None, 0)
+
+
+async def test_one_feed_cannot_touch_anothers_entry(river: River) -> None:
+    victim = river.origin.feed("/victim", [Post("guid-1", "The truth")])
+    thief = river.origin.feed("/thief", [Post("guid-1", "A lie")])
+    await river.add(victim.url)
+    await river.add(thief.url)
+    rows = await river.rows("SELECT title, entry_uid FROM entries ORDER BY feed_id")
+    assert [tuple(row) for row in rows] == [("The truth", "guid-1"), ("A lie", "guid-1")]
+    assert await river.count("events") == 2
+
+
+async def test_a_poisoned_visit_does_not_hold_up_its_group(river: River) -> None:
+    """Whoever the database refuses is found by halving and left alone; the others are committed."""
+    urls = [river.origin.feed(f"/{name}", [ONE]).url for name in "abc"]
+    for url in urls:
+        await river.add(url)
+    await river.clock.advance(3_600)
+    now = to_micros(river.clock.now())
+    async with river.engine.database.write() as tx:
+        await tx.run("UPDATE feeds SET next_visit_at = ?, scheduled_at = ?", now, now)
+        dues = await calendar.claim(tx, river.engine.worker, now, now + 120_000_000, 10)
+    # The same visit has been committed before: the database will refuse it again.
+    async with river.engine.database.write() as tx:
+        await tx.run("UPDATE visits SET scheduled_at = ? WHERE feed_id = ?", now, dues[1].feed)
+    visits = Visits(river.engine)
+    results = await asyncio.gather(*(visits.visit(due) for due in dues))
+    assert [type(each) for each in results] == [Settled, Refused, Settled]
+
+
+async def test_a_paused_feed_is_not_planned_again_by_a_visit_under_way(river: River) -> None:
+    feed = river.origin.feed("/a", [ONE])
+    feed_id = await river.add(feed.url)
+    await river.clock.advance(3_600)
+    due = await river.claim()
+    async with river.engine.database.write() as tx:
+        await tx.run("UPDATE feeds SET state = 'paused' WHERE feed_id = ?", FeedId(feed_id))
+    await Visits(river.engine).visit(due)
+    (row,) = await river.rows("SELECT state, next_visit_at FROM feeds")
+    assert tuple(row) == ("paused", None)
+
+
+async def test_an_alias_that_was_undone_is_not_made_again(river: River) -> None:
+    """A person said that these are two entries: from then on they are."""
+    feed = river.origin.feed("/a", [Post("old", "Post", link="https://posts.example/1")])
+    feed_id = await river.add(feed.url)
+    feed.posts = [Post("new", "Post", link="https://posts.example/1")]
+    feed.publish()
+    await river.visit()
+    assert await river.count("entries") == 1
+    await undo_alias(feed_id, "new", river.engine)
+    feed.publish(TWO)
+    await river.visit()
+    rows = await river.rows("SELECT entry_uid FROM entries ORDER BY entry_uid")
+    assert [row.entry_uid for row in rows] == ["2", "new", "old"]
+    (alias,) = await river.rows("SELECT undone_at FROM entry_aliases")
+    assert alias.undone_at is not None
