@@ -83,10 +83,8 @@ def running_postgres() -> Iterator[Postgres]:
         password = secrets.token_urlsafe(16)
         _make_cluster(programs, room, owner, password)
         process, port = _start(programs, room, owner, password)
-        try:
+        with _ended_with_us(process, room):
             yield Postgres(f"postgresql://headwater:{password}@127.0.0.1:{port}/postgres")
-        finally:
-            end(process)
 
 
 def end(process: "subprocess.Popen[Any]") -> None:
@@ -97,6 +95,32 @@ def end(process: "subprocess.Popen[Any]") -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def _ended_with_us(process: "subprocess.Popen[bytes]", room: Path) -> Iterator[None]:
+    """Also when we are killed: then the heir's input ends, and it ends the server by its pid."""
+    heir = subprocess.Popen(
+        [
+            "/bin/sh",
+            "-c",
+            'cat; kill -INT "$1"; sleep 2; rm -rf "$2"',
+            "heir",
+            str(process.pid),
+            room,
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        # The heir first: it must not signal a pid that may be somebody else's by then.
+        heir.kill()
+        heir.communicate()
+        end(process)
 
 
 def outside_the_loop(work: Coroutine[Any, Any, T]) -> T:
@@ -207,6 +231,7 @@ def _start(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is for the tests, which then end the server
                 **owner,
             )
         if _answers(process, f"postgresql://headwater:{password}@127.0.0.1:{port}/postgres"):

@@ -72,12 +72,35 @@ def test_a_full_host_waits_for_a_finish_not_for_a_moment() -> None:
 
 def test_a_resting_host_does_not_hold_up_another() -> None:
     waiting, turns = room()
-    turns.rest("tired", 100.0)
+    turns.rest("tired", 50.0)
     waiting.add(due(1, "tired"), 0.0)
     waiting.add(due(2, "fresh"), 0.0)
     assert numbers(waiting.ready(0.0, 10)) == [2]
-    assert waiting.next_moment() == 100.0
-    assert numbers(waiting.ready(100.0, 10)) == [1]
+    assert waiting.next_moment() == 50.0
+    assert numbers(waiting.ready(50.0, 10)) == [1]
+
+
+def test_nobody_waits_for_a_host_that_rests_for_long() -> None:
+    waiting, turns = room()
+    turns.rest("tired", 3_600.0)
+    waiting.add(due(1, "tired"), 0.0)
+    waiting.add(due(2, "tired"), 0.0)
+    assert waiting.ready(0.0, 10) == []
+    assert [(each.feed, wait) for each, wait in waiting.turned_away()] == [
+        (1, 3_600.0),
+        (2, 3_600.0),
+    ]
+    assert (len(waiting), waiting.next_moment(), waiting.turned_away()) == (0, None, [])
+
+
+def test_a_place_freed_by_somebody_else_is_found_by_looking_again() -> None:
+    waiting, turns = room(at_once=1)
+    turns.start("host", 0.0)
+    waiting.add(due(1, "host"), 2.0)
+    assert waiting.ready(2.0, 10) == []
+    turns.finish("host", 2.1, None)
+    assert waiting.next_moment() == 2.25
+    assert numbers(waiting.ready(2.25, 10)) == [1]
 
 
 def test_when_the_worker_stops_everybody_leaves() -> None:

@@ -8,6 +8,7 @@ from headwater.errors import Refused
 from headwater.fetch import store as raws
 from headwater.fetch.raw import RawFetch
 from headwater.together import in_halves
+from headwater.values.instant import to_micros
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +27,24 @@ async def archive_group(engine: Engine, group: list[RawFetch]) -> list[Archived 
 
 async def _archive(engine: Engine, group: list[RawFetch]) -> list[Archived]:
     """Blobs first, rows second: a row is a promise that its bytes can be had."""
+    generation = to_micros(engine.clock.now())
     async with engine.database.read() as view:
-        keys = await raws.blob_keys(view, [raw.body_sha256 for raw in group])
+        keys = await raws.blob_keys(view, [raw.body_sha256 for raw in group], generation)
     while True:
         await engine.blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])
-        archived, held = await _promise(engine, group, keys)
+        archived, held = await _promise(engine, group, keys, generation)
         if held == keys:
             return archived
-        # Retention was deleting one of these blobs just now: its content has moved to a new key.
+        # Retention deleted one of these blobs just now, or a neighbour stored the same content.
         keys = held
 
 
 async def _promise(
-    engine: Engine, group: list[RawFetch], keys: dict[str, str]
+    engine: Engine, group: list[RawFetch], keys: dict[str, str], generation: int
 ) -> tuple[list[Archived], dict[str, str]]:
     digests = [raw.body_sha256 for raw in group]
     async with engine.database.write() as tx:
-        held = await raws.hold_blobs(tx, digests)
+        held = await raws.hold_blobs(tx, digests, generation)
         if held != keys:
             return [], held
         await raws.save_raw(tx, group, keys, engine.blobs.storage)

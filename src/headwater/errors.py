@@ -27,7 +27,7 @@ class BadUrl(BadInput):
 
 
 class BlockedAddress(BadInput):
-    """A URL that leads where feeds may not lead (product decision 16)."""
+    """A URL that leads where feeds may not lead."""
 
     code = "blocked_address"
 

@@ -1,4 +1,4 @@
-"""The logbook: one structured line for every visit (003 §4.9)."""
+"""The logbook: one structured line for every visit."""
 
 from headwater.errors import Refused
 from headwater.remember import Lost, Remembered

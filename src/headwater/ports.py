@@ -54,7 +54,8 @@ class Blobs(Protocol):
 class Reading:
     """What a parse process answered: JSON made by `merge.reading`, or why there is none.
 
-    `error` is one of `parser_crashed`, `parser_timeout`, `parser_memory`.
+    `error` is one of `parser_crashed`, `parser_timeout`, `parser_memory`, and `parser_unavailable`
+    when no process could be started: then it says nothing about the document.
     """
 
     payload: bytes = b""

@@ -11,11 +11,12 @@ from headwater.announce.event import Event, feed_moved
 from headwater.engine import Engine
 from headwater.errors import Refused
 from headwater.fetch import store as raws
+from headwater.fetch.outcome import Fetched
 from headwater.fetch.redact import redacted_headers
 from headwater.fetch.store import headers_json
 from headwater.merge import store as entries
 from headwater.merge.compare import Changes
-from headwater.merge.reading import ReadFeed, Unreadable
+from headwater.merge.reading import ReadFeed, SameDocument, Unreadable
 from headwater.merge.steps import killed_its_parser
 from headwater.merge.store import Memory, Merged
 from headwater.ports import Transaction
@@ -25,7 +26,8 @@ from headwater.settle import Finished, Settled, json_or_none, settle
 from headwater.together import in_halves
 from headwater.values.ids import FeedPk, key_of
 from headwater.values.instant import maybe_micros, to_micros
-from headwater.values.url import canonical, host_of, shard_of
+from headwater.values.response import Validators
+from headwater.values.url import canonical, host_of, redacted, shard_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Lost:
 
 Remembered = Settled | Lost | Refused
 
+_FOLLOWED = ("active", "paused")
+
 
 async def remember_group(engine: Engine, group: list[Finished]) -> list[Remembered]:
     """One transaction for all; a visit that the database refuses is refused alone."""
@@ -43,7 +47,8 @@ async def remember_group(engine: Engine, group: list[Finished]) -> list[Remember
 
 async def _remember(engine: Engine, group: list[Finished]) -> list[Settled | Lost]:
     async with engine.database.write() as tx:
-        held = await calendar.holdings(tx, [each.due.feed for each in group])
+        now = to_micros(engine.clock.now())
+        held = await calendar.holdings(tx, [each.due.feed for each in group], now)
         ours = [each for each in group if _is_ours(each, held)]
         memories = await _memories(tx, ours)
         settled = [_settled(engine, each, held[each.due.feed], memories) for each in ours]
@@ -117,13 +122,19 @@ async def _note_deaths(tx: Transaction, settled: Sequence[Settled]) -> None:
 
 
 async def _carry_out_move(tx: Transaction, settled: Settled) -> list[Event]:
-    """A move that proved stable; where another feed already lives, this one stops instead."""
+    """A move that proved stable; where another feed is followed already, this one stops instead.
+
+    Where a feed lives that nobody visits, the address is taken but nothing is followed there: we go
+    on by the redirect, and look again at every visit whether the address has become free.
+    """
     due, target = settled.finished.due, settled.believed_move
     key = canonical(target) if target else None
     if target is None or key is None:
         return []
     other = await calendar.feed_at(tx, key_of(key))
     if other is not None and other.feed_id != due.feed_id:
+        if other.state not in _FOLLOWED:
+            return []
         await calendar.stop_as_duplicate(tx, due.feed, target)
         return [feed_moved(due.feed_id, due.url, target, duplicate_of=other.feed_id)]
     host = host_of(target)
@@ -136,7 +147,7 @@ def _learned(settled: Settled) -> Learned:
     answer, read = finished.outcome.exchange.answer, finished.read
     new = read if isinstance(read, ReadFeed) else None
     whole = settled.succeeded and settled.name == "fetched"
-    complete = whole and not settled.changes.cut
+    validators, document_hash = _known_by(settled)
     return Learned(
         due=due,
         decision=settled.decision,
@@ -146,13 +157,11 @@ def _learned(settled: Settled) -> Learned:
         error=settled.error,
         retry_after=getattr(finished.outcome, "retry_after", None),
         succeeded=settled.succeeded,
-        validators=getattr(finished.outcome, "validators", due.validators)
-        if complete
-        else due.validators,
+        validators=validators,
         asked_whole_at=settled.now if whole else due.asked_whole_at,
         documents_seen=due.documents_seen + settled.succeeded,
         document_seen_at=settled.now if settled.succeeded else due.document_seen_at,
-        document_hash=new.document_hash if new and complete else due.document_hash,
+        document_hash=document_hash,
         identity=json_or_none(new.identity if new else due.identity),
         type=new.format if new else None,
         title=new.title if new else None,
@@ -167,25 +176,46 @@ def _learned(settled: Settled) -> Learned:
     )
 
 
+def _known_by(settled: Settled) -> tuple[Validators, bytes | None]:
+    """By what the next answer is seen to bring the same document again.
+
+    By nothing, when we did not take in all of this one: neither it nor the one before it is what
+    we have, so the next one must come as a whole and be compared. Two that end early, one after the
+    other, are how this feed is: then its validators count, or it would be fetched whole for ever.
+    """
+    due, outcome, read = settled.finished.due, settled.finished.outcome, settled.finished.read
+    if not isinstance(outcome, Fetched) or not isinstance(read, ReadFeed | SameDocument):
+        return due.validators, due.document_hash
+    if settled.changes.cut:
+        return Validators(), None
+    was_whole = due.document_hash is not None or not due.documents_seen
+    if isinstance(read, ReadFeed) and read.partial and was_whole:
+        return Validators(), None
+    return outcome.validators, read.document_hash
+
+
 def _record(engine: Engine, settled: Settled) -> VisitRecord:
     finished, due, decision = settled.finished, settled.finished.due, settled.decision
     exchange = finished.outcome.exchange
     answer, read = exchange.answer, finished.read
-    bare = finished.archived is None
+    # The headers of a body stand with its raw fetch, and a 304 has nothing to tell.
+    bare = finished.archived is None and settled.name != "unchanged"
     return VisitRecord(
         feed=due.feed,
         scheduled_at=due.scheduled_at,
         started_at=to_micros(exchange.started_at),
         finished_at=settled.now,
         worker=engine.worker,
-        url=exchange.asked_url,
+        url=redacted(exchange.asked_url),
         outcome=settled.name,
         status=answer.status,
         error=settled.error,
         error_detail=settled.detail,
         fetch_id=finished.archived.fetch_id if finished.archived else None,
         conditional=finished.conditional,
-        hops=json_or_none([(hop.url, hop.status, hop.location) for hop in exchange.hops]),
+        hops=json_or_none(
+            [(redacted(hop.url), hop.status, redacted(hop.location)) for hop in exchange.hops]
+        ),
         request_headers=headers_json(redacted_headers(answer.request_headers)) if bare else None,
         response_headers=headers_json(redacted_headers(answer.response_headers)) if bare else None,
         address=answer.address,

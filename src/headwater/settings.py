@@ -54,7 +54,7 @@ class Settings(BaseSettings):
     opml_max_bytes: int = Field(5 * MIB, ge=1024)
     idempotency_hours: int = Field(24, ge=1)
 
-    # Fetching (seed names work bare: FETCH_TIMEOUT_MS, MAX_BODY_BYTES, …)
+    # Fetching. Names made with `_plain` work without the prefix too.
     user_agent_contact: str | None = None
     fetch_timeout_ms: int = _plain("FETCH_TIMEOUT_MS", 30_000, ge=100)
     connect_timeout_ms: int = Field(5_000, ge=100)
@@ -90,7 +90,7 @@ class Settings(BaseSettings):
     max_new_entries_per_day: int = Field(5_000, ge=1)
     author_emails: Literal["keep", "redact", "hash"] = "keep"
 
-    # Scheduling (003 §6.1)
+    # Scheduling
     sched_initial_interval_sec: float = _plain("SCHED_INITIAL_INTERVAL_SEC", 900.0, gt=0)
     sched_min_interval_sec: float = _plain("SCHED_MIN_INTERVAL_SEC", 300.0, gt=0)
     sched_max_interval_sec: float = _plain("SCHED_MAX_INTERVAL_SEC", 86_400.0, gt=0)

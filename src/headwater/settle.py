@@ -15,6 +15,7 @@ from headwater.fetch.outcome import Failed, Fetched, Gone, Outcome, Throttled, U
 from headwater.merge.compare import Changes, compare
 from headwater.merge.reading import Read, ReadFeed, SameDocument, Unreadable
 from headwater.merge.store import Memory
+from headwater.merge.trust import newly_distrusted
 from headwater.schedule.decision import Decision, decide
 from headwater.schedule.due import Due, Move, own_policy
 from headwater.schedule.policy import Policy
@@ -76,7 +77,7 @@ def settle(
     due, now = replace_overrides(finished.due, overrides), finished.finished_at
     today = to_micros(now) // _DAY_MICROS
     already = due.new_today if due.today == today else 0
-    changes = _changes(finished.read, memory, rules.max_new_entries_per_day - already)
+    changes = _changes(finished, memory, rules.max_new_entries_per_day - already)
     name, error, detail = _in_short(finished)
     lesson = _lesson(finished, changes, error)
     decision = decide(due.state, lesson, own_policy(policy, overrides), now, luck)
@@ -89,7 +90,7 @@ def settle(
     )
     events, failing_told = _feed_events(finished, decision, error, detail, rules)
     return Settled(
-        finished=replace(finished, due=due),
+        finished=finished if due is finished.due else replace(finished, due=due),
         changes=changes,
         decision=decision,
         events=(*_entry_events(finished, changes), *events),
@@ -106,6 +107,8 @@ def settle(
 
 def replace_overrides(due: Due, overrides: dict[str, Any]) -> Due:
     """A person may have changed their mind while we were away."""
+    if overrides == due.overrides:
+        return due
     state = replace(
         due.state,
         asked_interval=overrides.get("interval_sec"),
@@ -114,10 +117,18 @@ def replace_overrides(due: Due, overrides: dict[str, Any]) -> Due:
     return replace(due, overrides=overrides, state=state)
 
 
-def _changes(read: Read | None, memory: Memory, room: int) -> Changes:
+def _changes(finished: Finished, memory: Memory, room: int) -> Changes:
+    due, read = finished.due, finished.read
     if not isinstance(read, ReadFeed):
         return Changes()
-    return compare(memory.known, memory.aliases, read.entries, room_for_new=max(0, room))
+    return compare(
+        memory.known,
+        memory.aliases,
+        read.entries,
+        room_for_new=max(0, room),
+        ends_early_as=due.documents_seen + 1 if read.partial else None,
+        distrusted=newly_distrusted(memory.known, due.identity, read.identity),
+    )
 
 
 def _in_short(finished: Finished) -> tuple[str, str | None, str | None]:

@@ -8,8 +8,8 @@ from uuid_utils import uuid7
 
 from headwater.archive import Archived, archive_group
 from headwater.engine import Engine
-from headwater.errors import Refused
-from headwater.fetch.outcome import Failed, Fetched, Outcome
+from headwater.errors import Refused, TooSoon
+from headwater.fetch.outcome import Failed, Fetched, Outcome, Throttled
 from headwater.fetch.raw import raw_fetch_of
 from headwater.fetch.steps import Ask, ask
 from headwater.merge.reading import Job, Read, Unreadable
@@ -20,10 +20,16 @@ from headwater.settle import Finished
 from headwater.together import Together
 from headwater.values.ids import FeedPk, FetchId
 from headwater.values.instant import to_micros
-from headwater.values.response import Validators, header
+from headwater.values.response import Answer, Exchange, Validators, header
+from headwater.values.url import host_of
 
 _BUSY_HOST_SECONDS = 0.25
 """How often we look again at a host whose places are all taken."""
+
+_PATIENCE_SECONDS = 60.0
+"""How long a visit or an adding waits for a host's turn before it gives way."""
+
+TOO_MANY_REQUESTS = 429
 
 
 class Visits:
@@ -57,7 +63,10 @@ class Visits:
 
     async def fetch(self, question: Ask) -> Outcome:
         engine = self._engine
-        return await ask(question, engine.fetch, engine.web, engine.clock, self._turn_at)
+        outcome = await ask(question, engine.fetch, engine.web, engine.clock, self._turn_at)
+        if isinstance(outcome, Throttled):
+            self._let_rest(outcome)
+        return outcome
 
     async def keep(self, feed: FeedPk, outcome: Outcome) -> Archived | None:
         """The body as served, whatever it is: an error page may be all that explains an error."""
@@ -96,14 +105,41 @@ class Visits:
         await self._archive.close()
         await self._remember.close()
 
+    async def record_mishap(self, due: Due, trouble: Exception) -> Remembered:
+        """A mistake of ours, written down like a failure of the feed, lest it repeats at once."""
+        now = self._engine.clock.now()
+        detail = f"{type(trouble).__name__}: {trouble}"
+        answer = Answer(due.url, None, (), (), b"", 0.0, None, "internal_error", detail)
+        outcome = Failed(Exchange(due.url, now, answer), "internal_error", detail)
+        return await self.remember(Finished(due, outcome, None, None, False, now))
+
     async def take_turn(self, host: str) -> None:
-        """Waits until the host may be asked, and takes that turn; whoever took it ends it."""
+        """Waits until the host may be asked, and takes that turn; whoever took it ends it.
+
+        Nobody is kept waiting for long: a host that rests is told with the time it needs.
+        """
         turns, clock = self._engine.turns, self._engine.clock
+        patience = clock.monotonic() + _PATIENCE_SECONDS
         while (wait := turns.wait_for(host, clock.monotonic())) > 0:
-            await clock.sleep(_BUSY_HOST_SECONDS if math.isinf(wait) else wait)
+            pause = _BUSY_HOST_SECONDS if math.isinf(wait) else wait
+            if clock.monotonic() + pause > patience:
+                raise TooSoon(
+                    "This host was asked a moment ago, or asked for a rest.",
+                    retry_after_sec=_PATIENCE_SECONDS if math.isinf(wait) else wait,
+                )
+            await clock.sleep(pause)
         turns.start(host, clock.monotonic())
 
     async def _turn_at(self, host: str) -> None:
         """A redirect leads to another host: its pace counts too, though not its concurrency."""
         await self.take_turn(host)
         self._engine.turns.finish(host, self._engine.clock.monotonic(), None)
+
+    def _let_rest(self, throttled: Throttled) -> None:
+        """Whoever said 429, or how long, rests as a whole; a bare 503 is one feed's trouble."""
+        answer, engine = throttled.exchange.answer, self._engine
+        seconds = throttled.retry_after
+        if seconds is None and answer.status == TOO_MANY_REQUESTS:
+            seconds = engine.schedule.initial_interval
+        if seconds:
+            engine.turns.rest(host_of(answer.url), engine.clock.monotonic() + seconds)

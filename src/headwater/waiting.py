@@ -7,20 +7,24 @@ from collections import deque
 from headwater.fetch.turns import Turns
 from headwater.schedule.due import Due
 
+_FULL_HOST_SECONDS = 0.25
+"""How often we look again at a host whose places are all taken; others may free one unseen."""
+
 
 class WaitingRoom:
     """Feeds in order of arrival per host. Time is a parameter, in monotonic seconds.
 
-    A host waits in one of two ways: until a moment (it stands in the heap), or until one of its
-    own visits finishes (it stands in `_blocked`). Work is done per host that may move, never by
-    looking at everybody.
+    Each host has one moment at which it may be looked at again; older entries of the heap are
+    stale and skipped. Work is done per host that may move, never by looking at everybody.
     """
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: Turns, patience: float = 60.0) -> None:
         self._turns = turns
+        self._patience = patience
         self._queues: dict[str, deque[Due]] = {}
         self._moments: list[tuple[float, str]] = []
-        self._blocked: set[str] = set()
+        self._moment_of: dict[str, float] = {}
+        self._turned_away: list[tuple[Due, float]] = []
 
     def __len__(self) -> int:
         return sum(len(queue) for queue in self._queues.values())
@@ -33,7 +37,7 @@ class WaitingRoom:
         queue = self._queues.get(due.host)
         if queue is None:
             self._queues[due.host] = deque([due])
-            heapq.heappush(self._moments, (now, due.host))
+            self._look_at(due.host, now)
         else:
             queue.append(due)
 
@@ -41,7 +45,9 @@ class WaitingRoom:
         """Up to `places` feeds that may start now; their hosts' turns are taken."""
         starting: list[Due] = []
         while len(starting) < places and self._moments and self._moments[0][0] <= now:
-            _, host = heapq.heappop(self._moments)
+            moment, host = heapq.heappop(self._moments)
+            if self._moment_of.get(host) != moment:
+                continue
             wait = self._turns.wait_for(host, now)
             if wait > 0:
                 self._hold(host, wait, now)
@@ -50,31 +56,44 @@ class WaitingRoom:
             starting.append(self._pop(host, now))
         return starting
 
+    def turned_away(self) -> list[tuple[Due, float]]:
+        """Feeds whose host rests for longer than anybody waits here, and for how long."""
+        away, self._turned_away = self._turned_away, []
+        return away
+
     def finished(self, host: str, now: float) -> None:
         """One of the host's visits is over: whoever waited for that may look again."""
-        if host in self._blocked:
-            self._blocked.discard(host)
-            heapq.heappush(self._moments, (now, host))
+        if self._moment_of.get(host, now) > now:
+            self._look_at(host, now)
 
     def next_moment(self) -> float | None:
+        while self._moments and self._moment_of.get(self._moments[0][1]) != self._moments[0][0]:
+            heapq.heappop(self._moments)
         return self._moments[0][0] if self._moments else None
 
     def empty(self) -> list[Due]:
         """Everybody out: the worker stops."""
-        left = [due for queue in self._queues.values() for due in queue]
+        left = self.waiting()
         self._queues.clear()
         self._moments.clear()
-        self._blocked.clear()
+        self._moment_of.clear()
         return left
 
     def waiting(self) -> list[Due]:
         return [due for queue in self._queues.values() for due in queue]
 
+    def _look_at(self, host: str, moment: float) -> None:
+        self._moment_of[host] = moment
+        heapq.heappush(self._moments, (moment, host))
+
     def _hold(self, host: str, wait: float, now: float) -> None:
         if math.isinf(wait):
-            self._blocked.add(host)
+            self._look_at(host, now + _FULL_HOST_SECONDS)
+        elif wait <= self._patience:
+            self._look_at(host, now + wait)
         else:
-            heapq.heappush(self._moments, (now + wait, host))
+            self._turned_away += [(due, wait) for due in self._queues.pop(host)]
+            del self._moment_of[host]
 
     def _pop(self, host: str, now: float) -> Due:
         queue = self._queues[host]
@@ -82,5 +101,5 @@ class WaitingRoom:
         if queue:
             self._hold(host, max(self._turns.wait_for(host, now), 1e-9), now)
         else:
-            del self._queues[host]
+            del self._queues[host], self._moment_of[host]
         return due

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from headwater.access import store as access
 from headwater.announce import store as log
-from headwater.announce.event import Event
+from headwater.announce.event import feed_deleted
 from headwater.engine import Engine
 from headwater.errors import Conflict, NotFound, TooSoon
 from headwater.merge import store as entries
@@ -82,7 +82,7 @@ async def remove_feed(feed_id: str, engine: Engine, *, hard: bool) -> Feed:
         feed = await queries.feed(tx, feed_id, lock=True)
         if hard:
             await store.delete_for_good(tx, feed)
-            await log.append(tx, [_deleted(feed, now)], now)
+            await log.append(tx, [feed_deleted(feed.id, feed.url, rfc3339(now))], now)
         elif feed.state != "removed":
             await store.remove(tx, feed, now)
     return feed
@@ -132,8 +132,3 @@ def _refuse_too_soon(feed: Feed, gap: timedelta, now: datetime) -> None:
 
 def _too_soon(message: str, wait: timedelta) -> TooSoon:
     return TooSoon(message, retry_after_sec=round(wait.total_seconds(), 3))
-
-
-def _deleted(feed: Feed, now: datetime) -> Event:
-    facts = {"feed_id": feed.id, "url": feed.url, "deleted_at": rfc3339(now)}
-    return Event("feed_deleted", feed.id, facts)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from headwater.adapters.database import SqlDatabase, open_database
-from headwater.errors import BadSettings, ConnectionLost, DatabaseError
+from headwater.errors import BadSettings, ConnectionLost, DatabaseError, Refused
 
 
 async def counter(database: SqlDatabase) -> int:
@@ -75,10 +75,24 @@ async def test_writers_in_one_process_queue_up(database: SqlDatabase) -> None:
 
 
 async def test_a_refused_statement_is_told_in_our_words(database: SqlDatabase) -> None:
-    with pytest.raises(DatabaseError, match="refused") as told:
+    with pytest.raises(DatabaseError, match="failed") as told:
         async with database.read() as view:
             await view.rows("SELECT nothing FROM nowhere")
     assert told.value.code == "database_error"
+
+
+async def test_a_row_without_a_needed_value_is_refused(database: SqlDatabase) -> None:
+    with pytest.raises(Refused):
+        async with database.write() as tx:
+            await tx.run("INSERT INTO counters (name, value) VALUES (?, ?)", "x", None)
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("name", [7, "a\0b"])
+async def test_a_value_of_the_wrong_kind_is_refused(database: SqlDatabase, name: int | str) -> None:
+    with pytest.raises(Refused):
+        async with database.write() as tx:
+            await tx.run("INSERT INTO counters (name, value) VALUES (?, 1)", name)
 
 
 async def test_a_database_that_cannot_be_reached_is_a_lost_connection() -> None:

@@ -224,14 +224,14 @@ async def test_a_process_that_cannot_start_is_told_and_nobody_waits(
     async with parsers(reader=reader) as pool:
         readings = await asyncio.gather(*(pool.read(b"job", b"") for _ in range(3)))
         again = await pool.read(b"job", b"")
-    assert {reading.error for reading in [*readings, again]} == {"parser_crashed"}
+    assert {reading.error for reading in [*readings, again]} == {"parser_unavailable"}
     assert detail in again.detail
 
 
 async def test_a_process_that_never_gets_ready_is_ended() -> None:
     async with parsers(Limits(start_seconds=0.05), reader="tests.adapters.endless_start:x") as pool:
         reading = await pool.read(b"job", b"")
-    assert reading.error == "parser_crashed"
+    assert reading.error == "parser_unavailable"
     assert reading.detail == "no parse process can be started: it does not get ready"
 
 

@@ -218,7 +218,7 @@ async def test_a_host_that_falls_silent_is_given_up(
     assert (answer.error, answer.error_detail) == ("timeout", why)
 
 
-async def test_a_tls_handshake_that_stalls_is_given_up() -> None:  # attack 44
+async def test_a_tls_handshake_that_stalls_is_given_up() -> None:
     greeted = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -277,7 +277,7 @@ async def test_a_host_that_hangs_up_is_a_lost_connection() -> None:
 
 async def test_tls_is_verified_by_name_even_when_the_address_is_pinned(
     tmp_path: Path,
-) -> None:  # attack 45
+) -> None:
     context, trusted = certificate(tmp_path, "feeds.example")
     async with Site(HELLO, tls=context) as site:
         pin = f"feeds.example:{site.port}:127.0.0.1"
@@ -300,7 +300,7 @@ async def test_tls_is_verified_by_name_even_when_the_address_is_pinned(
 )
 async def test_a_bad_certificate_is_refused_unless_the_feed_opts_out(
     tmp_path: Path, names: tuple[str, ...], days: int, trust: bool
-) -> None:  # attack 44
+) -> None:
     context, trusted = certificate(tmp_path, *names, days=days)
     limits = WebLimits(ca_file=trusted if trust else None)
     async with Site(HELLO, tls=context) as site, a_web(limits) as web:
@@ -312,7 +312,7 @@ async def test_a_bad_certificate_is_refused_unless_the_feed_opts_out(
     assert len(site.requests) == 1
 
 
-async def test_old_tls_is_refused(tmp_path: Path) -> None:  # attack 44
+async def test_old_tls_is_refused(tmp_path: Path) -> None:
     context, trusted = certificate(tmp_path, "127.0.0.1")
     context.set_ciphers("ALL:@SECLEVEL=0")
     with pytest.warns(DeprecationWarning, match="TLSv1"):
@@ -322,7 +322,7 @@ async def test_old_tls_is_refused(tmp_path: Path) -> None:  # attack 44
     assert answer.error == "tls_error"
 
 
-async def test_the_body_of_a_redirect_is_not_waited_for() -> None:  # attack 30
+async def test_the_body_of_a_redirect_is_not_waited_for() -> None:
     async def endless(talk: Talk) -> None:
         await talk.say(b"HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 999999\r\n\r\n")
         await talk.say_for_ever(b"x" * 1000, every=0.001)

@@ -127,6 +127,8 @@ class Ordeal:
             hit, broken = await self._look_at_the_hit(victim)
             await asyncio.sleep(2 * LEASE if hit else 0)
             victim.go_on()
+        # It may have been about to claim any feed: then that lease began and ended in its sleep.
+        self.witness.hit.update(feed.url for feed in self._crowd.feeds)
         self.report.pauses += 1
         await asyncio.sleep(1.0)
         return broken or await self.look()

@@ -93,7 +93,7 @@ async def _postgres_tables(url: str) -> dict[str, list[Record]]:
 
 def _digests(folder: Path) -> dict[str, str]:
     found = {}
-    for path in folder.glob("sha256/*/*/*"):
+    for path in folder.glob("sha256/*/*"):
         with suppress(FileNotFoundError):  # retention was quicker
             found[path.relative_to(folder).as_posix()] = sha256(path.read_bytes()).hexdigest()
     return found

@@ -51,7 +51,7 @@ _SAVE = (
 _LEARN = "        await calendar.learn(tx, [_learned(each) for each in settled])\n"
 _PUT = "        await engine.blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])\n"
 
-_PROMISE = "        archived, held = await _promise(engine, group, keys)\n"
+_PROMISE = "        archived, held = await _promise(engine, group, keys, generation)\n"
 
 BUGS = (
     Bug(
@@ -148,8 +148,8 @@ BUGS = (
             ),
             Edit(
                 "schedule/store.py",
-                'f" WHERE claimed_by IS NOT NULL AND id IN ({marks(len(feeds))}){lock}"',
-                'f" WHERE id IN ({marks(len(feeds))}){lock}"',
+                '" WHERE claimed_by IS NOT NULL AND next_visit_at > ?"',
+                '" WHERE 0 < ?"',
             ),
             Edit(
                 "migrations/versions/v0001_river.py",

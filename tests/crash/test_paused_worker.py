@@ -14,6 +14,7 @@ from headwater.fetch.outcome import Outcome
 from headwater.remember import Lost, Remembered
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
+from headwater.schedule.shards import store as shards
 from headwater.settle import Finished, Settled
 from headwater.subscribe.feed import Wish
 from headwater.subscribe.store import follow
@@ -41,7 +42,7 @@ class Hand:
         engine, now = self.engine, to_micros(self.engine.clock.now())
         until = now + round(LEASE * 1_000_000)
         async with engine.database.write() as tx:
-            await calendar.take_shards(tx, engine.worker, now, until, calendar.SHARDS)
+            await shards.take_shards(tx, engine.worker, now, until, shards.SHARDS)
             return await calendar.claim(tx, engine.worker, now, until, 10)
 
     async def go_to(self, stage: str, due: Due) -> "OnTheWay":

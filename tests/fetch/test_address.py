@@ -20,30 +20,30 @@ OPEN = AddressPolicy()
 @pytest.mark.parametrize(
     ("address", "kind"),
     [
-        ("127.0.0.1", "loopback"),  # attack 1
+        ("127.0.0.1", "loopback"),
         ("127.255.255.254", "loopback"),
         ("0.0.0.0", "this host"),
-        ("169.254.169.254", "link-local"),  # attack 2
+        ("169.254.169.254", "link-local"),
         ("fd00:ec2::254", "private"),
         ("100.100.100.200", "carrier-grade NAT"),
         ("168.63.129.16", "cloud metadata"),
         ("192.0.0.192", "reserved"),
-        ("::ffff:127.0.0.1", "loopback"),  # attack 5
+        ("::ffff:127.0.0.1", "loopback"),
         ("::ffff:a9fe:a9fe", "link-local"),
-        ("::127.0.0.1", "IPv4-compatible"),  # attack 6
+        ("::127.0.0.1", "IPv4-compatible"),
         ("::8.8.8.8", "IPv4-compatible"),
         ("::ffff:0:127.0.0.1", "translated IPv4"),
         ("::ffff:0:8.8.8.8", "translated IPv4"),
-        ("64:ff9b::a9fe:a9fe", "link-local"),  # attack 7
+        ("64:ff9b::a9fe:a9fe", "link-local"),
         ("64:ff9b::10.0.0.1", "private"),
         ("64:ff9b:1::7f00:1", "local NAT64"),
-        ("100.64.0.1", "carrier-grade NAT"),  # attack 9
+        ("100.64.0.1", "carrier-grade NAT"),
         ("192.88.99.1", "6to4 relay"),
         ("198.18.0.1", "benchmarking"),
         ("198.19.255.255", "benchmarking"),
         ("240.0.0.1", "reserved"),
         ("255.255.255.255", "reserved"),
-        ("224.0.0.1", "multicast"),  # attack 10
+        ("224.0.0.1", "multicast"),
         ("239.255.255.255", "multicast"),
         ("ff02::1", "multicast"),
         ("ff0e::1", "multicast"),
@@ -53,7 +53,7 @@ OPEN = AddressPolicy()
         ("192.0.2.1", "documentation"),
         ("198.51.100.1", "documentation"),
         ("203.0.113.1", "documentation"),
-        ("10.0.0.1", "private"),  # attack 37
+        ("10.0.0.1", "private"),
         ("172.16.0.1", "private"),
         ("172.31.255.255", "private"),
         ("192.168.1.1", "private"),
@@ -110,11 +110,11 @@ def test_wrapping_an_ipv4_address_never_opens_it(address: object) -> None:
 
 
 @pytest.mark.parametrize("port", [22, 25, 6379, 5432, 11211, 0, 65535])
-def test_extraordinary_ports_are_closed(port: int) -> None:  # attack 17
+def test_extraordinary_ports_are_closed(port: int) -> None:
     assert blocked_reason("8.8.8.8", port, "x", OPEN) == f"port {port} is not open to feeds"
 
 
-def test_an_allow_rule_opens_one_host_and_port_only() -> None:  # attack 22
+def test_an_allow_rule_opens_one_host_and_port_only() -> None:
     policy = address_policy(["10.0.0.5:8080"])
     assert blocked_reason("10.0.0.5", 8080, "10.0.0.5", policy) is None
     assert blocked_reason("10.0.0.5", 22, "10.0.0.5", policy) is not None
@@ -197,27 +197,27 @@ def test_when_only_some_hosts_are_allowed_the_others_are_not() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "http://127.0.0.1/",  # attack 1
+        "http://127.0.0.1/",
         "http://localhost/",
         "http://localhost./",
         "http://feeds.localhost/",
         "http://ip6-localhost/",
-        "http://169.254.169.254/latest/meta-data/",  # attack 2
+        "http://169.254.169.254/latest/meta-data/",
         "http://[fd00:ec2::254]/",
         "http://168.63.129.16/",
-        "http://2130706433/",  # attack 4
+        "http://2130706433/",
         "http://0x7f000001/",
         "http://0177.0.0.1/",
         "http://127.1/",
         "http://017700000001/",
         "http://127.0.0.01/",
-        "http://[::ffff:127.0.0.1]/",  # attack 5
-        "http://[::127.0.0.1]/",  # attack 6
-        "http://[64:ff9b::a9fe:a9fe]/",  # attack 7
-        "http://①②⑦.⓪.⓪.①/",  # attack 11
+        "http://[::ffff:127.0.0.1]/",
+        "http://[::127.0.0.1]/",
+        "http://[64:ff9b::a9fe:a9fe]/",
+        "http://①②⑦.⓪.⓪.①/",
         "http://127。0。0。1/",
         "http://ⓛocalhost/",
-        "http://feeds.example:22/",  # attack 17
+        "http://feeds.example:22/",
         "http://feeds.example:0/",
     ],
 )
@@ -229,13 +229,13 @@ def test_a_url_is_refused_before_anything_is_sent(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "http://127.0.0.1:80@example.com/",  # attack 14
+        "http://127.0.0.1:80@example.com/",
         "http://a@b@127.0.0.1/",
         "http://127.0.0.1%2f@example.com/",
-        "file:///etc/passwd",  # attack 16
+        "file:///etc/passwd",
         "gopher://127.0.0.1:70/",
-        "http+unix://%2Frun%2Fdocker.sock/",  # attack 250
-        "http://localhost%00.example.com/",  # attack 12
+        "http+unix://%2Frun%2Fdocker.sock/",
+        "http://localhost%00.example.com/",
         "http://example.com:99999/",
     ],
 )

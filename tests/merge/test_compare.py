@@ -85,6 +85,27 @@ def test_a_drifted_guid_is_recognised_by_its_alias_from_then_on() -> None:
     assert compare(memory(known(old)), aliases, [new], room_for_new=PLENTY) == Changes()
 
 
+def test_an_alias_shown_beside_its_entry_is_an_entry_of_its_own() -> None:
+    old, new = entry("a", text="old"), entry("b", text="new")
+    aliases = {new.uid_key: old.uid_key}
+    both = compare(memory(known(old)), aliases, [new, old, new], room_for_new=PLENTY)
+    assert both == Changes(new=(new,), repeated=1)
+    alone = compare(memory(known(old), known(new)), aliases, [new], room_for_new=PLENTY)
+    assert alone == Changes(left=(known(old),))
+
+
+def test_a_document_that_ends_early_hides_what_it_does_not_show() -> None:
+    a, b = entry("a"), entry("b")
+    changes = compare(memory(known(a), known(b)), {}, [a], room_for_new=PLENTY, ends_early_as=2)
+    assert changes == Changes(hidden=(known(b),))
+
+
+def test_two_documents_that_end_early_without_an_entry_are_answer_enough() -> None:
+    hidden = known(entry("b"), present_since=3)
+    changes = compare(memory(hidden), {}, [], room_for_new=PLENTY, ends_early_as=3)
+    assert changes == Changes(left=(hidden,))
+
+
 def test_no_drift_while_the_old_guid_is_still_there() -> None:
     old = entry("1", link="https://example.org/")
     new = entry("2", link="https://example.org/")
@@ -108,6 +129,19 @@ def test_no_drift_without_a_link() -> None:
     assert changes == Changes(new=(new,), left=(known(old),))
 
 
+def test_without_a_link_a_guid_we_gave_up_drifts_to_the_one_entry_of_its_content() -> None:
+    old = replace(entry("x", text="one"), link=None, link_key=None)
+    one = replace(entry("hash of one", text="one"), link=None, link_key=None)
+    two = replace(entry("hash of two", text="two"), link=None, link_key=None)
+    given_up = {old.uid_key}
+    known_x = memory(known(old))
+    changes = compare(known_x, {}, [two, one], room_for_new=PLENTY, distrusted=given_up)
+    assert changes == Changes(new=(two,), drifted=(Drift(one, known(old)),))
+    twins = [one, replace(one, uid_key=key_of("twin"))]
+    changes = compare(known_x, {}, twins, room_for_new=PLENTY, distrusted=given_up)
+    assert changes == Changes(new=tuple(twins), left=(known(old),))
+
+
 def test_a_uid_twice_in_one_document_counts_once() -> None:
     a = entry("a")
     assert compare({}, {}, [a, a], room_for_new=PLENTY) == Changes(new=(a,), repeated=1)
@@ -121,9 +155,11 @@ def test_a_flood_of_new_entries_is_cut_and_told() -> None:
 
 
 def test_missing_and_future_dates_order_by_first_seen() -> None:
-    assert order_moment(None, 1_000) == 1_000
-    assert order_moment(2_000, 1_000) == 1_000
-    assert order_moment(500, 1_000) == 500
+    assert order_moment(None, None, 1_000) == 1_000
+    assert order_moment(2_000, None, 1_000) == 1_000
+    assert order_moment(500, 700, 1_000) == 500
+    assert order_moment(None, 700, 1_000) == 700
+    assert order_moment(None, 2_000, 1_000) == 1_000
 
 
 @given(st.lists(st.sampled_from("abcdefgh")), st.lists(st.sampled_from("abcdefgh")))

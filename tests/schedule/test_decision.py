@@ -111,13 +111,21 @@ def test_a_document_known_by_its_hash_says_nothing_anew() -> None:
     assert decided(state, ReadDocument(0)).state.hints == Hints(ttl_minutes=360)
 
 
-def test_freshness_is_kept_until_a_newer_answer_says_one() -> None:
+def test_freshness_is_kept_by_a_304_that_says_none() -> None:
     two_hours = decided(first_state(USUAL), NotModified(fresh_for=7_200.0))
-    silent = decided(two_hours.state, ReadDocument(1, hints=Hints()))
+    silent = decided(two_hours.state, NotModified())
     none_left = decided(silent.state, NotModified(fresh_for=0.0))
     assert two_hours.reason.endswith("the answer stays fresh for 2 h")
     assert silent.state.hints.fresh_for == 7_200.0
     assert none_left.state.hints.fresh_for == 0.0
+
+
+@pytest.mark.parametrize("hints", [Hints(), None], ids=["a new document", "the same document"])
+def test_freshness_is_dropped_by_a_whole_answer_that_says_none(hints: Hints | None) -> None:
+    two_hours = decided(first_state(USUAL), ReadDocument(1, hints=Hints(), fresh_for=7_200.0))
+    silent = decided(two_hours.state, ReadDocument(0, hints=hints))
+    assert two_hours.state.hints.fresh_for == 7_200.0
+    assert silent.state.hints.fresh_for is None
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.schedule.hints import Hints, floors, hints_of, remembered
+from headwater.schedule.hints import Hints, after_not_modified, after_whole_answer, floors, hints_of
 
 NAN = float("nan")
 
@@ -53,8 +53,9 @@ def test_no_floor_is_above_the_longest_interval() -> None:
 
 def test_a_freshness_below_zero_means_none_and_nan_says_nothing() -> None:
     known = Hints(fresh_for=60.0)
-    assert remembered(known, None, -5.0).fresh_for == 0.0
-    assert remembered(known, None, NAN).fresh_for == 60.0
+    assert after_not_modified(known, -5.0).fresh_for == 0.0
+    assert after_not_modified(known, NAN).fresh_for == 60.0
+    assert after_whole_answer(known, None, NAN).fresh_for is None
 
 
 def test_hints_survive_storage() -> None:

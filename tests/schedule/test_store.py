@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from headwater.adapters.database import SqlDatabase
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
+from headwater.schedule.shards import store as shards
 from headwater.subscribe.feed import Wish
 from headwater.subscribe.store import follow
 from headwater.values.ids import FeedId, FeedPk, WorkerId
@@ -36,9 +37,9 @@ async def at_work(
     database: SqlDatabase, worker: WorkerId, now: int = NOW, most: int = 1024
 ) -> None:
     async with database.write() as tx:
-        await calendar.show_up(tx, worker, "host", 1, now)
-        await calendar.renew_shards(tx, worker, now, now + LEASE)
-        await calendar.take_shards(tx, worker, now, now + LEASE, most)
+        await shards.show_up(tx, worker, "host", 1, now)
+        await shards.renew_shards(tx, worker, now + LEASE)
+        await shards.take_shards(tx, worker, now, now + LEASE, most)
 
 
 async def claimed(
@@ -103,7 +104,7 @@ async def test_whoever_lost_the_claim_cannot_give_it_back(database: SqlDatabase)
     await claimed(database, BERT, later)
     async with database.write() as tx:
         await calendar.give_back(tx, [(lost, later)])
-        held = await calendar.holdings(tx, [lost.feed])
+        held = await calendar.holdings(tx, [lost.feed], later)
     assert held[lost.feed].fence == 2
     assert await claimed(database, BERT, later) == []
 
@@ -137,8 +138,8 @@ async def test_two_workers_never_share_a_shard(database: SqlDatabase) -> None:
 async def test_shards_are_let_go_but_not_those_in_use(database: SqlDatabase) -> None:
     await at_work(database, ANNA)
     async with database.write() as tx:
-        await calendar.let_go_of_shards(tx, ANNA, 512, busy=[1023, 1022])
-        free = await calendar.take_shards(tx, BERT, NOW, NOW + LEASE, 1024)
+        await shards.let_go_of_shards(tx, ANNA, 512, busy=[1023, 1022])
+        free = await shards.take_shards(tx, BERT, NOW, NOW + LEASE, 1024)
     assert len(free) == 512
     assert not {1022, 1023} & set(free)
 
@@ -146,10 +147,10 @@ async def test_shards_are_let_go_but_not_those_in_use(database: SqlDatabase) -> 
 async def test_a_worker_that_leaves_in_order_leaves_nothing_behind(database: SqlDatabase) -> None:
     await at_work(database, ANNA)
     async with database.write() as tx:
-        assert await calendar.living_workers(tx, NOW - LEASE) == 1
-        await calendar.leave(tx, ANNA)
-        assert await calendar.living_workers(tx, NOW - LEASE) == 0
-        assert len(await calendar.take_shards(tx, BERT, NOW, NOW + LEASE, 1024)) == 1024
+        assert await shards.living_workers(tx, NOW - LEASE) == 1
+        await shards.leave(tx, ANNA)
+        assert await shards.living_workers(tx, NOW - LEASE) == 0
+        assert len(await shards.take_shards(tx, BERT, NOW, NOW + LEASE, 1024)) == 1024
 
 
 async def test_claims_of_two_pools_at_once_never_overlap(

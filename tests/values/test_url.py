@@ -29,7 +29,7 @@ from headwater.values.url import (
         ("http://example.org:80/a", "http://example.org/a"),
         ("https://example.org:8443/a", "https://example.org:8443/a"),
         ("https://example.org/a#top", "https://example.org/a"),
-        ("  https://example.org/a\n", "https://example.org/a"),  # attack 24
+        ("  https://example.org/a\n", "https://example.org/a"),
         ("\ufeffhttps://example.org/a", "https://example.org/a"),
         ("feed://example.org/a", "http://example.org/a"),
         ("feed:https://example.org/a", "https://example.org/a"),
@@ -63,16 +63,16 @@ def test_a_query_is_sent_as_given_unless_http_cannot_carry_it(typed: str, reques
 @pytest.mark.parametrize(
     ("typed", "complaint"),
     [
-        ("http://localhost\0.example.com/", "control character"),  # attack 12
+        ("http://localhost\0.example.com/", "control character"),
         ("http://localhost%00.example.com/", "host or port"),
-        ("http://a@b@127.0.0.1/", "user name"),  # attack 14
+        ("http://a@b@127.0.0.1/", "user name"),
         ("http://127.0.0.1:80@example.com/", "user name"),
         ("http://127.0.0.1%2f@example.com/", "user name"),
         ("http://@example.com/", "user name"),
-        ("http://exa\nmple.com/", "control character"),  # attack 15
+        ("http://exa\nmple.com/", "control character"),
         ("http://example.com/a\tb", "control character"),
         ("http://example.com/a\x85b", "control character"),
-        ("file:///etc/passwd", "not file:"),  # attack 16
+        ("file:///etc/passwd", "not file:"),
         ("FILE:///etc/passwd", "not file:"),
         ("file:.//", "not file:"),
         ("ftp://example.com/", "not ftp:"),
@@ -81,7 +81,7 @@ def test_a_query_is_sent_as_given_unless_http_cannot_carry_it(typed: str, reques
         ("dict://example.com/", "not dict:"),
         ("jar:http://example.com/!/", "not jar:"),
         ("source:file:/x", "not source:"),
-        ("http+unix://%2Frun%2Fx.sock/", "not http+unix:"),  # attack 250
+        ("http+unix://%2Frun%2Fx.sock/", "not http+unix:"),
         ("feed:file:///etc/passwd", "not feed:"),
         ("feed:feed:http://example.com/", "not feed:"),
         ("http:127.0.0.1/", "no host"),
@@ -89,11 +89,11 @@ def test_a_query_is_sent_as_given_unless_http_cannot_carry_it(typed: str, reques
         ("https://", "no host"),
         ("example.org/feed.xml", "begin with http"),
         ("", "begin with http"),
-        ("http://example.com:65536/", "host or port"),  # attack 17
+        ("http://example.com:65536/", "host or port"),
         ("http://example.com:99999/", "host or port"),
         ("http://example.com:-1/", "host or port"),
         ("http://example.com:80:81/", "host or port"),
-        ("http://xn--\uffff/", "host or port"),  # attack 20
+        ("http://xn--\uffff/", "host or port"),
         ("http://exa mple.com/", "host or port"),
         ("http://999.1.1.1/", "host or port"),
         ("http://a..example.com/", "empty part"),
@@ -121,7 +121,7 @@ def test_what_is_wrong_with_a_typed_url_is_named(typed: str, complaint: str) -> 
         "http://example.com/" + "ü" * 4_000,
     ],
 )
-def test_an_endless_url_is_refused_in_no_time(typed: str) -> None:  # attacks 19, 20
+def test_an_endless_url_is_refused_in_no_time(typed: str) -> None:
     started = time.thread_time()
     with pytest.raises(BadUrl):
         checked_source(typed)
@@ -133,13 +133,13 @@ def test_the_longest_url_is_accepted() -> None:
     assert checked_source(longest) == longest
 
 
-def test_the_fragment_never_becomes_the_host() -> None:  # attack 14
+def test_the_fragment_never_becomes_the_host() -> None:
     assert checked_source("http://example.com#@127.0.0.1/") == "http://example.com/"
 
 
 @pytest.mark.parametrize(
     ("typed", "host"),
-    [  # attacks 4 and 11: the parser says what the resolver would make of it
+    [
         ("http://2130706433/", "127.0.0.1"),
         ("http://0x7f000001/", "127.0.0.1"),
         ("http://0177.0.0.1/", "127.0.0.1"),

@@ -13,6 +13,7 @@ from headwater.first_visit import add_feed
 from headwater.remember import Remembered
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
+from headwater.schedule.shards import store as shards
 from headwater.subscribe.feed import Wish
 from headwater.values.ids import FeedId
 from headwater.values.instant import to_micros
@@ -74,5 +75,5 @@ async def river(
         opened_engine(database, virtual_clock, tmp_path / "blobs") as engine,
     ):
         async with database.write() as tx:
-            await calendar.take_shards(tx, engine.worker, 0, FAR, 1024)
+            await shards.take_shards(tx, engine.worker, 0, FAR, 1024)
         yield River(engine, origin, virtual_clock)

@@ -19,6 +19,7 @@ from headwater.fetch import store as raws
 from headwater.fetch.raw import RawFetch
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
+from headwater.schedule.shards import store as shards
 from headwater.subscribe.feed import Wish
 from headwater.subscribe.store import follow
 from headwater.values.ids import FeedId
@@ -158,7 +159,7 @@ class Machine:
         await self._clock.advance(TWO_DAYS)
         now, worker = to_micros(self._clock.now()), self._engine.worker
         async with self._database.write() as tx:
-            await calendar.take_shards(tx, worker, now, now + LEASE_MICROS, calendar.SHARDS)
+            await shards.take_shards(tx, worker, now, now + LEASE_MICROS, shards.SHARDS)
             return await calendar.claim(tx, worker, now, now + LEASE_MICROS, 100)
 
 

@@ -14,7 +14,7 @@ from headwater.settle import Settled
 from headwater.values.ids import FeedId
 from headwater.values.instant import to_micros
 from headwater.visit import Visits
-from headwater.wishes import undo_alias
+from headwater.wishes import remove_feed, undo_alias
 from tests.origin import Post, Reply, rss
 from tests.visit.conftest import River
 
@@ -194,6 +194,24 @@ async def test_a_move_to_where_another_feed_lives_stops_and_links(river: River) 
     (event,) = await river.rows("SELECT payload FROM events WHERE type = 'feed_moved'")
     assert orjson.loads(event.payload)["duplicate_of"] == other_id
     assert await river.count("entries") == 2
+
+
+async def test_a_move_to_a_removed_feeds_address_waits_until_it_is_free(river: River) -> None:
+    there, moving = river.origin.feed("/there", [ONE]), river.origin.feed("/moving", [ONE])
+    other_id = await river.add(there.url)
+    await remove_feed(other_id, river.engine, hard=False)
+    await river.add(moving.url)
+    moving.stand_in = Reply(301, headers={"Location": "/there"})
+    for _ in range(4):
+        await river.visit(seconds=86_400)
+    told = "SELECT type FROM events WHERE type <> 'new_entry' ORDER BY seq"
+    assert await river.rows(told) == []
+    await remove_feed(other_id, river.engine, hard=True)
+    for _ in range(2):
+        await river.visit(seconds=86_400)
+    assert [row.type for row in await river.rows(told)] == ["feed_deleted", "feed_moved"]
+    (row,) = await river.rows("SELECT url, state FROM feeds")
+    assert tuple(row) == (there.url, "active")
 
 
 async def test_one_single_permanent_redirect_steals_nothing(river: River) -> None:

@@ -1,8 +1,8 @@
 """The story of one feed over a month, on the wire and in every table.
 
-The numbers in STORY were worked out by hand from product decision 11; the arithmetic stands beside
-each. `wait` is the time to the next visit, so the moment of a visit is the sum of all waits before
-it. No scheduler code had a part in them.
+The numbers in STORY were worked out by hand from the rules of the schedule; the arithmetic stands
+beside each. `wait` is the time to the next visit, so the moment of a visit is the sum of all waits
+before it. No scheduler code had a part in them.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -18,6 +18,7 @@ from headwater.engine import Engine
 from headwater.first_visit import add_feed
 from headwater.schedule import store as calendar
 from headwater.schedule.decision import replay
+from headwater.schedule.shards import store as shards
 from headwater.subscribe.feed import Wish
 from headwater.values.instant import to_micros
 from headwater.visit import Visits
@@ -276,8 +277,8 @@ async def live_through(engine: Engine, origin: Origin, clock: VirtualClock) -> P
     """Every chapter in its time; each request is checked as it happens."""
     publisher = Publisher(origin)
     async with engine.database.write() as tx:
-        await calendar.show_up(tx, engine.worker, "here", 1, at(1))
-        await calendar.take_shards(tx, engine.worker, at(1), at(len(STORY)) * 2, 1024)
+        await shards.show_up(tx, engine.worker, "here", 1, at(1))
+        await shards.take_shards(tx, engine.worker, at(1), at(len(STORY)) * 2, 1024)
     for number, chapter in enumerate(STORY, start=1):
         chapter.before(publisher)
         _date_the_retry_after(publisher, clock)

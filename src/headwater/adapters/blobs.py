@@ -124,7 +124,7 @@ class FolderBlobs:
 
     def _write(self, blob: tuple[str, bytes]) -> None:
         path, body = blob
-        if self._is_kept_already(path, len(body)):
+        if self._is_kept_already(path, body):
             return
         beside = os.path.join(self._unfinished, secrets.token_hex(12))
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
@@ -139,19 +139,16 @@ class FolderBlobs:
             _remove(beside)
             raise
 
-    def _is_kept_already(self, path: str, size: int) -> bool:
-        """The key names the content. Who wrote it may have died before syncing: sync it again."""
+    def _is_kept_already(self, path: str, body: bytes) -> bool:
+        """Damage does not count. Who wrote it may have died before syncing: it is synced again."""
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            with open(path, "rb", buffering=0) as file:
+                if os.fstat(file.fileno()).st_size != len(body) or file.readall() != body:
+                    return False
+                self._disk.sync_file(file.fileno())
+                return True
         except FileNotFoundError:
             return False
-        try:
-            if os.fstat(descriptor).st_size != size:
-                return False
-            self._disk.sync_file(descriptor)
-            return True
-        finally:
-            os.close(descriptor)
 
     def _sweep(self) -> None:
         """Files a dead process never finished. Young ones may be another's, still at work."""

@@ -9,10 +9,18 @@ from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from headwater.errors import BadSettings, ConnectionLost, Refused
+from headwater.errors import BadSettings, ConnectionLost, DatabaseError, Refused
 from headwater.ports import Row, Value
 
 T = TypeVar("T")
@@ -167,9 +175,28 @@ class _ToldPlainly:
         if isinstance(trouble, OSError):
             raise ConnectionLost(f"The database cannot be reached: {trouble}") from trouble
         if isinstance(trouble, DBAPIError):
-            said = str(trouble.orig)
-            if isinstance(trouble, InterfaceError) or trouble.connection_invalidated:
-                raise ConnectionLost(f"The database cannot be reached: {said}") from trouble
-            if isinstance(trouble, OperationalError) and "unable to open" in said:
-                raise ConnectionLost(f"The database cannot be opened: {said}") from trouble
-            raise Refused(f"The database refused: {said}") from trouble
+            raise _in_our_words(trouble) from trouble
+        if isinstance(trouble, SQLAlchemyError):  # the pool's own: every connection is busy
+            raise ConnectionLost(f"The database cannot be reached: {trouble}") from trouble
+
+
+def _in_our_words(trouble: DBAPIError) -> DatabaseError:
+    """Only what is wrong with the rows themselves is a refusal; all else may pass by itself."""
+    said = str(trouble.orig)
+    if _is_about_the_rows(trouble):
+        return Refused(f"The database refused: {said}")
+    if isinstance(trouble, InterfaceError) or trouble.connection_invalidated:
+        return ConnectionLost(f"The database cannot be reached: {said}")
+    if isinstance(trouble, OperationalError) and "unable to open" in said:
+        return ConnectionLost(f"The database cannot be opened: {said}")
+    return DatabaseError(f"The database failed: {said}")
+
+
+def _is_about_the_rows(trouble: DBAPIError) -> bool:
+    """A broken constraint or a value that does not fit (SQLSTATE classes 23 and 22)."""
+    if isinstance(trouble, IntegrityError | DataError):
+        return True
+    state = str(getattr(trouble.orig, "sqlstate", None) or "")
+    # asyncpg finds some misfits by itself, before the server does, and calls them its interface's.
+    cause = type(getattr(trouble.orig, "__cause__", None)).__name__
+    return state.startswith(("22", "23")) or cause == "DataError"

@@ -205,12 +205,15 @@ class ProcessParsers:
         return Reading(error="parser_crashed", detail=detail)
 
     def _give_up(self, trouble: str) -> None:
-        """No process starts: better a plain answer than waiting for ever. The next read retries."""
+        """No process starts: better a plain answer than waiting for ever. The next read retries.
+
+        No document is to blame: it is the machine's trouble (memory, descriptors, installation).
+        """
         if any(child.takes_more for child in self._children):
             return
         detail = f"no parse process can be started: {trouble or 'it does not get ready'}"
         while self._waiting:
-            self._waiting.popleft().answered(Reading(error="parser_crashed", detail=detail))
+            self._waiting.popleft().answered(Reading(error="parser_unavailable", detail=detail))
 
     def _does_not_start(self, child: Child, now: float) -> bool:
         return not child.was_ready and now - child.first_since > self._limits.start_seconds

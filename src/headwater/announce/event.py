@@ -1,10 +1,15 @@
-"""Facts told to other programs: what each kind of event says."""
+"""Facts told to other programs: what each kind of event says.
+
+Feeds are named by their id. Their URLs go along for people, without the secrets in them: other
+programs are not the ones a private feed's key was given to.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from headwater.values.instant import from_micros, rfc3339
+from headwater.values.url import redacted
 
 EVENT_TYPES: Mapping[str, str] = {
     "new_entry": "an entry was seen for the first time",
@@ -29,7 +34,7 @@ class Event:
 def new_entry(
     feed_id: str, uid: str, link: str | None, published: int | None, fetch_id: str, ingested: str
 ) -> Event:
-    """003 §9.1. `ingested` is the moment of the visit, already in words: many entries share it."""
+    """`ingested` is the moment of the visit, already in words: many entries share it."""
     facts = _entry_facts(feed_id, uid, link, published, fetch_id, ingested)
     return Event("new_entry", feed_id, facts)
 
@@ -61,20 +66,27 @@ def _entry_facts(
 
 
 def feed_moved(feed_id: str, old: str, new: str, duplicate_of: str | None = None) -> Event:
-    facts = {"feed_id": feed_id, "old_url": old, "new_url": new}
+    facts = {"feed_id": feed_id, "old_url": redacted(old), "new_url": redacted(new)}
     if duplicate_of is not None:
         facts["duplicate_of"] = duplicate_of
     return Event("feed_moved", feed_id, facts)
 
 
 def feed_gone(feed_id: str, url: str) -> Event:
-    return Event("feed_gone", feed_id, {"feed_id": feed_id, "url": url})
+    return _about_feed("feed_gone", feed_id, url)
 
 
 def feed_failing(feed_id: str, url: str, failures: int, code: str, detail: str) -> Event:
-    facts = {"feed_id": feed_id, "url": url, "failures": failures, "error": code, "detail": detail}
-    return Event("feed_failing", feed_id, facts)
+    return _about_feed("feed_failing", feed_id, url, failures=failures, error=code, detail=detail)
 
 
 def feed_recovered(feed_id: str, url: str, failures: int) -> Event:
-    return Event("feed_recovered", feed_id, {"feed_id": feed_id, "url": url, "failures": failures})
+    return _about_feed("feed_recovered", feed_id, url, failures=failures)
+
+
+def feed_deleted(feed_id: str, url: str, deleted: str) -> Event:
+    return _about_feed("feed_deleted", feed_id, url, deleted_at=deleted)
+
+
+def _about_feed(type: str, feed_id: str, url: str, **facts: Any) -> Event:
+    return Event(type, feed_id, {"feed_id": feed_id, "url": redacted(url), **facts})

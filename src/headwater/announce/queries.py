@@ -24,7 +24,11 @@ class ToldEvent:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """Some events in order. `last_seq` is the newest of the log; read on after `next`."""
+    """Some events in order. `last_seq` is the newest of the log; read on after `next`.
+
+    A reader who is ahead of the log (it was restored from an older backup) is led back to its end:
+    numbers beyond it will be given to new events.
+    """
 
     events: tuple[ToldEvent, ...]
     last_seq: int
@@ -48,7 +52,7 @@ async def events_after(
         limit,
     )
     events = tuple(_event_of(row) for row in rows)
-    reached = events[-1].seq if len(events) == limit else max(last, after)
+    reached = events[-1].seq if len(events) == limit else last
     return Telling(events, last, reached)
 
 

@@ -1,24 +1,18 @@
 """The worker: claims due feeds, keeps hosts' turns, runs many visits at once, stops in order."""
 
 import asyncio
-import os
-import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 
 from headwater.engine import Engine
+from headwater.entrypoints.claims import Claims
 from headwater.entrypoints.housekeeping import keep_house
-from headwater.errors import DatabaseError, HeadwaterError, Refused, StorageError
-from headwater.fetch.outcome import Throttled
+from headwater.entrypoints.loop import spare_the_collector
+from headwater.errors import DatabaseError, Refused, StorageError, TooSoon
 from headwater.logbook import tell
-from headwater.ports import Transaction
-from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
-from headwater.schedule.store import SHARDS
 from headwater.settings import Settings
 from headwater.settle import Settled
 from headwater.telemetry.log import logger
-from headwater.values.instant import to_micros
-from headwater.values.url import shard_of
 from headwater.visit import Visits
 from headwater.waiting import WaitingRoom
 
@@ -27,11 +21,14 @@ log = logger("worker")
 _LOOK_AGAIN_SECONDS = 1.0
 """How long a change made by another process may go unnoticed."""
 
+_TAKE_OVER_SECONDS = 4.0
+"""How often we look whether another worker has died."""
+
 _WAITING_PER_HOST = 8
 """More claimed feeds of one host than this go back to the calendar, spread over its turns."""
 
-_PAUSE_AFTER_STORAGE_TROUBLE = 60.0
-_MICROS = 1_000_000
+_PAUSE_WITHOUT_STORAGE = 60.0
+_PROBE = "probe/worker"
 
 
 class Worker:
@@ -40,18 +37,23 @@ class Worker:
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self._engine = engine
         self._settings = settings
+        self._claims = Claims(engine, settings)
         self._visits = Visits(engine)
-        self._room = WaitingRoom(engine.turns)
+        self._room = WaitingRoom(engine.turns, patience=settings.lease_seconds / 2)
         self._running: dict[asyncio.Task[None], Due] = {}
         self._stirred = asyncio.Event()
         self._stopping = False
-        self._nothing_due_before = 0
+        self._idle_until = 0.0
         self._paused_until = 0.0
+        self._storage_is_doubtful = False
 
     async def run(self) -> None:
-        await self._begin()
+        spare_the_collector()
+        await self._claims.begin()
+        sign = self._settings.lease_seconds / 3
         keepers = [
-            asyncio.create_task(self._every(self._settings.lease_seconds / 3, self._show_up)),
+            asyncio.create_task(self._every(sign, self._show_up)),
+            asyncio.create_task(self._every(min(sign, _TAKE_OVER_SECONDS), self._take_over)),
             asyncio.create_task(self._every(self._settings.housekeeping_minutes * 60, self._tidy)),
         ]
         try:
@@ -68,31 +70,27 @@ class Worker:
         self._stopping = True
         self._stirred.set()
 
-    async def _begin(self) -> None:
-        """What we held when we died is due again, but its hosts may have been asked just now."""
-        engine = self._engine
-        async with engine.database.write() as tx:
-            hosts = await calendar.take_back_own(tx, engine.worker)
-        self._be_careful_with(hosts)
-        await self._show_up()
-
     async def _turn(self) -> None:
         """Claim what there is room for, start what may start, then wait for something to happen."""
         self._stirred.clear()
         if self._engine.woken.is_set():
             self._engine.woken.clear()
-            self._nothing_due_before = 0
+            self._idle_until = 0.0
         try:
             await self._claim()
+            self._start_what_may_start()
+            await self._claims.give_back(self._spread(self._room.turned_away()))
         except DatabaseError as trouble:
-            log.error("claim_failed", error=trouble.code, detail=trouble.message)
+            log.error("calendar_failed", error=trouble.code, detail=trouble.message)
             self._pause(_LOOK_AGAIN_SECONDS)
+        await self._something_happens()
+
+    def _start_what_may_start(self) -> None:
         now = self._engine.clock.monotonic()
         for due in self._room.ready(now, self._settings.visits_at_once - len(self._running)):
             task = asyncio.create_task(self._visit(due))
             self._running[task] = due
             task.add_done_callback(self._over)
-        await self._something_happens()
 
     def _over(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task)
@@ -101,56 +99,58 @@ class Worker:
             log.error("visit_crashed", exc_info=trouble)
 
     async def _claim(self) -> None:
-        engine, clock = self._engine, self._engine.clock
-        places = self._settings.visits_at_once
+        now, places = self._engine.clock.monotonic(), self._settings.visits_at_once
         room = 2 * places - len(self._running) - len(self._room)
-        now = to_micros(clock.now())
-        if (
-            room < max(1, places // 2)
-            or now < self._nothing_due_before
-            or clock.monotonic() < self._paused_until
-        ):
+        if room < max(1, places // 2) or now < max(self._idle_until, self._paused_until):
             return
-        lease_end = now + round(self._settings.lease_seconds * _MICROS)
-        async with engine.database.read() as view:
-            due_at = await calendar.next_due(view, engine.worker)
-        if due_at is None or due_at > now:
-            soon = now + round(_LOOK_AGAIN_SECONDS * _MICROS)
-            self._nothing_due_before = min(due_at or soon, soon)
+        if self._storage_is_doubtful and not await self._can_store():
             return
-        async with engine.database.write() as tx:
-            most = min(self._settings.claim_batch, room)
-            claimed = await calendar.claim(tx, engine.worker, now, lease_end, most)
-        await self._seat(claimed)
+        wait = await self._claims.seconds_to_next()
+        if wait is None or wait > 0:
+            self._idle_until = now + min(_LOOK_AGAIN_SECONDS, wait or _LOOK_AGAIN_SECONDS)
+            return
+        await self._seat(await self._claims.claim(min(self._settings.claim_batch, room)))
+
+    async def _can_store(self) -> bool:
+        """No fetching while its harvest would be lost: first see whether the store takes bytes."""
+        try:
+            await self._engine.blobs.put_many([(_PROBE, b"room?")])
+            await self._engine.blobs.delete([_PROBE])
+        except StorageError as trouble:
+            log.error("storage_failed", error=trouble.code, detail=trouble.message)
+            self._pause(_PAUSE_WITHOUT_STORAGE)
+            return False
+        self._storage_is_doubtful = False
+        return True
 
     async def _seat(self, claimed: list[Due]) -> None:
-        """Into the waiting room; what would wait too long goes back to the calendar."""
-        clock, later = self._engine.clock, []
-        now, monotonic = to_micros(clock.now()), clock.monotonic()
-        spacing = 1.0 / self._settings.host_rps
-        turned_away: dict[str, int] = {}
+        """Into the waiting room; what is too much for one host goes back to the calendar."""
+        turns, now = self._engine.turns, self._engine.clock.monotonic()
+        too_many = []
         for due in claimed:
-            rest = self._engine.turns.wait_for(due.host, monotonic)
-            is_long = rest != float("inf") and rest > self._settings.lease_seconds / 2
-            if not is_long and self._room.at(due.host) < _WAITING_PER_HOST:
-                self._room.add(due, monotonic)
-                continue
-            place = turned_away[due.host] = turned_away.get(due.host, 0) + 1
-            seconds = (rest if is_long else _WAITING_PER_HOST * spacing) + place * spacing
-            later.append((due, now + round(seconds * _MICROS)))
-        if later:
-            async with self._engine.database.write() as tx:
-                await calendar.give_back(tx, later)
+            turns.lives_at(due.host, due.last_address)
+            if self._room.at(due.host) < _WAITING_PER_HOST:
+                self._room.add(due, now)
+            else:
+                too_many.append((due, _WAITING_PER_HOST / self._settings.host_rps))
+        await self._claims.give_back(self._spread(too_many))
+
+    def _spread(self, later: list[tuple[Due, float]]) -> list[tuple[Due, float]]:
+        """One after the other at each host's own pace, not all at once when its rest ends."""
+        place: dict[str, int] = {}
+        spread = []
+        for due, seconds in later:
+            place[due.host] = place.get(due.host, 0) + 1
+            spread.append((due, seconds + place[due.host] / self._settings.host_rps))
+        return spread
 
     async def _something_happens(self) -> None:
-        clock = self._engine.clock
+        clock, now = self._engine.clock, self._engine.clock.monotonic()
+        moments = [now + _LOOK_AGAIN_SECONDS, self._idle_until]
         moment = self._room.next_moment()
-        full = len(self._running) >= self._settings.visits_at_once
-        wait = _LOOK_AGAIN_SECONDS
-        if not full and moment is not None:
-            wait = min(wait, max(0.0, moment - clock.monotonic()))
-        until_due = (self._nothing_due_before - to_micros(clock.now())) / _MICROS
-        wait = min(wait, max(0.0, until_due)) if until_due > 0 else wait
+        if moment is not None and len(self._running) < self._settings.visits_at_once:
+            moments.append(max(now, moment))
+        wait = min(each for each in moments if each >= now) - now
         happenings = {
             asyncio.ensure_future(clock.sleep(wait)),
             asyncio.ensure_future(self._stirred.wait()),
@@ -166,92 +166,72 @@ class Worker:
         engine, address = self._engine, due.last_address
         try:
             remembered = await self._visits.visit(due)
-            if isinstance(remembered, Settled):
-                outcome = remembered.finished.outcome
-                address = outcome.exchange.answer.address
-                if isinstance(outcome, Throttled) and remembered.decision.next is not None:
-                    rest = remembered.decision.next - remembered.finished.finished_at
-                    engine.turns.rest(due.host, engine.clock.monotonic() + rest.total_seconds())
-            if isinstance(remembered, Refused):
-                await self._give_back([due], seconds=engine.schedule.max_interval)
             tell(due, remembered)
-        except StorageError as trouble:
-            log.error("storage_trouble", feed=due.feed_id, detail=trouble.message)
-            self._pause(_PAUSE_AFTER_STORAGE_TROUBLE)
-            await self._give_back([due], seconds=_PAUSE_AFTER_STORAGE_TROUBLE)
-        except HeadwaterError as trouble:
-            # Nothing was committed; the lease runs out and the feed is due again.
-            log.error("visit_lost", feed=due.feed_id, error=trouble.code, detail=trouble.message)
+            if isinstance(remembered, Settled):
+                address = remembered.finished.outcome.exchange.answer.address
+            elif isinstance(remembered, Refused):
+                await self._claims.give_back([(due, engine.schedule.max_interval)])
+        except TooSoon as rest:
+            await self._claims.give_back([(due, rest.facts["retry_after_sec"])])
+        except (StorageError, DatabaseError) as trouble:
+            await self._nowhere_to_write(due, trouble)
+        except Exception as trouble:  # a mistake of ours must not ask for ever
+            log.error("visit_crashed", feed=due.feed_id, exc_info=trouble)
+            tell(due, await self._visits.record_mishap(due, trouble))
         finally:
             now = engine.clock.monotonic()
             engine.turns.finish(due.host, now, address)
             self._room.finished(due.host, now)
 
+    async def _nowhere_to_write(self, due: Due, trouble: StorageError | DatabaseError) -> None:
+        """Nothing was committed. Fetching on would only lose what it brings: a pause for all."""
+        log.error("visit_lost", feed=due.feed_id, error=trouble.code, detail=trouble.message)
+        self._pause(_PAUSE_WITHOUT_STORAGE)
+        self._storage_is_doubtful = isinstance(trouble, StorageError)
+        seconds = max(_PAUSE_WITHOUT_STORAGE, self._engine.schedule.min_interval)
+        await self._if_the_database_lets_us(self._claims.give_back([(due, seconds)]))
+
+    async def _if_the_database_lets_us(self, action: Awaitable[None]) -> None:
+        """What we cannot say now, the end of the lease will."""
+        try:
+            await action
+        except DatabaseError as trouble:
+            log.error("claim_kept", error=trouble.code, detail=trouble.message)
+
     async def _show_up(self) -> None:
-        """Sign of life, shards renewed and shared fairly, leases of long visits renewed."""
-        engine, lease = self._engine, round(self._settings.lease_seconds * _MICROS)
-        now = to_micros(engine.clock.now())
-        async with engine.database.write() as tx:
-            await calendar.show_up(tx, engine.worker, socket.gethostname(), os.getpid(), now)
-            others = max(1, await calendar.living_workers(tx, now - lease))
-            share = -(-SHARDS // others)
-            mine = await calendar.renew_shards(tx, engine.worker, now, now + lease)
-            taken = await calendar.take_shards(
-                tx, engine.worker, now, now + lease, max(0, share - mine)
-            )
-            if mine > share:
-                busy = sorted({shard_of(due.host) for due in self._held()})
-                await calendar.let_go_of_shards(tx, engine.worker, mine - share, busy)
-            hosts = await self._hosts_to_be_careful_with(tx, taken, now)
-            await calendar.renew(tx, self._held(), now + lease)
-        self._be_careful_with(hosts)
+        await self._claims.show_up(self._held())
 
-    async def _hosts_to_be_careful_with(
-        self, tx: Transaction, taken: list[int], now: int
-    ) -> list[str]:
-        if not taken:
-            return []
-        since = now - round(60 * _MICROS / self._settings.host_rps)
-        return await calendar.recently_asked_hosts(tx, taken, since)
-
-    def _be_careful_with(self, hosts: Iterable[str]) -> None:
-        """Somebody (we, before a restart, or a dead worker) may have asked them a moment ago."""
-        now = self._engine.clock.monotonic()
-        for host in hosts:
-            self._engine.turns.seen(host, now)
-
-    def _held(self) -> list[Due]:
-        return [*self._running.values(), *self._room.waiting()]
+    async def _take_over(self) -> None:
+        await self._claims.take_over(self._held())
 
     async def _tidy(self) -> None:
         await keep_house(self._engine, self._settings)
+
+    def _held(self) -> list[Due]:
+        return [*self._running.values(), *self._room.waiting()]
 
     async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
         while True:
             await self._engine.clock.sleep(seconds)
             try:
                 await action()
-            except HeadwaterError as trouble:
-                log.error("keeper_failed", error=trouble.code, detail=trouble.message)
+            except Exception as trouble:  # without signs of life nothing is visited
+                log.error("keeper_failed", exc_info=trouble)
 
     def _pause(self, seconds: float) -> None:
         self._paused_until = self._engine.clock.monotonic() + seconds
 
-    async def _give_back(self, held: Iterable[Due], seconds: float = 0.0) -> None:
-        when = to_micros(self._engine.clock.now()) + round(seconds * _MICROS)
-        async with self._engine.database.write() as tx:
-            await calendar.give_back(tx, [(due, when) for due in held])
-
     async def _end(self) -> None:
         """Finish or release within the time given; leave no shard behind."""
-        await self._give_back(self._room.empty())
+        waiting = [(due, 0.0) for due in self._room.empty()]
+        await self._if_the_database_lets_us(self._claims.give_back(waiting))
         if self._running:
-            await asyncio.wait(set(self._running), timeout=self._settings.stop_seconds * 0.8)
+            await asyncio.wait(set(self._running), timeout=self._settings.stop_seconds * 0.6)
         unfinished = dict(self._running)
         for task in unfinished:
             task.cancel()
         await asyncio.gather(*unfinished, return_exceptions=True)
         await self._visits.close()
-        await self._give_back(unfinished.values())
-        async with self._engine.database.write() as tx:
-            await calendar.leave(tx, self._engine.worker)
+        released = [(due, 0.0) for due in unfinished.values()]
+        await self._if_the_database_lets_us(self._claims.give_back(released))
+        await self._if_the_database_lets_us(self._claims.leave())

@@ -15,7 +15,7 @@ def observed(move: Move, target: str | None, now: int) -> Move:
 
 
 def is_believed(move: Move, now: int, *, after_count: int, after_hours: float) -> bool:
-    """One hijacked answer must not steal a feed (attack 32)."""
+    """One hijacked answer must not steal a feed."""
     if move.to is None or move.since is None:
         return False
     return move.count >= after_count and now - move.since >= after_hours * _HOUR_MICROS

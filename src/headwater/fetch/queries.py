@@ -16,7 +16,7 @@ _IN_ONE_QUERY = 400
 
 @dataclass(frozen=True, slots=True)
 class ArchivedFetch:
-    """A raw fetch as its row tells it (003 §5.3); `expired_at` when retention let the bytes go."""
+    """A raw fetch as its row tells it; `expired_at` when retention let the bytes go."""
 
     fetch_id: FetchId
     feed_id: FeedId
@@ -87,7 +87,7 @@ def _archived_of(row: Row) -> ArchivedFetch:
 
 
 def _by_name(stored: str) -> dict[str, str]:
-    """An object, as 003 has it; a field that came several times is joined as HTTP allows."""
+    """An object; a field that came several times is joined as HTTP allows."""
     joined: dict[str, str] = {}
     for name, value in orjson.loads(stored):
         joined[name] = f"{joined[name]}, {value}" if name in joined else value

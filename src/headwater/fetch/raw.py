@@ -7,11 +7,12 @@ from headwater.fetch.redact import redacted_headers
 from headwater.values.ids import FeedPk, FetchId
 from headwater.values.instant import to_micros
 from headwater.values.response import Exchange, Headers, header
+from headwater.values.url import redacted
 
 
 @dataclass(frozen=True, slots=True)
 class RawFetch:
-    """One archived response; `keep` is set when it brought or changed an entry."""
+    """One archived response. Headers and `url` are for the record: without their secrets."""
 
     fetch_id: FetchId
     feed: FeedPk
@@ -41,7 +42,7 @@ def raw_fetch_of(
         fetch_id=fetch_id,
         feed=feed,
         fetched_at=to_micros(exchange.started_at),
-        url=answer.url,
+        url=redacted(answer.url),
         status=answer.status,
         request_headers=redacted_headers(answer.request_headers),
         response_headers=redacted_headers(answer.response_headers),
@@ -53,6 +54,9 @@ def raw_fetch_of(
 
 
 def blob_key(body_sha256: str, generation: int) -> str:
-    """Content-addressed; a new generation when the last one is just being deleted."""
-    suffix = f"-{generation}" if generation else ""
-    return f"sha256/{body_sha256[:2]}/{body_sha256[2:4]}/{body_sha256}{suffix}"
+    """Named for its content, and never used twice: a deletion that comes late hits nothing else.
+
+    `generation` is the moment at which this content was first wanted (again). One level of
+    folders: a second one would cost a new folder, and its syncing, for nearly every blob.
+    """
+    return f"sha256/{body_sha256[:2]}/{body_sha256}-{generation:x}"

@@ -1,6 +1,7 @@
 """Headers fit for the record: everything that was said, except the secrets."""
 
 import re
+from functools import lru_cache
 
 from headwater.values.response import Headers
 from headwater.values.url import REDACTED, redacted
@@ -15,10 +16,16 @@ _URLS = frozenset({"location", "content-location", "referer", "refresh", "link"}
 
 def redacted_headers(headers: Headers) -> Headers:
     """The same fields in the same order, secret values replaced, secrets in URLs too."""
-    return tuple((name, _shown(name.lower(), value)) for name, value in headers)
+    return tuple(
+        field if _is_harmless(field[0]) else (field[0], _shown(*field)) for field in headers
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_harmless(name: str) -> bool:
+    """Most fields are: asked for every header of every answer, so remembered by name."""
+    return name.lower() not in _URLS and _SECRET.fullmatch(name.lower()) is None
 
 
 def _shown(name: str, value: str) -> str:
-    if _SECRET.fullmatch(name):
-        return REDACTED
-    return redacted(value) if name in _URLS else value
+    return redacted(value) if name.lower() in _URLS else REDACTED

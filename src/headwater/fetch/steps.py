@@ -126,7 +126,10 @@ class _Way:
         changes_host = host_of(target) != host_of(self.url)
         self.url = target
         if changes_host and hop_turn is not None and self.refusal() is None:
+            began = self._clock.monotonic()
             await hop_turn(host_of(target))
+            # Waiting for our own turn is politeness, not slowness of theirs.
+            self._since += self._clock.monotonic() - began
 
     def exchange(self, answer: Answer) -> Exchange:
         return Exchange(self._question.url, self._started_at, answer, self._hops)

@@ -11,34 +11,31 @@ from headwater.values.instant import to_micros
 from headwater.values.response import Headers
 
 
-async def blob_keys(view: Reader, digests: Sequence[str]) -> dict[str, str]:
-    """The key under which each body is, or may be put."""
+async def blob_keys(view: Reader, digests: Sequence[str], generation: int) -> dict[str, str]:
+    """The key under which each body is; for a body that is not there, or going, a new one."""
     wanted = sorted(set(digests))
     rows = await view.rows(
-        "SELECT body_sha256, generation, dying_since FROM blobs"
-        f" WHERE body_sha256 IN ({marks(len(wanted))})",
+        "SELECT body_sha256, generation FROM blobs WHERE dying_since IS NULL"
+        f" AND body_sha256 IN ({marks(len(wanted))})",
         *wanted,
     )
-    keys = {digest: blob_key(digest, 0) for digest in wanted}
-    for row in rows:
-        generation = row.generation + (row.dying_since is not None)
-        keys[row.body_sha256] = blob_key(row.body_sha256, generation)
-    return keys
+    new = {digest: blob_key(digest, generation) for digest in wanted}
+    return new | {row.body_sha256: blob_key(row.body_sha256, row.generation) for row in rows}
 
 
-async def hold_blobs(tx: Transaction, digests: Sequence[str]) -> dict[str, str]:
+async def hold_blobs(tx: Transaction, digests: Sequence[str], generation: int) -> dict[str, str]:
     """The keys again, now safe from deletion: a dying blob is never used, its content moves on.
 
-    When they differ from what `blob_keys` said, a deletion came between: put the bodies again.
+    When they differ from what `blob_keys` said, somebody came between: put the bodies again.
     """
     wanted = sorted(set(digests))
     await tx.run_many(
-        "INSERT INTO blobs (body_sha256, generation) VALUES (?, 0)"
-        " ON CONFLICT (body_sha256) DO UPDATE SET dying_since = NULL, generation ="
-        " blobs.generation + CASE WHEN blobs.dying_since IS NULL THEN 0 ELSE 1 END",
-        [(digest,) for digest in wanted],
+        "INSERT INTO blobs (body_sha256, generation) VALUES (?, ?)"
+        " ON CONFLICT (body_sha256) DO UPDATE SET dying_since = NULL, generation = CASE"
+        " WHEN blobs.dying_since IS NULL THEN blobs.generation ELSE excluded.generation END",
+        [(digest, generation) for digest in wanted],
     )
-    return await blob_keys(tx, wanted)
+    return await blob_keys(tx, wanted, generation)
 
 
 async def save_raw(
@@ -74,7 +71,7 @@ async def save_raw(
 
 
 async def keep_for_ever(tx: Transaction, fetch_ids: Sequence[str]) -> None:
-    """These payloads brought or changed an entry (product decision 17)."""
+    """These payloads brought or changed an entry."""
     await tx.run_many(
         "UPDATE raw_fetches SET keep = ? WHERE fetch_id = ?", [(True, each) for each in fetch_ids]
     )

@@ -67,6 +67,12 @@ class Turns:
             state.address = address
             self._space_address(address, now)
 
+    def lives_at(self, host: str, address: str | None) -> None:
+        """Where the host was found last time: its address is spaced from the first request on."""
+        if address is not None:
+            state = self._hosts.setdefault(host, _Host())
+            state.address = state.address or address
+
     def rest(self, host: str, until: float) -> None:
         """The whole host rests (Retry-After); a shorter rest never cuts a longer one."""
         state = self._hosts.setdefault(host, _Host())

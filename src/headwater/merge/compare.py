@@ -1,7 +1,7 @@
 """From what is known and what a document shows to what must be written: nothing more than that."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headwater.merge.entry import Entry, Known
@@ -9,7 +9,10 @@ from headwater.merge.entry import Entry, Known
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A new uid for an entry we know: same link, same content, old uid gone from the document."""
+    """A new uid for an entry we know: same link, same content, old uid gone from the document.
+
+    Without links, same content is enough only when we ourselves gave up the old uid.
+    """
 
     entry: Entry
     known: Known
@@ -19,8 +22,9 @@ class Drift:
 class Changes:
     """Intents; the store carries them out.
 
-    `returned` were known but away; `left` were in the last document and are not in this one.
-    Neither touches what an entry says. `cut` counts new entries held back by a limit.
+    `returned` were known but away; `left` were in the last document and are not in this one;
+    `hidden` are not in this one either, but it ends early and may have lost them. None of these
+    touches what an entry says. `cut` counts new entries held back by a limit.
     """
 
     new: tuple[Entry, ...] = ()
@@ -28,6 +32,7 @@ class Changes:
     drifted: tuple[Drift, ...] = ()
     returned: tuple[Known, ...] = ()
     left: tuple[Known, ...] = ()
+    hidden: tuple[Known, ...] = ()
     repeated: int = 0
     cut: int = 0
 
@@ -38,8 +43,9 @@ class Changes:
 
 @dataclass(slots=True)
 class _Sorted:
-    """Work in progress of one comparison."""
+    """Work in progress of one comparison. `named` are the uids the document itself uses."""
 
+    named: set[bytes]
     met: set[bytes] = field(default_factory=set)
     unknown: list[Entry] = field(default_factory=list)
     edited: list[tuple[Entry, Known]] = field(default_factory=list)
@@ -50,25 +56,33 @@ class _Sorted:
 def compare(
     known: Mapping[bytes, Known],
     aliases: Mapping[bytes, bytes],
-    shown: Iterable[Entry],
+    shown: Sequence[Entry],
     *,
     room_for_new: int,
+    ends_early_as: int | None = None,
+    distrusted: Container[bytes] = (),
 ) -> Changes:
-    """`known` holds the entries of the last document and every shown one that we ever had."""
-    work = _Sorted()
+    """`known` holds the entries of the last document and every shown one that we ever had.
+
+    `ends_early_as` is the ordinal of a document that is not whole; `distrusted` are the uids that
+    no document shows any more because we have just stopped trusting them.
+    """
+    work = _Sorted({entry.uid_key for entry in shown})
     for entry in shown:
         _place(entry, known, aliases, work)
     away = [k for k in known.values() if k.present_since is not None and k.uid_key not in work.met]
-    drifted = _drifts([e for e in work.unknown if e.uid_key not in aliases], away)
+    drifted = _drifts([e for e in work.unknown if e.uid_key not in aliases], away, distrusted)
     renamed = {drift.entry.uid_key for drift in drifted}
     stayed = {drift.known.uid_key for drift in drifted}
     new = [entry for entry in work.unknown if entry.uid_key not in renamed]
+    missing = [k for k in away if k.uid_key not in stayed]
     return Changes(
         new=tuple(new[:room_for_new]),
         edited=tuple(work.edited),
         drifted=tuple(drifted),
         returned=tuple(work.returned),
-        left=tuple(k for k in away if k.uid_key not in stayed),
+        left=tuple(k for k in missing if not _may_be_hidden(k, ends_early_as)),
+        hidden=tuple(k for k in missing if _may_be_hidden(k, ends_early_as)),
         repeated=work.repeated,
         cut=max(0, len(new) - room_for_new),
     )
@@ -77,7 +91,7 @@ def compare(
 def _place(
     entry: Entry, known: Mapping[bytes, Known], aliases: Mapping[bytes, bytes], work: _Sorted
 ) -> None:
-    key = aliases.get(entry.uid_key, entry.uid_key)
+    key = _meant(entry, known, aliases, work.named)
     if key in work.met:
         work.repeated += 1
         return
@@ -92,7 +106,28 @@ def _place(
         work.returned.append(before)
 
 
-def _drifts(unknown: list[Entry], away: list[Known]) -> list[Drift]:
+def _meant(
+    entry: Entry, known: Mapping[bytes, Known], aliases: Mapping[bytes, bytes], named: set[bytes]
+) -> bytes:
+    """An alias is a guess: where a document shows both uids it shows two entries.
+
+    From then on each of them is known by its own uid.
+    """
+    meant = aliases.get(entry.uid_key, entry.uid_key)
+    return entry.uid_key if meant in named or entry.uid_key in known else meant
+
+
+def _may_be_hidden(known: Known, ends_early_as: int | None) -> bool:
+    """It may be in the part that is lost; but two such documents in a row are answer enough.
+
+    Else the entries of a feed that is never whole would stay present for ever.
+    """
+    if ends_early_as is None or known.present_since is None:
+        return False
+    return known.present_since < ends_early_as
+
+
+def _drifts(unknown: list[Entry], away: list[Known], distrusted: Container[bytes]) -> list[Drift]:
     """Only a one-to-one match on link *and* content is sure enough to call it the same entry."""
     once_known = _unique((k.link_key, k.content_hash) for k in away)
     once_shown = _unique((e.link_key, e.content_hash) for e in unknown)
@@ -102,7 +137,7 @@ def _drifts(unknown: list[Entry], away: list[Known]) -> list[Drift]:
         for entry in unknown
         if (mark := (entry.link_key, entry.content_hash)) in once_known
         and mark in once_shown
-        and entry.link_key is not None
+        and (entry.link_key is not None or candidates[mark].uid_key in distrusted)
     ]
 
 

@@ -34,7 +34,9 @@ class Known:
     """What the database remembers of an entry, as far as comparing needs it.
 
     `present_since` is the ordinal of the feed's document with which its present run began,
-    or None when it was not in the newest document.
+    or None when it was not in the newest document. When that one ended early and did not show it,
+    it is the ordinal of the next: it counts as present, but no document is counted in which it
+    was not seen.
     """
 
     uid: str
@@ -45,6 +47,7 @@ class Known:
     present_since: int | None
 
 
-def order_moment(published: int | None, first_seen: int) -> int:
-    """Missing and future dates order by when we first saw the entry (003 §7)."""
-    return first_seen if published is None or published > first_seen else published
+def order_moment(published: int | None, updated: int | None, first_seen: int) -> int:
+    """Many feeds say only `updated`. Missing and future dates order by when we first saw it."""
+    said = updated if published is None else published
+    return first_seen if said is None or said > first_seen else said

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import orjson
 
 from headwater.merge.entry import Entry
+from headwater.parse.document import Enclosure, Link, Person, Text
 from headwater.parse.document import Entry as Parsed
-from headwater.parse.document import Link, Person, Text
 from headwater.values.ids import key_of
 from headwater.values.instant import rfc3339, to_micros
 from headwater.values.url import canonical
@@ -52,7 +52,7 @@ def _hash(*parts: str | None) -> str:
 
 
 def _terms(parsed: Parsed) -> list[str]:
-    """Each category once, in order; a label says it better than a code."""
+    """Each category once, in order; a label says it better than nothing."""
     return list(
         dict.fromkeys(c.term or c.label or "" for c in parsed.categories if c.term or c.label)
     )
@@ -65,7 +65,7 @@ def _person(person: Person, emails: Emails) -> dict[str, str | None]:
     return {"name": person.name, "email": email, "uri": person.uri}
 
 
-def _enclosure(enclosure: Any) -> dict[str, Any]:
+def _enclosure(enclosure: Enclosure) -> dict[str, Any]:
     plain = {"url": enclosure.url, "type": enclosure.type, "length": enclosure.length}
     extra = {name: getattr(enclosure, name) for name in ("duration", "title", "medium")}
     return plain | {name: value for name, value in extra.items() if value is not None}
@@ -73,25 +73,28 @@ def _enclosure(enclosure: Any) -> dict[str, Any]:
 
 def _details(parsed: Parsed, emails: Emails) -> dict[str, Any]:
     """What has no column of its own; only what is there."""
-    source = parsed.source
-    everything: dict[str, Any] = {
-        "native_id": parsed.native_id,
-        "id_is_permalink": parsed.id_is_permalink,
-        "title_type": _type(parsed.title),
-        "summary_type": _type(parsed.summary),
-        "content_type": parsed.content.type if parsed.content else None,
-        "links": [_link(link) for link in parsed.links],
-        "comments": parsed.comments,
-        "contributors": [_person(person, emails) for person in parsed.contributors],
-        "created": _moment(parsed.created),
-        "expired": _moment(parsed.expired),
-        "source": source and {"title": source.title, "link": source.link, "id": source.id},
-        "language": parsed.language,
-        "rights": parsed.rights,
-        "thumbnails": list(parsed.thumbnails),
-        "extensions": parsed.extensions,
-    }
-    return {name: value for name, value in everything.items() if value}
+    told = {name: value for name in _TOLD_AS_IT_IS if (value := getattr(parsed, name))}
+    if kind := _type(parsed.title):
+        told["title_type"] = kind
+    if kind := _type(parsed.summary):
+        told["summary_type"] = kind
+    if parsed.content:
+        told["content_type"] = parsed.content.type
+    if parsed.links:
+        told["links"] = [_link(link) for link in parsed.links]
+    if parsed.contributors:
+        told["contributors"] = [_person(person, emails) for person in parsed.contributors]
+    for name in ("created", "expired"):
+        if moment := getattr(parsed, name):
+            told[name] = rfc3339(moment)
+    if source := parsed.source:
+        told["source"] = {"title": source.title, "link": source.link, "id": source.id}
+    return told
+
+
+_TOLD_AS_IT_IS = (
+    "native_id", "id_is_permalink", "comments", "language", "rights", "thumbnails", "extensions",
+)  # fmt: skip
 
 
 def _type(text: Text | None) -> str | None:
@@ -99,12 +102,10 @@ def _type(text: Text | None) -> str | None:
 
 
 def _link(link: Link) -> dict[str, Any]:
-    fields = {name: getattr(link, name) for name in ("href", "rel", "type", "title", "length")}
-    return {name: value for name, value in fields.items() if value is not None}
+    return {name: value for name in _LINK if (value := getattr(link, name)) is not None}
 
 
-def _moment(moment: datetime | None) -> str | None:
-    return rfc3339(moment) if moment else None
+_LINK = ("href", "rel", "type", "title", "length", "hreflang")
 
 
 def _micros(moment: datetime | None) -> int | None:
@@ -112,6 +113,8 @@ def _micros(moment: datetime | None) -> int | None:
 
 
 def _json(value: Any) -> str:
+    if not value:
+        return "[]" if isinstance(value, list) else "{}"
     return orjson.dumps(value, default=_plain).decode()
 
 

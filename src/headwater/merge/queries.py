@@ -237,10 +237,13 @@ def _place_of(row: Row) -> Place:
 
 
 def _entry_of(row: Row, raw_refs: tuple[RawRef, ...]) -> KeptEntry:
-    """While an entry is in the newest document its counting is arithmetic (product decision 18)."""
+    """While an entry is in the newest document its counting is arithmetic.
+
+    A run that begins with the next document (this one ended early) is zero long as yet.
+    """
     present = row.present_since is not None
     run = row.documents_seen - row.present_since + 1 if present else 0
-    last_seen = row.document_seen_at if present else row.last_seen
+    last_seen = row.document_seen_at if run else row.last_seen
     return KeptEntry(
         feed=FeedPk(row.feed),
         uid_key=row.uid_key,

@@ -129,7 +129,8 @@ def _told(document: Document, asked: dict[str, Any], digest: str, emails: Emails
     uids, memory = identify(document.entries, asked["feed_id"], memory)
     entries = [normal(e, uid, emails) for e, uid in zip(document.entries, uids, strict=True)]
     feed = document.feed
-    times = sorted(int(e.published.timestamp()) for e in document.entries if e.published)
+    dated = (entry.published or entry.updated for entry in document.entries)
+    times = sorted(int(moment.timestamp()) for moment in dated if moment)
     return {
         "document_hash": digest,
         "format": document.format,

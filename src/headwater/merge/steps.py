@@ -4,7 +4,7 @@ from headwater.merge.reading import Job, Read, ReadingPolicy, Unreadable, readin
 from headwater.ports import Parsers
 
 DEADLY = {"parser_crashed", "parser_timeout", "parser_memory"}
-"""Answers after which a parse process had to be replaced."""
+"""Answers that the document is to blame for; not `parser_unavailable`, our own trouble."""
 
 
 async def read(parsers: Parsers, job: Job, body: bytes, policy: ReadingPolicy) -> Read:

@@ -88,9 +88,10 @@ async def _recall_aliases(
 async def _recall_absent(
     tx: Transaction, feed: FeedPk, entries: Sequence[Entry], memory: Memory
 ) -> None:
-    """Entries that were away and may be back."""
-    named = (memory.aliases.get(entry.uid_key, entry.uid_key) for entry in entries)
-    for keys in _slices([key for key in named if key not in memory.known]):
+    """Entries that were away and may be back: under their own uid, or the one it stands for."""
+    named = {entry.uid_key for entry in entries}
+    named |= {memory.aliases[key] for key in named & memory.aliases.keys()}
+    for keys in _slices(sorted(named - memory.known.keys())):
         rows = await tx.rows(
             "SELECT entry_uid, uid_key, link_key, content_hash, version, present_since FROM entries"
             f" WHERE feed_id = ? AND uid_key IN ({marks(len(keys))})",
@@ -132,7 +133,7 @@ async def _insert_new(tx: Transaction, group: Sequence[Merged]) -> None:
 def _new_row(entry: Entry, merged: Merged) -> tuple[Value, ...]:
     now = merged.now
     identity = (merged.feed, entry.uid_key, entry.uid)
-    times = (order_moment(entry.published, now), now, 1, merged.before + 1, 0, now)
+    times = (order_moment(entry.published, entry.updated, now), now, 1, merged.before + 1, 0, now)
     origin = (merged.fetch_id, entry.offset, entry.length)
     return (*identity, *_text_of(entry), *times, *origin)
 
@@ -223,7 +224,13 @@ async def undo_alias(tx: Transaction, of: FeedPk, alias_uid: str, now: datetime)
 
 
 async def _move_presence(tx: Transaction, group: Sequence[Merged]) -> None:
-    """Runs of presence begin and end; in between, counting is arithmetic (product decision 18)."""
+    """Runs of presence begin and end; in between, counting is arithmetic.
+
+    An entry hidden by a document that ends early ends its run too, and begins the next one with
+    the document to come: `seen_count` is the number of documents that really showed it, and
+    `last_seen` the moment of the last of them, while it still counts as present. A run that was
+    put off like this and never began adds nothing, and leaves `last_seen` as it is.
+    """
     await tx.run_many(
         "UPDATE entries SET present_since = ? WHERE feed_id = ? AND uid_key = ?",
         [
@@ -232,19 +239,24 @@ async def _move_presence(tx: Transaction, group: Sequence[Merged]) -> None:
             for known in merged.changes.returned
         ],
     )
+    ended = [(merged, known, None) for merged in group for known in merged.changes.left]
+    paused = [
+        (merged, known, merged.before + 2) for merged in group for known in merged.changes.hidden
+    ]
     await tx.run_many(
-        "UPDATE entries SET present_since = NULL, last_seen = ?,"
-        " seen_before = seen_before + ? WHERE feed_id = ? AND uid_key = ?",
+        "UPDATE entries SET last_seen = CASE WHEN present_since <= ? THEN CAST(? AS BIGINT)"
+        " ELSE last_seen END, seen_before = seen_before + ? - present_since, present_since = ?"
+        " WHERE feed_id = ? AND uid_key = ?",
         [
             (
+                merged.before,
                 merged.seen_before_at,
-                merged.before - known.present_since + 1,
+                merged.before + 1,
+                present_since,
                 merged.feed,
                 known.uid_key,
             )
-            for merged in group
-            for known in merged.changes.left
-            if known.present_since is not None
+            for merged, known, present_since in (*ended, *paused)
         ],
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from headwater.parse.document import Entry
-from headwater.parse.draft import EntryDraft, finished_entry
+from headwater.parse.draft import EntryDraft, finished_entries
 from headwater.parse.identity import IdentityMemory, identify
 
 
@@ -12,4 +12,4 @@ def named_entries(drafts: Sequence[EntryDraft], url: str | None) -> tuple[Entry,
     uids, _ = identify(drafts, url or "", IdentityMemory())
     for draft, uid in zip(drafts, uids, strict=True):
         draft.uid = uid
-    return tuple([finished_entry(draft) for draft in drafts])
+    return finished_entries(drafts)

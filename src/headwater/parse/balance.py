@@ -4,84 +4,93 @@ import re
 from dataclasses import dataclass, field
 
 from headwater.parse.limits import Tally
+from headwater.parse.sections import CDATA, MARKUP, sections
 
 # Quoted values stop at the next "<", so that no quote can make the scan look far ahead twice.
 _TOKEN = re.compile(
-    r"<!\[CDATA\[.*?(?:(\]\]>)|\Z)"
-    r"|<!--.*?(?:-->|\Z)"
-    r"|<\?[^<]*?\?>"
-    r"|<(/?)([A-Za-z_][\w:.-]*+)((?:[^<>\"']++|\"[^\"<]*+\"|'[^'<]*+')*+)>"
-    r"|<(/?)([A-Za-z_][\w:.-]*+)([^<>]*+)>"
-    r"|<",
-    re.DOTALL,
+    rb"<\?[^<]*?\?>"
+    rb"|<(/?)([A-Za-z_][\w:.-]*+)((?:[^<>\"']++|\"[^\"<]*+\"|'[^'<]*+')*+)>"
+    rb"|<(/?)([A-Za-z_][\w:.-]*+)([^<>]*+)>"
+    rb"|<!?",
 )
-_SOUND = re.compile(r"""(?:\s+[A-Za-z_][\w:.-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*\s*""")
-_ATTRIBUTE = re.compile(r"""([A-Za-z_][\w:.-]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>]+))?""")
+_SOUND = re.compile(rb"""(?:\s+[A-Za-z_][\w:.-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*\s*""")
+_ATTRIBUTE = re.compile(rb"""([A-Za-z_][\w:.-]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>]+))?""")
 
-ENTRIES = frozenset(("item", "entry"))
-_VOID = frozenset(("br", "hr", "img", "input", "meta", "wbr", "area", "embed"))
-_PARENTS = frozenset(("channel", "rss", "rdf", "feed", "items"))
-_PLAIN_FIELDS = frozenset(("title", "link", "guid", "pubdate", "category", "comments", "author"))
+ENTRIES = frozenset((b"item", b"entry"))
+_VOID = frozenset((b"br", b"hr", b"img", b"input", b"meta", b"wbr", b"area", b"embed"))
+_PARENTS = frozenset((b"channel", b"rss", b"rdf", b"feed", b"items"))
+_PLAIN_FIELDS = frozenset(
+    (b"title", b"link", b"guid", b"pubdate", b"category", b"comments", b"author")
+)
 
 
 @dataclass(slots=True)
 class Balanced:
     """The repaired text; `is_cut` when the document ended before its root did."""
 
-    text: str
+    document: bytes
     is_cut: bool
 
 
 @dataclass(slots=True)
 class _State:
     depth: int
-    pieces: list[str] = field(default_factory=list)
-    stack: list[str] = field(default_factory=list)
+    pieces: list[bytes] = field(default_factory=list)
+    stack: list[bytes] = field(default_factory=list)
     entry_starts: list[int] = field(default_factory=list)
     repairs: int = 0
     root_closed: bool = False
 
 
-def balanced(text: str, depth: int, tally: Tally) -> Balanced:
+def balanced(document: bytes, depth: int, tally: Tally) -> Balanced:
     """One pass, a stack of open elements, linear in the length of the document."""
     state = _State(depth)
-    at = 0
-    for token in _TOKEN.finditer(text):
-        state.pieces.append(text[at : token.start()])
-        at = token.end()
-        _place(token, state, at == len(text))
+    is_torn = False
+    for kind, text, is_closed in sections(document):
+        if kind == CDATA:
+            state.pieces.append(text if is_closed else text + b"]]>")
+        elif kind == MARKUP:
+            _balance(text, state)
         if state.root_closed:
             break
+        is_torn = not is_closed
     is_cut = not state.root_closed
     if is_cut:
-        _end_early(state, text[at:])
+        _end_early(state, is_torn)
     if state.repairs:
         tally.note("tags_repaired", "elements that were not closed properly", state.repairs)
-    return Balanced("".join(state.pieces), is_cut)
+    return Balanced(b"".join(state.pieces), is_cut)
 
 
-def _place(token: re.Match[str], state: _State, is_last: bool) -> None:
-    found = token[0]
-    second = found[1:2]
-    if second in ("!", "?"):
-        if second == "!" and found.startswith("<![CDATA["):
-            state.pieces.append(found if token[1] else found + "]]>")
-        return
-    slash, name, rest = token[2], token[3], token[4]
+def _balance(markup: bytes, state: _State) -> None:
+    """Text between tags is kept, tags are put in order."""
+    at = 0
+    for token in _TOKEN.finditer(markup):
+        state.pieces.append(markup[at : token.start()])
+        at = token.end()
+        _place(token, state, at == len(markup))
+        if state.root_closed:
+            return
+    state.pieces.append(markup[at:])
+
+
+def _place(token: re.Match[bytes], state: _State, is_last: bool) -> None:
+    slash, name, rest = token[1], token[2], token[3]
     if name is None:
-        slash, name, rest = token[5], token[6], token[7]
-    if name is None:
+        slash, name, rest = token[4], token[5], token[6]
+    if name is not None:
+        if slash:
+            _close(name, state)
+        else:
+            _open(name, rest, state)
+    elif token[0][1:2] != b"?":
         if not is_last:
-            state.pieces.append("&lt;")
+            state.pieces.append(b"&lt;" + token[0][1:])
         state.repairs += 1
-    elif slash:
-        _close(name, state)
-    else:
-        _open(name, rest, state)
 
 
-def _open(name: str, rest: str, state: _State) -> None:
-    local = name.rpartition(":")[2].lower()
+def _open(name: bytes, rest: bytes, state: _State) -> None:
+    local = name.rpartition(b":")[2].lower()
     if local in ENTRIES and state.stack and _local(state.stack[-1]) not in _PARENTS:
         _close_up_to_parent(state)
     elif state.stack and name.lower() in _PLAIN_FIELDS and state.stack[-1].lower() in _PLAIN_FIELDS:
@@ -90,18 +99,18 @@ def _open(name: str, rest: str, state: _State) -> None:
     if len(state.stack) >= state.depth:
         state.repairs += 1
         return
-    closed = rest.endswith("/")
+    closed = rest.endswith(b"/")
     attributes = rest[:-1] if closed else rest
     if _SOUND.fullmatch(attributes) is None:
         attributes = _sound_attributes(attributes)
         state.repairs += 1
-    if closed or (local in _VOID and ":" not in name):
-        state.pieces.append(f"<{name}{attributes}/>")
+    if closed or (local in _VOID and b":" not in name):
+        state.pieces.append(b"<%b%b/>" % (name, attributes))
         state.root_closed = not state.stack
         return
     if local in ENTRIES:
         state.entry_starts.append(len(state.pieces))
-    state.pieces.append(f"<{name}{attributes}>")
+    state.pieces.append(b"<%b%b>" % (name, attributes))
     state.stack.append(name)
 
 
@@ -113,7 +122,7 @@ def _close_up_to_parent(state: _State) -> None:
             state.repairs += 1
 
 
-def _close(name: str, state: _State) -> None:
+def _close(name: bytes, state: _State) -> None:
     if not state.stack:
         return
     if state.stack[-1] != name:
@@ -129,16 +138,16 @@ def _close(name: str, state: _State) -> None:
 
 def _pop(state: _State) -> None:
     name = state.stack.pop()
-    state.pieces.append(f"</{name}>")
+    state.pieces.append(b"</%b>" % name)
     if _local(name) in ENTRIES and state.entry_starts:
         state.entry_starts.pop()
 
 
-def _local(name: str) -> str:
-    return name.rpartition(":")[2].lower()
+def _local(name: bytes) -> bytes:
+    return name.rpartition(b":")[2].lower()
 
 
-def _end_early(state: _State, rest: str) -> None:
+def _end_early(state: _State, is_torn: bool) -> None:
     """Cut off: an entry that did not end is left out, the elements around it are closed."""
     if state.entry_starts:
         del state.pieces[state.entry_starts[0] :]
@@ -146,19 +155,19 @@ def _end_early(state: _State, rest: str) -> None:
             state.stack.pop()
         if state.stack:
             state.stack.pop()
-    else:
-        state.pieces.append(rest.partition("<")[0])
+    elif is_torn and state.pieces:
+        state.pieces.pop()
     while state.stack:
-        state.pieces.append(f"</{state.stack.pop()}>")
+        state.pieces.append(b"</%b>" % state.stack.pop())
 
 
-def _sound_attributes(given: str) -> str:
+def _sound_attributes(given: bytes) -> bytes:
     """Quotes where they are missing, no attribute twice."""
-    attributes: dict[str, str] = {}
+    attributes: dict[bytes, bytes] = {}
     for match in _ATTRIBUTE.finditer(given):
         name, value = match.groups()
         value = value if value is not None else name
-        if value[0] in "\"'":
+        if value[:1] in (b'"', b"'"):
             value = value[1:-1]
-        attributes.setdefault(name, value.replace('"', "&quot;"))
-    return "".join(f' {name}="{value}"' for name, value in attributes.items())
+        attributes.setdefault(name, value.replace(b'"', b"&quot;"))
+    return b"".join(b' %b="%b"' % pair for pair in attributes.items())

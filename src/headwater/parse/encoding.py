@@ -120,6 +120,7 @@ _MARKS = (
     (b"<\x00", "utf-16le", 0),
     (b"\x00<", "utf-16be", 0),
 )
+_USUAL_STARTS = (b"<?", b"<r", b"<f", b"<R", b"<!")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,8 @@ class Decoded:
 
 def decoded(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
     """The document as UTF-8, by BOM, then header, then prolog, then what the bytes can be."""
-    for mark, label, skipped in _MARKS:
+    is_marked = body[:2] not in _USUAL_STARTS
+    for mark, label, skipped in _MARKS if is_marked else ():
         if body.startswith(mark):
             if label == "utf-8":
                 return Decoded(body[3:], label, "utf-8", 3, True)
@@ -181,7 +183,8 @@ def _declared(body: bytes, headers: Mapping[str, str], tally: Tally) -> list[str
     found: list[str] = []
     content_type = header_value(headers, "content-type") if headers else None
     in_header = _HEADER.search(content_type[:1024]) if content_type else None
-    in_prolog = _PROLOG.search(body, 0, 2048)
+    end = body.find(b"?>", 0, 512)
+    in_prolog = _PROLOG.search(body, 0, end + 2) if end > 0 else None
     for label in (
         in_header[1] if in_header else None,
         in_prolog[1].decode("ascii") if in_prolog else None,

@@ -45,7 +45,7 @@ from headwater.parse.terms import (
     read_media_category,
     read_topic,
 )
-from headwater.parse.text import construct, within, words
+from headwater.parse.text import construct, shortened, within, words
 
 
 def read_title(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -92,6 +92,8 @@ def _summary(draft: EntryDraft, element: etree._Element, default: str, context: 
         draft.summary = text(value, kind)
     elif len(context.spare.more_summaries) < context.limits.contents:
         context.spare.more_summaries += (text(value, kind),)
+    else:
+        context.tally.note("contents_cut", f"more than {context.limits.contents} bodies, cut")
 
 
 def read_content(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -159,14 +161,14 @@ def read_language(draft: EntryDraft, element: etree._Element, context: Context) 
 
 def read_rights(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     value, _ = construct(element, "text", context)
-    draft.rights = value[: context.limits.text_chars] or draft.rights
+    draft.rights = shortened(value, context.limits.text_chars, context) or draft.rights
 
 
 def read_source(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     """RSS's `<source url>title</source>`, or Atom's copy of the feed it came from."""
     url = element.get("url")
     if url is not None or not len(element):
-        title = words(element)[: context.limits.title_chars] or None
+        title = shortened(words(element), context.limits.title_chars, context) or None
         link = web_address(url, element, context) if url else None
         if title or link:
             draft.source = Source(title, link)
@@ -198,7 +200,7 @@ def read_media_content(draft: EntryDraft, element: etree._Element, context: Cont
         if isinstance(child.tag, str):
             name = plain_name(child.tag)
             if name == "media:title" and href:
-                title = words(child)[: context.limits.title_chars] or None
+                title = shortened(words(child), context.limits.title_chars, context) or None
             elif name not in ("media:content", "media:group"):
                 BY_NAME.get(name, keep_extension)(draft, child, context)
     if href:

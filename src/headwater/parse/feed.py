@@ -27,7 +27,7 @@ from headwater.parse.terms import (
     read_keywords,
     read_media_category,
 )
-from headwater.parse.text import construct, within, words
+from headwater.parse.text import construct, shortened, within, words
 
 
 def read_title(draft: FeedDraft, element: etree._Element, context: Context) -> None:
@@ -83,12 +83,12 @@ def read_language(draft: FeedDraft, element: etree._Element, context: Context) -
 
 def read_generator(draft: FeedDraft, element: etree._Element, context: Context) -> None:
     value = words(element) or element.get(RDF + "resource") or element.get("name") or ""
-    draft.generator = value[: context.limits.title_chars] or draft.generator
+    draft.generator = shortened(value, context.limits.title_chars, context) or draft.generator
 
 
 def read_rights(draft: FeedDraft, element: etree._Element, context: Context) -> None:
     value, _ = construct(element, "text", context)
-    draft.rights = value[: context.limits.text_chars] or draft.rights
+    draft.rights = shortened(value, context.limits.text_chars, context) or draft.rights
 
 
 BY_NAME: dict[str, FeedHandler] = {

@@ -10,6 +10,7 @@ from headwater.parse.document import Fragment
 _WIDE = ("utf-16", "utf-32")
 _PATTERNS: dict[bytes, tuple[re.Pattern[bytes], re.Pattern[bytes]]] = {}
 _MOST_PATTERNS = 64
+_make = tuple.__new__  # what Fragment(…) does, without a call in between
 _NAME = re.compile(rb"<([^\s<>/]+)")
 
 
@@ -39,13 +40,15 @@ def locate(
 
 
 def _common_name(entries: Sequence[etree._Element]) -> bytes | None:
-    """The qualified name that all entries bear, or None."""
+    """The qualified name of the first, when all have its tag.
+
+    An entry with another prefix needs no look: it makes the counts differ.
+    """
     first = entries[0]
-    tag, prefix = first.tag, first.prefix
-    for entry in entries:
-        if entry.tag != tag or entry.prefix != prefix:
-            return None
-    local = str(tag).rpartition("}")[2]
+    tag = first.tag
+    if any(entry.tag != tag for entry in entries):
+        return None
+    local, prefix = str(tag).rpartition("}")[2], first.prefix
     return (f"{prefix}:{local}" if prefix else local).encode("utf-8")
 
 
@@ -81,7 +84,7 @@ def _up_to_next(body: bytes, ending: bytes, starts: list[int]) -> list[Fragment]
         gap = body[end:limit]
         if (b"<!" in gap) if limit == len(body) else bool(gap.strip()):
             return None
-        found.append(Fragment(start, end - start))
+        found.append(_make(Fragment, (start, end - start)))
     return found
 
 

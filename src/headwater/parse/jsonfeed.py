@@ -22,11 +22,19 @@ from headwater.parse.document import (
 from headwater.parse.draft import Context, EntryDraft, FeedDraft, Spare, language_tag
 from headwater.parse.encoding import Decoded
 from headwater.parse.limits import ParseLimits, Tally, cut_bytes
-from headwater.parse.links import add_enclosure, media_type, resolved_address, resolved_file
+from headwater.parse.links import (
+    add_enclosure,
+    keep_native_id,
+    media_type,
+    resolved_address,
+    resolved_file,
+)
 from headwater.parse.relative import ALL_ATTRIBUTES, with_absolute_links
 from headwater.parse.sniff import looks_like
 from headwater.parse.terms import add_category
+from headwater.parse.text import shortened
 
+_ANY_LENGTH = 1 << 24
 _VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/(\d(?:\.\d)?)")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 # Every escape is matched, so that an escaped backslash is never taken for the start of another.
@@ -118,9 +126,9 @@ def _address(holder: dict[str, Any], name: str, context: Context) -> str | None:
 
 def _feed(loaded: dict[str, Any], context: Context) -> FeedDraft:
     draft, limits = FeedDraft(), context.limits
-    title = _string(loaded.get("title"), limits.title_chars)
+    title = entries_of.title_within(_string(loaded.get("title"), _ANY_LENGTH), context)
     draft.title = Text(title) if title else None
-    about = _string(loaded.get("description"), limits.text_chars)
+    about = shortened(_string(loaded.get("description"), _ANY_LENGTH), limits.text_chars, context)
     draft.summary = Text(about) if about else None
     draft.link = _address(loaded, "home_page_url", context)
     if draft.link:
@@ -156,9 +164,10 @@ def _entries(
 
 def _entry(item: dict[str, Any], context: Context) -> EntryDraft:
     draft, limits = EntryDraft(), context.limits
-    native_id = _string(item.get("id"), limits.guid_bytes)
-    draft.native_id = cut_bytes(native_id, limits.guid_bytes) or None
-    title = _string(item.get("title"), limits.title_chars)
+    native_id = _string(item.get("id"), _ANY_LENGTH)
+    if native_id:
+        keep_native_id(draft, native_id, context)
+    title = entries_of.title_within(_string(item.get("title"), _ANY_LENGTH), context)
     draft.title = Text(title) if title else None
     _links(draft, item, context)
     for name, kind in (("content_html", "html"), ("content_text", "text")):
@@ -174,7 +183,7 @@ def _entry(item: dict[str, Any], context: Context) -> EntryDraft:
     draft.language = language_tag(_string(item.get("language"), 64))
     tags = item.get("tags")
     for tag in (tags if isinstance(tags, list) else [])[: limits.categories * 2]:
-        term = _string(tag, limits.title_chars)
+        term = _string(tag, _ANY_LENGTH)
         if term:
             add_category(term, None, None, context)
     _files(draft, item, context)

@@ -2,10 +2,8 @@
 
 A frozen dataclass sets each field through `object.__setattr__`, three times the cost of a plain
 slot. The commonest values are therefore filled as plain objects with the same slots and then
-change their class, after which nobody can change them. Measured: a quarter of a walk's time.
+change their class, after which nobody can change them. Measured for a Link: 0.7 µs and 0.2 µs.
 """
-
-from typing import Any, cast
 
 from headwater.parse.document import Category, Link, Text
 
@@ -42,19 +40,19 @@ class _Link:
 
 
 def text(value: str, kind: str) -> Text:
-    made: Any = _Text(value, kind)
+    made: Text = _Text(value, kind)  # type: ignore[assignment]
     _become(made, "__class__", Text)
-    return cast(Text, made)
+    return made
 
 
 def category(term: str, scheme: str | None, label: str | None) -> Category:
-    made: Any = _Category(term, scheme, label)
+    made: Category = _Category(term, scheme, label)  # type: ignore[assignment]
     _become(made, "__class__", Category)
-    return cast(Category, made)
+    return made
 
 
 def link(href: str, rel: str = "alternate", kind: str | None = None) -> Link:
     """A link without title, length and language: nearly all of them."""
-    made: Any = _Link(href, rel, kind)
+    made: Link = _Link(href, rel, kind)  # type: ignore[assignment]
     _become(made, "__class__", Link)
-    return cast(Link, made)
+    return made

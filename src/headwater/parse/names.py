@@ -91,6 +91,7 @@ PREFIXES: dict[str, str] = {
 """Well-known prefixes, for documents that forgot to declare them."""
 
 
+@lru_cache(maxsize=4096)
 def plain_name(tag: str) -> str:
     """`{uri}pubDate` or `dc:creator` as our handlers know it: `pubdate`, `dc:creator`, or `?`.
 

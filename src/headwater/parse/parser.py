@@ -1,5 +1,6 @@
 """Bytes to a document: the order of the work, from sniffing to identity."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from headwater.parse.fragments import alone, locate
 from headwater.parse.jsonfeed import parse_json
 from headwater.parse.limits import ParseLimits, Tally
 from headwater.parse.names import plain_name
-from headwater.parse.pause import collector_paused
+from headwater.parse.pause import pause_collector, resume_collector
 from headwater.parse.relative import relative_attributes
 from headwater.parse.repair import (
     decode_again,
@@ -37,6 +38,7 @@ from headwater.values.url import resolve
 
 _DEFAULT_LIMITS = ParseLimits()
 _NO_HEADERS: Mapping[str, str] = {}
+_INHERITED = re.compile(rb"xml:(?:base|lang)")
 _JUNK = b" \t\r\n\x00\x0b\x0c"
 
 
@@ -54,11 +56,14 @@ def parse(
     """
     headers = headers or _NO_HEADERS
     tally = Tally()
-    with collector_paused():
+    was_on = pause_collector()
+    try:
         document = decoded(body, headers, tally)
         if document.utf8.lstrip(_JUNK)[:1] in (b"{", b"["):
             return parse_json(document, url, limits, tally)
         return _xml(body, document, url, headers, limits, tally)
+    finally:
+        resume_collector(was_on)
 
 
 def parse_fragment(
@@ -136,7 +141,7 @@ def _tree(
         root = sound_tree(text)
         if root is not None:
             return Tree(root), document, prolog
-    repaired = repaired_tree(text.decode("utf-8", "replace"), prolog.literals, limits, tally)
+    repaired = repaired_tree(text, prolog.literals, limits, tally)
     return repaired, document, prolog
 
 
@@ -151,7 +156,7 @@ def _context(
     root: etree._Element, document: bytes, base: str | None, limits: ParseLimits, tally: Tally
 ) -> Context:
     context = Context(base, limits, tally)
-    if b"xml:" in document:
+    if _INHERITED.search(document) is not None:
         context.has_base = b"xml:base" in document
         context.has_lang = b"xml:lang" in document
     context.relative = relative_attributes(document)

@@ -7,7 +7,7 @@ from lxml import etree
 from headwater.parse.document import Person
 from headwater.parse.draft import Context, Draft
 from headwater.parse.names import plain_name
-from headwater.parse.text import words
+from headwater.parse.text import shortened, words
 from headwater.values.url import resolve
 
 _EMAIL = re.compile(
@@ -61,17 +61,17 @@ def _person(element: etree._Element, context: Context) -> Person | None:
         text = words(element)
         known = context.people
         if text not in known:
-            known[text] = person_from(text[: context.limits.title_chars])
+            known[text] = person_from(shortened(text, context.limits.title_chars, context))
         return known[text]
     found: dict[str, str] = {}
     for child in element:
         if isinstance(child.tag, str):
             field = plain_name(child.tag).rpartition(":")[2]
-            value = words(child)[: context.limits.title_chars]
+            value = shortened(words(child), context.limits.title_chars, context)
             if value:
                 found.setdefault(field, value)
     if not found:
-        return person_from(words(element)[: context.limits.title_chars])
+        return person_from(shortened(words(element), context.limits.title_chars, context))
     uri = found.get("uri") or found.get("url") or found.get("homepage") or found.get("href")
     return _complete(found.get("name"), found.get("email"), uri, element, context)
 

@@ -14,12 +14,13 @@ _RARE = (
     "classid", "profile",
 )  # fmt: skip
 _IN_DOCUMENT = {
-    name: re.compile(name.encode() + rb"=(?![\"']?https?:|&quot;https?:|&#34;https?:)")
-    for name in _COMMON
+    name: re.compile(name.encode() + rb"=(?![\"']https?:|&quot;https?:|&#34;https?:)")
+    for name in ("href", "src", "HREF")
 }
 _IN_VALUE = {name: re.compile(name + r"""\s*=(?!["']?https?:)""") for name in (*_COMMON, *_RARE)}
 _GIVEN = re.compile(r"""\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
+_PLAIN_FRAGMENT = re.compile(r"#[A-Za-z0-9_.:~-]*")
 _LONGEST_TAG = 8_192
 _SMALL = 8_192
 
@@ -27,13 +28,17 @@ Attributes = Sequence[re.Pattern[str]]
 """Patterns of the attributes that may hold relative addresses."""
 
 ALL_ATTRIBUTES: Attributes = tuple(_IN_VALUE.values())
+_USUAL = {name: re.compile(name + r"""=(?!["']https?:)""") for name in _COMMON}
 
 
 def relative_attributes(document: bytes) -> Attributes:
-    """The attributes that hold relative addresses anywhere in a document: one look for all."""
+    """The attributes worth looking at: all in a small document, the usual ones in a large."""
     if len(document) < _SMALL:
         return ALL_ATTRIBUTES
-    return [_IN_VALUE[name] for name, pattern in _IN_DOCUMENT.items() if pattern.search(document)]
+    found = [name for name, pattern in _IN_DOCUMENT.items() if pattern.search(document)]
+    if "HREF" in found:
+        found.append("SRC")  # capitals go together
+    return [_USUAL[name] for name in found]
 
 
 def with_absolute_links(value: str, base: str | None, attributes: Attributes) -> str:
@@ -60,6 +65,8 @@ def _resolved(match: re.Match[str], base: str) -> str | None:
     given = match[match.lastindex or 1]
     if not given.strip() or _SCHEME.match(given):
         return None
+    if given[0] == "#" and _PLAIN_FRAGMENT.fullmatch(given):
+        return f'"{escape(base.partition("#")[0])}{given}"'
     found = resolve(base, unescape(given).strip())
     return None if found is None else f'"{escape(found)}"'
 

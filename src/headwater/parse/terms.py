@@ -19,17 +19,16 @@ def add_category(term: str, scheme: str | None, label: str | None, context: Cont
         context.tally.note("category_cut", f"longer than {limits.title_chars} characters, cut")
         term = term[: limits.title_chars]
     held = context.spare.category_keys
-    if not held:
+    if held is None:
         context.spare.category_keys = {(term, scheme, label): None}
-    elif isinstance(held, dict) and (term, scheme, label) not in held:
-        if len(held) >= limits.categories:
-            context.tally.note("categories_cut", f"more than {limits.categories} categories, cut")
-        else:
-            held[(term, scheme, label)] = None
+    elif len(held) < limits.categories:
+        held[(term, scheme, label)] = None
+    elif (term, scheme, label) not in held:
+        context.tally.note("categories_cut", f"more than {limits.categories} categories, cut")
 
 
 def categories_of(context: Context) -> tuple[Category, ...]:
-    return tuple([category(*key) for key in context.spare.category_keys])
+    return tuple([category(*key) for key in context.spare.category_keys or ()])
 
 
 def read_category(draft: Draft, element: etree._Element, context: Context) -> None:

@@ -27,7 +27,7 @@ _MARKUP = frozenset(
 _CLOSING = re.compile(r"</\w+>|&#?\w+;")
 _TAG = re.compile(r"</?(\w+)")
 _ENTITY = re.compile(r"&(\w+);")
-_EMPTY = re.compile(r"<([A-Za-z][\w.:-]*)([^<>]*)/>")
+_NAME = re.compile(r"[A-Za-z_][\w.:-]*")
 _PREFIXED = re.compile(r"<(/?)[A-Za-z_][\w.-]*:(?=[A-Za-z])")
 _DECLARATION = re.compile(r' xmlns(?::[\w.-]+)?="[^"]*"')
 _TOO_DEEP_AT: dict[int, etree.XPath] = {}
@@ -63,8 +63,9 @@ def construct(element: etree._Element, default: str, context: Context) -> tuple[
     kind = default
     if given is not None or context.is_atom:
         kind = _kind(given, default)
-        if element.get("mode") == "base64" or _is_base64(kind):
-            return _unbase64(value), kind
+        if "/" in kind or not context.unwraps_div:
+            if element.get("mode") == "base64" or _is_base64(kind):
+                return _unbase64(value), kind
         if kind == "xhtml":
             value = escape(value, quote=False)
     if kind == "text":
@@ -85,6 +86,14 @@ def within(value: str, kind: str, code: str, context: Context) -> str:
     return shorter if kind == "text" else _without_torn_end(shorter)
 
 
+def shortened(value: str, limit: int, context: Context) -> str:
+    """At most so many characters of a minor field; a cut is told."""
+    if len(value) <= limit:
+        return value
+    context.tally.note("text_cut", f"longer than {limit} characters, cut")
+    return value[:limit]
+
+
 def looks_like_html(value: str) -> bool:
     """Conservative, because a wrong yes loses words: only known tags and known entities."""
     if _CLOSING.search(value) is None:
@@ -96,22 +105,39 @@ def looks_like_html(value: str) -> bool:
 
 def inner_markup(element: etree._Element, context: Context) -> str:
     """The XML inside an element, without prefixes and namespace declarations."""
-    _cut_depth(element, context)
     outer = etree.tostring(element, encoding="unicode", with_tail=False)
+    if outer.count("</") > context.limits.depth and _cut_depth(element, context):
+        outer = etree.tostring(element, encoding="unicode", with_tail=False)
     inner = outer[outer.index(">") + 1 : outer.rindex("<")]
     if "xmlns" in inner:
         inner = _DECLARATION.sub("", inner)
-    if ":" in inner:
+    if any(prefix and f"<{prefix}:" in outer for prefix in _prefixes(element)):
         inner = _PREFIXED.sub(r"<\1", inner)
-    return _EMPTY.sub(_without_shortcut, inner) if "/>" in inner else inner
+    return _without_shortcuts(inner) if "/>" in inner else inner
 
 
-def _without_shortcut(match: re.Match[str]) -> str:
-    """`<a/>` is an open tag to HTML: only void elements may end in a slash."""
-    name, rest = match.groups()
-    if name in _VOID:
-        return f"<{name}{rest} />"
-    return f"<{name}{rest}></{name}>"
+def _prefixes(element: etree._Element) -> set[str | None]:
+    """Those declared around an element and on its first child; others are not worth a walk."""
+    return set(element.nsmap) | set(element[0].nsmap) if len(element) else set()
+
+
+def _without_shortcuts(markup: str) -> str:
+    """`<a/>` is an open tag to HTML: only void elements may end in a slash.
+
+    Serialised text holds no other angle brackets, so the tag starts at the last "<".
+    """
+    pieces: list[str] = []
+    done = 0
+    at = markup.find("/>")
+    while at >= 0:
+        start = markup.rfind("<", done, at)
+        name = _NAME.match(markup, start + 1)
+        if name is not None:
+            end = " />" if name[0] in _VOID else f"></{name[0]}>"
+            pieces += (markup[done:at], end)
+            done = at + 2
+        at = markup.find("/>", at + 2)
+    return "".join((*pieces, markup[done:]))
 
 
 def _markup(element: etree._Element, kind: str, context: Context) -> tuple[str, str]:
@@ -135,17 +161,20 @@ def _only_div(element: etree._Element) -> etree._Element | None:
     return None if (child.tail or "").strip() else child
 
 
-def _cut_depth(element: etree._Element, context: Context) -> None:
+def _cut_depth(element: etree._Element, context: Context) -> bool:
+    """Whether elements had to be left out because they were nested too deep."""
     limit = context.limits.depth
     deeper = _TOO_DEEP_AT.get(limit)
     if deeper is None:
         deeper = _TOO_DEEP_AT[limit] = etree.XPath("*/" * limit + "*")
     found = deeper(element)
-    if isinstance(found, list) and found:
-        context.tally.note("depth_cut", f"nested deeper than {limit} elements, cut")
-        for child in found:
-            if isinstance(child, etree._Element) and (parent := child.getparent()) is not None:
-                parent.remove(child)
+    if not isinstance(found, list) or not found:
+        return False
+    context.tally.note("depth_cut", f"nested deeper than {limit} elements, cut")
+    for child in found:
+        if isinstance(child, etree._Element) and (parent := child.getparent()) is not None:
+            parent.remove(child)
+    return True
 
 
 def _kind(given: str | None, default: str) -> str:

@@ -63,8 +63,8 @@ class Walk:
         self.feed = FeedDraft()
         self.entries: list[EntryDraft] = []
         self.elements: list[etree._Element] = []
-        self._entry_readers = Dispatch(_ENTRY_TAGS, entries_of.BY_NAME, keep_extension)
-        self._feed_readers = Dispatch(_FEED_TAGS, _FEED_AND_STRUCTURE, ignore)
+        self._entry_readers = _ENTRY_READERS
+        self._feed_readers = _FEED_READERS
 
     def over(self, root: etree._Element, root_name: str) -> Walked:
         """The whole document; `root_name` is the root's plain name."""
@@ -79,7 +79,7 @@ class Walk:
             # Without an address of its own, a feed's relative links are its page's.
             self.context.base = self.feed.link
         self.feed.categories = categories_of(self.context)
-        self._read_entries()
+        self._read_entries(root_name.startswith("rdf"))
         return Walked(self.feed, self.entries, self.elements, len(self.elements))
 
     def _envelope(self, root: etree._Element) -> None:
@@ -111,19 +111,19 @@ class Walk:
             holder = root if root.get(_LANG) or not len(root) else root[0]
             self.feed.language = self.context.language_of(holder)
 
-    def _read_entries(self) -> None:
+    def _read_entries(self, is_rdf: bool) -> None:
         context, readers, authors = self.context, self._entry_readers, self.feed.authors
+        complete, keep = entries_of.complete, self.entries.append
         for element in self.elements[: context.limits.items]:
             draft, context.spare = EntryDraft(), Spare()
-            about = element.get(_ABOUT)
-            if about:
-                draft.native_id = about.strip() or None
+            if is_rdf:
+                draft.native_id = (element.get(_ABOUT) or "").strip() or None
             if context.has_lang:
                 draft.language = context.language_of(element)
             for child in element:
                 readers[child.tag](draft, child, context)
-            entries_of.complete(draft, authors, context)
-            self.entries.append(draft)
+            complete(draft, authors, context)
+            keep(draft)
         extra = len(self.elements) - len(self.entries)
         if extra > 0:
             context.tally.note("items_cut", f"{extra} entries over {context.limits.items} were cut")
@@ -144,3 +144,5 @@ _FEED_AND_STRUCTURE: dict[str, Any] = {
     "channel": structure_channel,
 }
 _FEED_TAGS.update(_spelled({"item": structure_item, "entry": structure_item}))
+_ENTRY_READERS = Dispatch(_ENTRY_TAGS, entries_of.BY_NAME, keep_extension)
+_FEED_READERS = Dispatch(_FEED_TAGS, _FEED_AND_STRUCTURE, ignore)

@@ -32,33 +32,30 @@ def sound_tree(document: bytes) -> etree._Element | None:
 
 
 def repaired_tree(
-    document: str, literals: Mapping[str, str], limits: ParseLimits, tally: Tally
+    document: bytes, literals: Mapping[str, str], limits: ParseLimits, tally: Tally
 ) -> Tree:
     """The tree of a document that is not well-formed, with each repair told."""
-    text = without_illegal(document, tally)
-    text = _from_root(text, tally)
-    text = with_sound_references(text, literals, tally)
-    root = sound_tree(text.encode("utf-8", "replace"))
+    document = without_illegal(document, tally)
+    document = _from_root(document, tally)
+    document = with_sound_references(document, literals, tally)
+    root = sound_tree(document)
     if root is not None:
         return Tree(root, is_repaired=True)
     tally.note("not_well_formed", "the document is not well-formed XML")
-    fixed = balanced(text, limits.depth, tally)
+    fixed = balanced(document, limits.depth, tally)
     try:
-        root = etree.fromstring(
-            fixed.text.encode("utf-8"), hardened_parser(recover=True, encoding="utf-8")
-        )
+        root = etree.fromstring(fixed.document, hardened_parser(recover=True, encoding="utf-8"))
     except etree.XMLSyntaxError:
         root = None
     return Tree(root, fixed.is_cut, True)
 
 
-def _from_root(text: str, tally: Tally) -> str:
+def _from_root(document: bytes, tally: Tally) -> bytes:
     """What stands before the root (junk, a misplaced XML declaration) is not needed."""
-    at = root_offset(text[:262_144].encode("utf-8", "replace"))
+    at = root_offset(document)
     if at <= 0:
-        return text
-    at = len(text[:262_144].encode("utf-8", "replace")[:at].decode("utf-8", "ignore"))
-    before = text[:at].strip()
-    if before and not before.startswith("<"):
+        return document
+    before = document[:at].strip()
+    if before and not before.startswith(b"<"):
         tally.note("junk_before", "text before the document was skipped")
-    return text[at:]
+    return document[at:]

@@ -68,12 +68,15 @@ def hints_of(
     )
 
 
-def remembered(known: Hints, document: Hints | None, fresh_for: float | None) -> Hints:
-    """A new document replaces the old one's hints; freshness stays until an answer says one."""
-    base = known if document is None else replace(document, fresh_for=known.fresh_for)
-    if fresh_for is None or math.isnan(fresh_for):
-        return base
-    return replace(base, fresh_for=min(max(fresh_for, 0.0), LONGEST))
+def after_whole_answer(known: Hints, document: Hints | None, fresh_for: float | None) -> Hints:
+    """A new document replaces the old one's hints, a whole answer the old one's freshness."""
+    return replace(known if document is None else document, fresh_for=_freshness(fresh_for))
+
+
+def after_not_modified(known: Hints, fresh_for: float | None) -> Hints:
+    """A 304 updates what the last whole answer said: silence leaves it as it was."""
+    said = _freshness(fresh_for)
+    return known if said is None else replace(known, fresh_for=said)
 
 
 def floors(hints: Hints, longest: float) -> dict[str, float]:
@@ -84,6 +87,13 @@ def floors(hints: Hints, longest: float) -> dict[str, float]:
         "fresh-for": hints.fresh_for,
     }
     return {name: min(value, longest) for name, value in said.items() if value and value > 0}
+
+
+def _freshness(seconds: float | None) -> float | None:
+    """None for what is missing or not a number; below zero is stale at once."""
+    if seconds is None or math.isnan(seconds):
+        return None
+    return min(max(seconds, 0.0), LONGEST)
 
 
 def _positive(number: float | None, most: float) -> float | None:

@@ -65,18 +65,21 @@ def sane_inputs(
 
 def _sane_state(state: State, policy: Policy, now: float) -> State:
     usable = math.isfinite(state.interval) and state.interval > 0
-    return replace(
-        state,
+    return State(
         interval=min(state.interval, LONGEST) if usable else policy.initial_interval,
         failures=max(state.failures, 0),
+        gone=state.gone,
         ewma=_finite(state.ewma),
         hints=_sane_hints(state.hints),
         recent_published=newest_times(state.recent_published, (), now),
         asked_interval=_finite(state.asked_interval) or None,
+        push_only=state.push_only,
     )
 
 
 def _sane_hints(hints: Hints) -> Hints:
+    if hints.update_seconds is None and hints.fresh_for is None:
+        return hints
     return replace(
         hints, update_seconds=_finite(hints.update_seconds), fresh_for=_finite(hints.fresh_for)
     )

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from headwater.schedule.backoff import circuit_is_open, pause_after, rest_asked_for
 from headwater.schedule.cadence import felt_gap, newest_times, toward_rhythm, usual_gap
-from headwater.schedule.hints import Hints, floors, remembered
+from headwater.schedule.hints import Hints, after_not_modified, after_whole_answer, floors
 from headwater.schedule.inputs import Inputs
 from headwater.schedule.policy import Policy
 from headwater.schedule.state import (
@@ -73,7 +73,7 @@ def _after_success(given: Inputs, visited: ReadDocument | NotModified) -> Plan:
     return Plan(
         code,
         tuple(why),
-        replace(learnt, interval=interval),
+        learnt if interval == learnt.interval else replace(learnt, interval=interval),
         interval,
         wait=interval,
         floor=max(floor, policy.min_interval),
@@ -127,14 +127,19 @@ def _plan_exactly(given: Inputs, code: str, why: str, wait: float, state: State)
 
 def _learnt(given: Inputs, visited: ReadDocument | NotModified) -> State:
     """The state after a success, its interval not yet moved."""
-    state = replace(given.state, failures=0, gone=0)
+    state = given.state
     if isinstance(visited, NotModified):
-        return replace(state, hints=remembered(state.hints, None, visited.fresh_for))
+        hints = after_not_modified(state.hints, visited.fresh_for)
+        if hints is state.hints and not state.failures and not state.gone:
+            return state
+        return replace(state, failures=0, gone=0, hints=hints)
     moments = newest_times(state.recent_published, visited.published, _seconds(given))
     gap = usual_gap(moments, given.policy.ewma_alpha)
     return replace(
         state,
-        hints=remembered(state.hints, visited.hints, visited.fresh_for),
+        failures=0,
+        gone=0,
+        hints=after_whole_answer(state.hints, visited.hints, visited.fresh_for),
         recent_published=moments,
         ewma=state.ewma if gap is None else gap,
     )

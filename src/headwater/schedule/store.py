@@ -1,9 +1,8 @@
 """The calendar in the database: who may visit what, since when, and what was decided."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
-from operator import attrgetter
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -13,8 +12,6 @@ from headwater.schedule.due import DUE_COLUMNS, Due, Move, due_of
 from headwater.values.ids import FeedId, FeedPk, WorkerId
 from headwater.values.instant import to_micros
 from headwater.values.response import Validators
-
-SHARDS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +23,7 @@ class Holding:
     overrides: str
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+class Learned(NamedTuple):
     """What a visit changes on its feed's row."""
 
     due: Due
@@ -97,11 +93,16 @@ async def last_asked(view: Reader, host: str) -> int | None:
     return row.at if row else None
 
 
+def _by_feed(due: Due) -> int:
+    """Everybody locks feeds in the same order, so that nobody waits for somebody who waits."""
+    return due.feed
+
+
 async def renew(tx: Transaction, held: Iterable[Due], lease_end: int) -> None:
     """Visits that take long keep their feed; the fence keeps us off feeds we have lost."""
     await tx.run_many(
         "UPDATE feeds SET next_visit_at = ? WHERE id = ? AND fence = ? AND claimed_by IS NOT NULL",
-        [(lease_end, due.feed, due.fence) for due in held],
+        [(lease_end, due.feed, due.fence) for due in sorted(held, key=_by_feed)],
     )
 
 
@@ -110,7 +111,7 @@ async def give_back(tx: Transaction, later: Iterable[tuple[Due, int]]) -> None:
     await tx.run_many(
         "UPDATE feeds SET next_visit_at = CASE WHEN state = 'active' THEN CAST(? AS BIGINT) END,"
         " claimed_by = NULL WHERE id = ? AND fence = ? AND claimed_by IS NOT NULL",
-        [(when, due.feed, due.fence) for due, when in later],
+        [(when, due.feed, due.fence) for due, when in sorted(later, key=lambda each: each[0].feed)],
     )
 
 
@@ -124,12 +125,14 @@ async def take_back_own(tx: Transaction, worker: WorkerId) -> list[str]:
     return sorted({row.host for row in rows})
 
 
-async def holdings(tx: Transaction, feeds: Sequence[FeedPk]) -> dict[FeedPk, Holding]:
-    """Locked until the transaction ends, so that what we check stays true while we write."""
+async def holdings(tx: Transaction, feeds: Sequence[FeedPk], now: int) -> dict[FeedPk, Holding]:
+    """Feeds whose lease runs, locked until the end, so that what we check stays true meanwhile."""
     lock = " ORDER BY id FOR UPDATE" if tx.dialect == "postgresql" else ""
     rows = await tx.rows(
         "SELECT id, fence, state, overrides FROM feeds"
-        f" WHERE claimed_by IS NOT NULL AND id IN ({marks(len(feeds))}){lock}",
+        " WHERE claimed_by IS NOT NULL AND next_visit_at > ?"
+        f" AND id IN ({marks(len(feeds))}){lock}",
+        now,
         *feeds,
     )
     return {FeedPk(row.id): Holding(row.fence, row.state, row.overrides) for row in rows}
@@ -233,8 +236,7 @@ async def stop_as_duplicate(tx: Transaction, feed: FeedPk, of: str) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class VisitRecord:
+class VisitRecord(NamedTuple):
     """One line of a feed's history: what was asked, what came, what was decided and from what."""
 
     feed: FeedPk
@@ -268,8 +270,7 @@ class VisitRecord:
     inputs: str
 
 
-_VISIT_FIELDS = [field.name for field in fields(VisitRecord)]
-_visit_row = attrgetter(*_VISIT_FIELDS)
+_VISIT_FIELDS = VisitRecord._fields
 _INSERT_VISIT = (
     f"INSERT INTO visits ({', '.join(['feed_id', *_VISIT_FIELDS[1:]])})"
     f" VALUES ({marks(len(_VISIT_FIELDS))})"
@@ -278,7 +279,7 @@ _INSERT_VISIT = (
 
 async def record_visits(tx: Transaction, visits: Sequence[VisitRecord]) -> None:
     """The key (feed, scheduled_at) is what makes a second commit of one visit impossible (J1)."""
-    await tx.run_many(_INSERT_VISIT, [_visit_row(visit) for visit in visits])
+    await tx.run_many(_INSERT_VISIT, visits)
 
 
 async def forget_old_visits(tx: Transaction, kept: int) -> int:
@@ -289,84 +290,3 @@ async def forget_old_visits(tx: Transaction, kept: int) -> int:
         " ORDER BY scheduled_at DESC) AS place FROM visits) ranked WHERE place > ? LIMIT 5000)",
         kept,
     )
-
-
-async def show_up(tx: Transaction, worker: WorkerId, host: str, pid: int, now: int) -> None:
-    """A sign of life, on which the sharing of work is based."""
-    await tx.run(
-        "INSERT INTO workers (worker_id, host, pid, started_at, heartbeat_at)"
-        " VALUES (?, ?, ?, ?, ?) ON CONFLICT (worker_id) DO UPDATE SET"
-        " heartbeat_at = excluded.heartbeat_at, pid = excluded.pid, host = excluded.host",
-        worker,
-        host,
-        pid,
-        now,
-        now,
-    )
-
-
-async def living_workers(tx: Transaction, since: int) -> int:
-    row = await tx.row("SELECT count(*) AS n FROM workers WHERE heartbeat_at > ?", since)
-    return int(row.n) if row else 0
-
-
-async def renew_shards(tx: Transaction, worker: WorkerId, now: int, until: int) -> int:
-    """Keep what we have (never what somebody else took over); answers how many that is."""
-    return await tx.run("UPDATE shards SET until = ? WHERE worker_id = ?", until, worker)
-
-
-async def take_shards(
-    tx: Transaction, worker: WorkerId, now: int, until: int, most: int
-) -> list[int]:
-    """Free or abandoned shards become ours."""
-    skip = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
-    rows = await tx.rows(
-        "UPDATE shards SET worker_id = ?, until = ? WHERE shard IN (SELECT shard FROM shards"
-        f" WHERE worker_id IS NULL OR until <= ? ORDER BY shard LIMIT ?{skip}) RETURNING shard",
-        worker,
-        until,
-        now,
-        most,
-    )
-    return [row.shard for row in rows]
-
-
-async def let_go_of_shards(
-    tx: Transaction, worker: WorkerId, most: int, busy: Sequence[int]
-) -> None:
-    """Make room for a new worker; hosts being asked right now stay ours until they are not."""
-    keep = f" AND shard NOT IN ({marks(len(busy))})" if busy else ""
-    await tx.run(
-        "UPDATE shards SET worker_id = NULL, until = 0 WHERE shard IN (SELECT shard FROM shards"
-        f" WHERE worker_id = ?{keep} ORDER BY shard DESC LIMIT ?)",
-        worker,
-        *busy,
-        most,
-    )
-
-
-async def leave(tx: Transaction, worker: WorkerId) -> None:
-    """A worker that stops in order leaves nothing to wait for."""
-    await tx.run("UPDATE shards SET worker_id = NULL, until = 0 WHERE worker_id = ?", worker)
-    await tx.run("DELETE FROM workers WHERE worker_id = ?", worker)
-
-
-async def recently_asked_hosts(tx: Reader, shards: Sequence[int], since: int) -> list[str]:
-    """Hosts of newly taken shards that were asked lately or are claimed: be careful with them."""
-    rows = await tx.rows(
-        "SELECT DISTINCT host FROM feeds WHERE (last_fetch_at > ? OR claimed_by IS NOT NULL)"
-        f" AND shard IN ({marks(len(shards))})",
-        since,
-        *shards,
-    )
-    return [row.host for row in rows]
-
-
-async def next_due(view: Reader, worker: WorkerId) -> int | None:
-    """When the next feed of our shards is due."""
-    row = await view.row(
-        "SELECT min(next_visit_at) AS at FROM feeds WHERE next_visit_at IS NOT NULL AND shard IN"
-        " (SELECT shard FROM shards WHERE worker_id = ?)",
-        worker,
-    )
-    return row.at if row else None

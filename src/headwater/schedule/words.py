@@ -1,11 +1,17 @@
 """Durations and reasons said so that a person understands them at once."""
 
+from functools import lru_cache
+
 _UNITS = ((86_400, "day"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def duration(seconds: float) -> str:
     """`45 s`, `19 min`, `2 h 30 min`, `1 day`, `3 days 4 h`: two units at most."""
-    left = round(seconds) if seconds < 60 else round(seconds / 60) * 60
+    return _said(round(seconds) if seconds < 60 else round(seconds / 60) * 60)
+
+
+@lru_cache(maxsize=4096)
+def _said(left: int) -> str:
     said: list[str] = []
     for size, unit in _UNITS:
         count, rest = divmod(left, size)

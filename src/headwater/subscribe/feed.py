@@ -30,7 +30,7 @@ KEEP: Final = Keep.KEEP
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """003 §8's per-feed settings, and the name a person gave the feed.
+    """A feed's own settings, and the name a person gave the feed.
 
     `interval_sec` is the cadence the user asked for; without it the schedule is adaptive.
     """

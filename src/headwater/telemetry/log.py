@@ -31,6 +31,7 @@ _SECRET_KEY = re.compile(
     re.IGNORECASE,
 )
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
+_SCHEME_NAMES = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] |[Bb][Aa][Ss][Ii][Cc] ")
 _CREDENTIALS = re.compile(r"\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+", re.IGNORECASE)
 
 # Whatever could end a line, move a cursor or turn the writing round (attacks on who reads logs).
@@ -133,9 +134,9 @@ def _is_secret(key: str) -> bool:
 def _text(text: str, longest: int) -> str:
     if len(text) > longest:
         text = f"{text[:longest]}… ({len(text)} characters)"
-    if "://" in text:
+    if "://" in text and ("=" in text or "@" in text):
         text = _URL.sub(lambda url: redacted(url[0]), text)
-    if " " in text:
+    if _SCHEME_NAMES.search(text):
         text = _CREDENTIALS.sub(rf"\1 {HIDDEN}", text)
     return text
 

@@ -75,6 +75,8 @@ def checked_source(text: str) -> str:
 
 def canonical(url: str) -> str | None:
     """The same for all spellings of one http(s) URL, and no URL to fetch: for comparing only."""
+    if _is_plain(url):
+        return url
     parsed = _parsed(url)
     if parsed is None or parsed.protocol not in ("http:", "https:"):
         return None
@@ -130,6 +132,8 @@ def shard_of(host: str) -> int:
 
 def redacted(url: str) -> str:
     """For logs and records: no user name or password, no value that looks like a secret."""
+    if "=" not in url and "@" not in url:
+        return url
     return _PAIR.sub(_redacted_pair, _USERINFO.sub(r"\1//", url))
 
 

@@ -139,7 +139,7 @@ class River:
         )
         await self.engine.blobs.put_many([(blob_key(digest, 0), body)])
         async with self.engine.database.write() as tx:
-            keys = await hold_blobs(tx, [digest])
+            keys = await hold_blobs(tx, [digest], generation=0)
             await save_raw(tx, [record], keys, "localfs")
         return fetch_id
 

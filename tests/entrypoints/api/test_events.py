@@ -43,6 +43,8 @@ async def test_reading_goes_on_where_it_stopped(api: Api, river: River) -> None:
     assert rest["next"] == 5
     none = (await api.get("/events?after=5")).json
     assert (none["events"], none["next"]) == ([], 5)
+    ahead = (await api.get("/events?after=500")).json
+    assert (ahead["events"], ahead["last_seq"], ahead["next"]) == ([], 5, 5)
     assert len({event["id"] for event in first["events"] + rest["events"]}) == 5
 
 

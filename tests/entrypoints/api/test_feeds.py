@@ -1,4 +1,4 @@
-"""Feeds over HTTP: follow, list, change, visit soon, take off; told exactly as 003 §5 has them."""
+"""Feeds over HTTP: follow, list, change, visit soon, take off, and every field of what is told."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Idempotency-Key: one effect per key, whatever happens in between (attack 171, invariant A2)."""
+"""Idempotency-Key: one effect per key, whatever happens in between (invariant A2)."""
 
 import asyncio
 from collections.abc import Callable

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from headwater import __version__
-from headwater.schedule.store import show_up
+from headwater.schedule.shards.store import show_up
 from headwater.values.ids import WorkerId
 from tests.clock import VirtualClock
 from tests.entrypoints.api.calls import Api

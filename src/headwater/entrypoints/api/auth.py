@@ -48,7 +48,7 @@ _PATTERNS = {path: compile_path(path)[0] for _, path in RIGHTS}
 
 
 class Auth:
-    """Without an admin token everything is open, to this machine alone (product decision 15)."""
+    """Without an admin token everything is open, to this machine alone."""
 
     def __init__(self, app: ASGIApp, engine: Engine, settings: Settings) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""What callers get: the records of 003 §5, field by field, and a little beside them."""
+"""What callers get: the records, field by field."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal

@@ -166,7 +166,7 @@ def _raw() -> None:
     op.create_table(
         "blobs",
         Column("body_sha256", Text, primary_key=True),
-        Column("generation", Integer, nullable=False),
+        Column("generation", BigInteger, nullable=False),
         Column("dying_since", BigInteger),
     )
     op.create_table(

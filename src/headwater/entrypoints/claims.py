@@ -1,0 +1,121 @@
+"""A worker's side of the calendar: its shards, its claims, and the manners it owes the hosts."""
+
+import os
+import socket
+from collections.abc import Sequence
+
+from headwater.engine import Engine
+from headwater.schedule import store as calendar
+from headwater.schedule.due import Due
+from headwater.schedule.shards import store as shards
+from headwater.schedule.shards.store import SHARDS
+from headwater.settings import Settings
+from headwater.values.instant import to_micros
+from headwater.values.url import shard_of
+
+MICROS = 1_000_000
+
+_STEPPED_BACK_SECONDS = 60.0
+"""A wall clock that lost more than this against the monotonic one has been set back."""
+
+
+class Claims:
+    """What this worker may visit. Times go in and out in seconds from now."""
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._lease = round(settings.lease_seconds * MICROS)
+        self._offset = self._wall_against_monotonic()
+
+    async def begin(self) -> None:
+        """What we held when we died is due again, but its hosts may have been asked just now."""
+        engine = self._engine
+        async with engine.database.write() as tx:
+            hosts = await calendar.take_back_own(tx, engine.worker)
+            await shards.plan_again_after_step_back(tx, self._now(), self._lease)
+        await self.show_up([])
+        self._be_careful_with(hosts)
+        await self._learn_manners()
+
+    async def seconds_to_next(self) -> float | None:
+        """Until the next feed of ours is due; not above zero when one is."""
+        async with self._engine.database.read() as view:
+            due_at = await shards.next_due(view, self._engine.worker)
+        return None if due_at is None else (due_at - self._now()) / MICROS
+
+    async def claim(self, most: int) -> list[Due]:
+        now = self._now()
+        lease_end = now + self._lease
+        async with self._engine.database.write() as tx:
+            claimed = await calendar.claim(tx, self._engine.worker, now, lease_end, most)
+        # After a long sleep (a stopped process) they are somebody else's already.
+        return claimed if self._now() < lease_end else []
+
+    async def give_back(self, later: Sequence[tuple[Due, float]]) -> None:
+        """Unvisited, due again in so many seconds."""
+        if not later:
+            return
+        now = self._now()
+        async with self._engine.database.write() as tx:
+            await calendar.give_back(
+                tx, [(due, now + round(seconds * MICROS)) for due, seconds in later]
+            )
+
+    async def show_up(self, held: Sequence[Due]) -> None:
+        """Sign of life, shards renewed and shared fairly, leases of long visits renewed."""
+        engine, now = self._engine, self._now()
+        async with engine.database.write() as tx:
+            if self._was_set_back():
+                await shards.plan_again_after_step_back(tx, now, self._lease)
+            await shards.show_up(tx, engine.worker, socket.gethostname(), os.getpid(), now)
+            others = max(1, await shards.living_workers(tx, now - self._lease))
+            share, until = -(-SHARDS // others), now + self._lease
+            mine = await shards.renew_shards(tx, engine.worker, until)
+            lacking = max(0, share - mine)
+            taken = await shards.take_shards(tx, engine.worker, now, until, lacking)
+            if mine > share:
+                busy = sorted({shard_of(due.host) for due in held})
+                await shards.let_go_of_shards(tx, engine.worker, mine - share, busy)
+            await calendar.renew(tx, held, until)
+        if taken:
+            await self._learn_manners()
+
+    async def take_over(self, held: Sequence[Due]) -> None:
+        """Look for shards that a dead worker left; only a look, unless there are some."""
+        async with self._engine.database.read() as view:
+            abandoned = await shards.abandoned_shards(view, self._now())
+        if abandoned:
+            await self.show_up(held)
+
+    async def leave(self) -> None:
+        async with self._engine.database.write() as tx:
+            await shards.leave(tx, self._engine.worker)
+
+    async def _learn_manners(self) -> None:
+        """What others, or we before a restart, owe the hosts of our shards: spacing and rest."""
+        engine, now = self._engine, self._now()
+        monotonic = engine.clock.monotonic()
+        since = now - round(MICROS / self._settings.host_rps)
+        async with engine.database.read() as view:
+            asked = await shards.recently_asked_hosts(view, engine.worker, since)
+            resting = await shards.resting_hosts(view, engine.worker, now)
+        self._be_careful_with(asked)
+        for host, until in resting:
+            engine.turns.rest(host, monotonic + (until - now) / MICROS)
+
+    def _be_careful_with(self, hosts: Sequence[str]) -> None:
+        """Somebody (we, before a restart, or a dead worker) may have asked them a moment ago."""
+        now = self._engine.clock.monotonic()
+        for host in hosts:
+            self._engine.turns.seen(host, now)
+
+    def _was_set_back(self) -> bool:
+        before, self._offset = self._offset, self._wall_against_monotonic()
+        return before - self._offset > _STEPPED_BACK_SECONDS
+
+    def _wall_against_monotonic(self) -> float:
+        return self._now() / MICROS - self._engine.clock.monotonic()
+
+    def _now(self) -> int:
+        return to_micros(self._engine.clock.now())

@@ -1,0 +1,133 @@
+"""Workers, their shards, and what they must know of the hosts in them."""
+
+from collections.abc import Sequence
+
+from headwater.ports import Reader, Transaction, marks
+from headwater.values.ids import WorkerId
+
+SHARDS = 1024
+
+
+async def show_up(tx: Transaction, worker: WorkerId, host: str, pid: int, now: int) -> None:
+    """A sign of life, on which the sharing of work is based."""
+    await tx.run(
+        "INSERT INTO workers (worker_id, host, pid, started_at, heartbeat_at)"
+        " VALUES (?, ?, ?, ?, ?) ON CONFLICT (worker_id) DO UPDATE SET"
+        " heartbeat_at = excluded.heartbeat_at, pid = excluded.pid, host = excluded.host",
+        worker,
+        host,
+        pid,
+        now,
+        now,
+    )
+
+
+async def living_workers(tx: Transaction, since: int) -> int:
+    row = await tx.row("SELECT count(*) AS n FROM workers WHERE heartbeat_at > ?", since)
+    return int(row.n) if row else 0
+
+
+async def renew_shards(tx: Transaction, worker: WorkerId, until: int) -> int:
+    """Keep what we have (never what somebody else took over); answers how many that is."""
+    return await tx.run("UPDATE shards SET until = ? WHERE worker_id = ?", until, worker)
+
+
+async def take_shards(
+    tx: Transaction, worker: WorkerId, now: int, until: int, most: int
+) -> list[int]:
+    """Free or abandoned shards become ours."""
+    skip = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
+    rows = await tx.rows(
+        "UPDATE shards SET worker_id = ?, until = ? WHERE shard IN (SELECT shard FROM shards"
+        f" WHERE worker_id IS NULL OR until <= ? ORDER BY shard LIMIT ?{skip}) RETURNING shard",
+        worker,
+        until,
+        now,
+        most,
+    )
+    return [row.shard for row in rows]
+
+
+async def let_go_of_shards(
+    tx: Transaction, worker: WorkerId, most: int, busy: Sequence[int]
+) -> None:
+    """Make room for a new worker; hosts being asked right now stay ours until they are not."""
+    keep = f" AND shard NOT IN ({marks(len(busy))})" if busy else ""
+    await tx.run(
+        "UPDATE shards SET worker_id = NULL, until = 0 WHERE shard IN (SELECT shard FROM shards"
+        f" WHERE worker_id = ?{keep} ORDER BY shard DESC LIMIT ?)",
+        worker,
+        *busy,
+        most,
+    )
+
+
+async def leave(tx: Transaction, worker: WorkerId) -> None:
+    """A worker that stops in order leaves nothing to wait for."""
+    await tx.run("UPDATE shards SET worker_id = NULL, until = 0 WHERE worker_id = ?", worker)
+    await tx.run("DELETE FROM workers WHERE worker_id = ?", worker)
+
+
+_OURS = "shard IN (SELECT shard FROM shards WHERE worker_id = ?)"
+
+
+async def recently_asked_hosts(view: Reader, worker: WorkerId, since: int) -> list[str]:
+    """Hosts of our shards that were asked lately, or are claimed: be careful with them."""
+    rows = await view.rows(
+        "SELECT DISTINCT host FROM feeds WHERE (last_fetch_at > ? OR claimed_by IS NOT NULL)"
+        f" AND {_OURS}",
+        since,
+        worker,
+    )
+    return [row.host for row in rows]
+
+
+async def resting_hosts(view: Reader, worker: WorkerId, now: int) -> list[tuple[str, int]]:
+    """Hosts of our shards that said how long they want to rest, and until when."""
+    rows = await view.rows(
+        "SELECT host, max(last_decision_at + CAST(retry_after_sec * 1000000 AS BIGINT)) AS until"
+        " FROM feeds WHERE last_outcome = 'throttled' AND retry_after_sec IS NOT NULL"
+        f" AND {_OURS} GROUP BY host",
+        worker,
+    )
+    return [(row.host, row.until) for row in rows if row.until > now]
+
+
+async def abandoned_shards(view: Reader, now: int) -> int:
+    row = await view.row(
+        "SELECT count(*) AS n FROM shards WHERE worker_id IS NULL OR until <= ?", now
+    )
+    return int(row.n) if row else 0
+
+
+async def plan_again_after_step_back(tx: Transaction, now: int, lease: int) -> None:
+    """The wall clock was set back: what was decided "in the future" keeps its wait, from now on.
+
+    Leases that would now run for longer than any lease does are cut to one.
+    """
+    slack = now + lease
+    await tx.run(
+        "UPDATE feeds SET next_visit_at = next_visit_at - last_decision_at + ?,"
+        " scheduled_at = next_visit_at - last_decision_at + ?, last_decision_at = ?"
+        " WHERE state = 'active' AND claimed_by IS NULL AND last_decision_at > ?",
+        now,
+        now,
+        now,
+        slack,
+    )
+    await tx.run(
+        "UPDATE feeds SET next_visit_at = ? WHERE claimed_by IS NOT NULL AND next_visit_at > ?",
+        slack,
+        slack + lease,
+    )
+    await tx.run("UPDATE shards SET until = ? WHERE until > ?", slack, slack + lease)
+
+
+async def next_due(view: Reader, worker: WorkerId) -> int | None:
+    """When the next feed of our shards is due."""
+    row = await view.row(
+        "SELECT min(next_visit_at) AS at FROM feeds WHERE next_visit_at IS NOT NULL AND shard IN"
+        " (SELECT shard FROM shards WHERE worker_id = ?)",
+        worker,
+    )
+    return row.at if row else None

@@ -1,0 +1,409 @@
+"""Bad days: the database goes away, the disk is full, the clock jumps, a visit crashes."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy.exc import TimeoutError as PoolExhausted
+
+from headwater.adapters import database as adapter
+from headwater.adapters.clock import SystemClock
+from headwater.adapters.database import SqlDatabase, open_database
+from headwater.adapters.parsers import ProcessParsers
+from headwater.engine import Engine
+from headwater.entrypoints.worker import Worker
+from headwater.errors import DatabaseError, HeadwaterError, Refused, StorageError
+from headwater.fetch.turns import TurnPolicy, Turns
+from headwater.first_visit import follow_later
+from headwater.ports import Reading
+from headwater.remember import Remembered
+from headwater.schedule.shards import store as shards
+from headwater.settings import Settings
+from headwater.settle import Settled
+from headwater.subscribe.feed import Wish
+from headwater.values.instant import to_micros
+from headwater.visit import Visits
+from tests.clock import VirtualClock
+from tests.engines import opened_engine
+from tests.origin import Origin, Post
+from tests.review.test_hosts import number, until, working
+from tests.visit.conftest import River
+
+ONE, TWO = Post("1", "One"), Post("2", "Two")
+
+
+@asynccontextmanager
+async def closed_to_all(url: str) -> AsyncIterator[None]:
+    """A PostgreSQL that throws everybody out and takes nobody in, as one that restarts does."""
+    base, _, name = url.rpartition("/")
+    server = await asyncpg.connect(f"{base}/postgres")
+    try:
+        await server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+        await server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+        )
+        yield
+        await server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+    finally:
+        await server.close()
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+async def test_a_database_that_takes_nobody_in_has_refused_nothing(
+    database: SqlDatabase, database_url: str
+) -> None:
+    """`Refused` would mean that it was asked and said no: a visit is given up then."""
+    async with database.read() as view:
+        await view.row("SELECT 1 AS n")
+    async with closed_to_all(database_url):
+        for _ in range(3):
+            with pytest.raises(DatabaseError) as told:
+                async with database.write() as tx:
+                    await tx.run("UPDATE counters SET value = value")
+            assert not isinstance(told.value, Refused)
+
+
+async def test_a_pool_that_is_exhausted_is_told_in_our_words(database_url: str) -> None:
+    """A database that hangs keeps all connections busy: the worker must survive the sixth wish."""
+    pool = open_database(database_url, pool_size=1)
+    pool._engine.sync_engine.pool._timeout = 0.1  # type: ignore[attr-defined]
+    try:
+        async with pool.read() as view:
+            await view.row("SELECT 1 AS n")
+            with pytest.raises(HeadwaterError):
+                async with pool.read():
+                    pass
+    finally:
+        await pool.close()
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+async def test_a_worker_survives_a_database_that_restarts(
+    engine: Engine, origin: Origin, database_url: str
+) -> None:
+    """Thrown out and kept out for seconds; afterwards feeds are visited as before."""
+    async with working(engine, lease_seconds=5) as worker:
+        await asyncio.sleep(0.3)
+        async with closed_to_all(database_url):
+            await asyncio.sleep(4)  # two signs of life fail
+        feed = origin.feed("/a", [ONE])
+        await until(lambda: _follows(feed.url, engine))
+        await asyncio.sleep(6)  # longer than a lease: only a renewed one still counts
+        late = origin.feed("/b", [ONE])
+        await until(lambda: _follows(late.url, engine))
+        await until(lambda: bool(late.requests), seconds=8)
+        assert worker is not None
+
+
+async def _follows(url: str, engine: Engine) -> bool:
+    try:
+        await follow_later(url, Wish(), engine)
+    except HeadwaterError:
+        return False
+    return True
+
+
+class WhileRemembering:
+    """Lets a test act between a visit's two commits."""
+
+    def __init__(self, visits: Visits, act: Callable[[], None]) -> None:
+        self._visits, self._act, self._inner = visits, act, visits.remember
+        visits.remember = self._remember  # type: ignore[method-assign]
+
+    async def _remember(self, finished: object) -> Remembered:
+        self._act()
+        return await self._inner(finished)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_database_locked_for_a_while_spoils_no_good_document(
+    database_url: str, virtual_clock: VirtualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else's backup holds the lock when we want to commit: the feed is not at fault."""
+    monkeypatch.setattr(adapter, "BUSY_MILLISECONDS", 200)
+    database = open_database(database_url)
+    path = database_url.removeprefix("sqlite:///")
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    async with (
+        Origin(virtual_clock) as origin,
+        opened_engine(database, virtual_clock, tmp_path / "blobs") as engine,
+    ):
+        feed = origin.feed("/a", [ONE])
+        river = River(engine, origin, virtual_clock)
+        async with database.write() as tx:
+            await tx.run("UPDATE shards SET worker_id = 'tester', until = 4611686018427387904")
+        await river.add(feed.url)
+        feed.publish(TWO)
+        await river.clock.advance(3_600)
+        due, visits = await river.claim(), Visits(engine)
+        words = iter(["BEGIN IMMEDIATE", "COMMIT"])
+
+        def say() -> None:
+            other.execute(next(words))
+
+        WhileRemembering(visits, say)
+        try:
+            remembered: object = await visits.visit(due)
+        except HeadwaterError as trouble:
+            remembered = trouble
+        if other.in_transaction:
+            other.execute("COMMIT")
+        other.close()
+        told = remembered.error if isinstance(remembered, Settled) else None
+        (row,) = await river.rows("SELECT failures FROM feeds")
+    await database.close()
+    assert (told, row.failures) == (None, 0)
+
+
+class Crashing:
+    """A parser port with a mistake in it: not an error it may raise."""
+
+    async def read(self, job: bytes, body: bytes) -> Reading:
+        raise RuntimeError("a mistake of ours")
+
+    async def close(self) -> None:
+        return None
+
+
+class FullDisk:
+    storage = "localfs"
+
+    async def put_many(self, blobs: object) -> None:
+        raise StorageError("No space left on device")
+
+    async def get(self, key: str) -> bytes | None:
+        return None
+
+    async def delete(self, keys: object) -> None:
+        return None
+
+
+@asynccontextmanager
+async def working_in_virtual_time(engine: Engine) -> AsyncIterator[Callable[[float], object]]:
+    """The worker on a clock of the test's; yields a way to let time pass, a second at a time."""
+    clock = engine.clock
+    assert isinstance(clock, VirtualClock)
+    worker = Worker(engine, Settings())
+    running = asyncio.create_task(worker.run())
+
+    async def pass_seconds(seconds: float) -> None:
+        for _ in range(round(seconds / 5)):
+            await asyncio.sleep(0.006)
+            await clock.advance(5)
+            assert not running.done()
+
+    try:
+        yield pass_seconds
+    finally:
+        worker.stop()
+        await asyncio.sleep(0.05)
+        await clock.advance(60)
+        await running
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("trouble", ["crash", "disk"])
+async def test_our_own_trouble_does_not_make_us_ask_more_often_than_the_minimum(
+    virtual_engine: Engine, virtual_clock: VirtualClock, trouble: str
+) -> None:
+    """Half an hour of it: at most one request in five minutes, the shortest interval there is."""
+    engine = virtual_engine
+    if trouble == "crash":
+        engine.parsers = Crashing()
+    else:
+        engine.blobs = FullDisk()
+    async with Origin(virtual_clock) as origin:
+        feed = origin.feed("/a", [ONE])
+        await follow_later(feed.url, Wish(), engine)
+        async with working_in_virtual_time(engine) as pass_seconds:
+            await pass_seconds(1_800)  # type: ignore[misc]
+        asked = len(feed.requests)
+    assert 1 <= asked <= 1 + 1_800 / 300, asked
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("jump", [-172_800.0, -315_360_000.0])
+async def test_a_clock_set_back_does_not_stop_visits(
+    virtual_engine: Engine, virtual_clock: VirtualClock, jump: float
+) -> None:
+    """Set back by two days, or by the ten years it was wrong: its plan is looked at again (J3)."""
+    engine = virtual_engine
+    async with Origin(virtual_clock) as origin:
+        feed = origin.feed("/a", [ONE])
+        await follow_later(feed.url, Wish(), engine)
+        async with working_in_virtual_time(engine) as pass_seconds:
+            await pass_seconds(60)  # type: ignore[misc]
+            await until(lambda: _visited(engine))
+            virtual_clock.step(jump)
+            # Its next visit was planned for eleven minutes later.
+            await pass_seconds(5_400)  # type: ignore[misc]
+            asked = len(feed.requests)
+    assert asked > 1
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_clock_set_back_does_not_stop_the_worker_from_looking(
+    virtual_engine: Engine, virtual_clock: VirtualClock
+) -> None:
+    """A feed that is due by the new time too (another process made it due) is visited at once."""
+    engine = virtual_engine
+    async with Origin(virtual_clock) as origin:
+        feed = origin.feed("/a", [ONE])
+        async with working_in_virtual_time(engine) as pass_seconds:
+            await pass_seconds(300)  # type: ignore[misc]
+            virtual_clock.step(-86_400)
+            await follow_later(feed.url, Wish(), engine)
+            engine.woken.clear()  # as if another process had followed it
+            await pass_seconds(600)  # type: ignore[misc]
+            asked = len(feed.requests)
+    assert asked == 1
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_clock_set_far_ahead_causes_one_visit_not_many(
+    virtual_engine: Engine, virtual_clock: VirtualClock
+) -> None:
+    engine = virtual_engine
+    async with Origin(virtual_clock) as origin:
+        feed = origin.feed("/a", [ONE])
+        await follow_later(feed.url, Wish(), engine)
+        async with working_in_virtual_time(engine) as pass_seconds:
+            await pass_seconds(60)  # type: ignore[misc]
+            await until(lambda: _visited(engine))
+            virtual_clock.step(315_360_000)
+            await pass_seconds(280)  # type: ignore[misc]
+            await until(lambda: len(feed.requests) > 1)
+            asked = len(feed.requests)
+    assert asked == 2
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_kill_does_not_make_hosts_forget_that_they_were_asked(
+    database: SqlDatabase, origin: Origin, tmp_path: Path
+) -> None:
+    """One feed of the host was visited and committed; after kill -9 the other waits its turn."""
+    first, second = origin.feed("/1", [ONE]), origin.feed("/2", [ONE])
+    seldom = TurnPolicy(requests_per_second=0.01)
+    async with opened_engine(database, SystemClock(), tmp_path / "blobs") as engine:
+        engine.turns = Turns(seldom)
+        await follow_later(first.url, Wish(), engine)
+        worker = Worker(engine, Settings(host_rps=0.01))
+        running = asyncio.create_task(worker.run())
+        await until(lambda: _visited(engine))
+        worker._end = _nothing  # type: ignore[method-assign]  # a kill ends nothing in order
+        worker.stop()
+        await running
+        await follow_later(second.url, Wish(), engine)
+    async with opened_engine(database, SystemClock(), tmp_path / "blobs") as engine:
+        engine.turns = Turns(seldom)
+        async with working(engine, host_rps=0.01):
+            await asyncio.sleep(2)
+    assert second.requests == []
+
+
+async def _nothing() -> None:
+    return None
+
+
+async def _visited(engine: Engine) -> bool:
+    return await number(engine, "SELECT count(*) AS n FROM visits") == 1
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_machine_that_starts_no_parser_quarantines_no_document(river: River) -> None:
+    """No process could be started (no memory, no descriptors): the document killed nobody."""
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    good = river.engine.parsers
+    river.engine.parsers = ProcessParsers(count=1, reader="headwater.no_such_module:read")
+    feed.publish(TWO)
+    for _ in range(2):
+        settled = await river.visit()
+        assert isinstance(settled, Settled)
+        assert settled.error is not None
+    await river.engine.parsers.close()
+    river.engine.parsers = good
+    settled = await river.visit()
+    assert isinstance(settled, Settled)
+    assert settled.error is None
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+async def test_a_worker_survives_connections_that_are_all_busy_for_a_while(
+    database_url: str, tmp_path: Path
+) -> None:
+    """The database hangs and holds every connection longer than the pool waits."""
+    pool = open_database(database_url, pool_size=1)
+    pool._engine.sync_engine.pool._timeout = 0.2  # type: ignore[attr-defined]
+    try:
+        async with opened_engine(pool, SystemClock(), tmp_path / "blobs") as engine:
+            worker = Worker(engine, Settings(lease_seconds=5))
+            running = asyncio.create_task(worker.run())
+            await asyncio.sleep(0.5)
+            async with pool.read() as view:
+                await view.row("SELECT 1 AS n")
+                await asyncio.sleep(2)
+            survived = not running.done()
+            worker.stop()
+            await asyncio.gather(running, return_exceptions=True)
+    finally:
+        await pool.close()
+    assert survived
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_dead_workers_feeds_are_taken_over_soon_after_its_lease(
+    virtual_engine: Engine, virtual_clock: VirtualClock
+) -> None:
+    """J4: lease + 5 s. Ours is a moment before the dead one's lease ends, so we look too early."""
+    engine = virtual_engine
+    async with Origin(virtual_clock) as origin:
+        feed = origin.feed("/a", [ONE])
+        await follow_later(feed.url, Wish(), engine)
+        lease_end = to_micros(virtual_clock.now()) + 2_000_000
+        async with engine.database.write() as tx:
+            await tx.run("UPDATE shards SET worker_id = 'dead', until = ?", lease_end)
+            await tx.run(
+                "UPDATE feeds SET claimed_by = 'dead', fence = 1, next_visit_at = ?", lease_end
+            )
+        worker = Worker(engine, Settings())
+        running = asyncio.create_task(worker.run())
+        for _ in range(10):  # ten seconds: the lease, five more, and three for good measure
+            await asyncio.sleep(0.05)
+            await virtual_clock.advance(1)
+        asked = len(feed.requests)
+        worker.stop()
+        await asyncio.sleep(0.05)
+        await virtual_clock.advance(60)
+        await running
+    assert asked == 1
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_sign_of_life_that_fails_once_is_given_again(
+    virtual_engine: Engine, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the error: a worker without signs of life loses its shards and visits nothing."""
+    engine, inner, calls = virtual_engine, shards.show_up, 0
+
+    async def stumbling(*arguments: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise PoolExhausted("QueuePool limit of size 5 overflow 0 reached")
+        await inner(*arguments)
+
+    monkeypatch.setattr(shards, "show_up", stumbling)
+    async with Origin(virtual_clock) as origin:
+        async with working_in_virtual_time(engine) as pass_seconds:
+            await pass_seconds(600)  # type: ignore[misc]
+            feed = origin.feed("/a", [ONE])
+            await follow_later(feed.url, Wish(), engine)
+            await pass_seconds(300)  # type: ignore[misc]
+        asked = len(feed.requests)
+    assert asked == 1
