@@ -20,6 +20,10 @@ DUE_COLUMNS = (
 )
 
 
+NOTHING = "{}"
+"""How most feeds' overrides and hints stand in the database."""
+
+
 @dataclass(frozen=True, slots=True)
 class Move:
     """A permanent redirect under observation: believed only when it proves stable."""
@@ -59,7 +63,7 @@ class Due:
 
 
 def due_of(row: Row) -> Due:
-    overrides = orjson.loads(row.overrides)
+    overrides = {} if row.overrides == NOTHING else orjson.loads(row.overrides)
     return Due(
         feed=FeedPk(row.id),
         feed_id=FeedId(row.feed_id),
@@ -89,7 +93,7 @@ def state_of(row: Row, overrides: dict[str, Any]) -> State:
         failures=row.failures,
         gone=row.gone_count,
         ewma=row.ewma_sec,
-        hints=Hints.from_json(orjson.loads(row.hints)),
+        hints=Hints() if row.hints == NOTHING else Hints.from_json(orjson.loads(row.hints)),
         recent_published=tuple(orjson.loads(row.recent_published)),
         asked_interval=overrides.get("interval_sec"),
         push_only=bool(overrides.get("push_only", False)),
