@@ -1,8 +1,6 @@
 """The worker as a whole: what it starts, when, and how it stops."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,37 +8,13 @@ import pytest
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
 from headwater.engine import Engine
-from headwater.entrypoints.worker import Worker
-from headwater.errors import StorageError
 from headwater.first_visit import follow_later
-from headwater.settings import Settings
 from headwater.subscribe.feed import Wish
 from tests.engines import opened_engine
 from tests.origin import Origin, OriginFeed, Post, Reply
+from tests.working import FullDisk, until, working
 
 ONE = Post("1", "One")
-
-
-@asynccontextmanager
-async def working(engine: Engine, **settings: object) -> AsyncIterator[Worker]:
-    worker = Worker(engine, Settings(**settings))  # type: ignore[arg-type]
-    running = asyncio.create_task(worker.run())
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        await running
-
-
-async def until(is_so: Callable[[], bool | Awaitable[bool]]) -> None:
-    """The real world takes real time and tells nobody when; ten seconds of it at most."""
-    async with asyncio.timeout(10):
-        while not await _answer(is_so()):  # noqa: ASYNC110 (a database sets no event)
-            await asyncio.sleep(0.01)
-
-
-async def _answer(told: bool | Awaitable[bool]) -> bool:
-    return told if isinstance(told, bool) else await told
 
 
 @pytest.fixture
@@ -161,16 +135,3 @@ async def test_a_full_disk_pauses_claims_before_anything_is_lost(
         await until(lambda: _is_free(engine))
     assert await visits(engine) == 0
     assert len(made[0].requests) == 1
-
-
-class FullDisk:
-    storage = "localfs"
-
-    async def put_many(self, blobs: object) -> None:
-        raise StorageError("No space left on device")
-
-    async def get(self, key: str) -> bytes | None:
-        return None
-
-    async def delete(self, keys: object) -> None:
-        return None

@@ -30,6 +30,7 @@ def upgrade() -> None:
     _visits()
     _raw()
     _entries()
+    _entry_history()
     _events()
     _workers()
     _access()
@@ -211,6 +212,9 @@ def _entries() -> None:
     op.create_index(
         "entries_present", "entries", ["feed_id"], **_where("present_since IS NOT NULL")
     )
+
+
+def _entry_history() -> None:
     op.create_table(
         "entry_versions",
         _feed_reference(primary_key=True),

@@ -1,8 +1,6 @@
 """Hosts and their turns: who rests, who waits, and that nobody waits for ever."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -10,11 +8,9 @@ import pytest
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
 from headwater.engine import Engine
-from headwater.entrypoints.worker import Worker
 from headwater.errors import FetchFailed, TooSoon
 from headwater.fetch.turns import TurnPolicy, Turns
 from headwater.first_visit import add_feed, follow_later
-from headwater.settings import Settings
 from headwater.settle import Settled
 from headwater.subscribe.feed import Wish
 from headwater.values.instant import to_micros
@@ -22,29 +18,9 @@ from headwater.visit import Visits
 from tests.engines import opened_engine
 from tests.origin import Origin, Post, Reply, rss
 from tests.visit.conftest import River
+from tests.working import until, working
 
 ONE = Post("1", "One")
-
-
-@asynccontextmanager
-async def working(engine: Engine, **settings: object) -> AsyncIterator[Worker]:
-    worker = Worker(engine, Settings(**settings))  # type: ignore[arg-type]
-    running = asyncio.create_task(worker.run())
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        await running
-
-
-async def until(is_so: Callable[[], bool | Awaitable[bool]], seconds: float = 10) -> None:
-    async with asyncio.timeout(seconds):
-        while not await _answer(is_so()):  # noqa: ASYNC110 (a database sets no event)
-            await asyncio.sleep(0.01)
-
-
-async def _answer(told: bool | Awaitable[bool]) -> bool:
-    return told if isinstance(told, bool) else await told
 
 
 async def number(engine: Engine, sql: str) -> int:

@@ -1,4 +1,4 @@
-"""Fixtures for the reviewers' tests: the river of whole visits, and a worker on a real clock."""
+"""For bad days: the river of whole visits, and engines on a real and on a virtual clock."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

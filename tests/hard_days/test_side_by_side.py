@@ -17,10 +17,11 @@ from headwater.settle import Settled
 from headwater.subscribe.feed import Wish
 from headwater.visit import Visits
 from tests.engines import opened_engine
+from tests.hard_days.test_hosts import number
+from tests.hard_days.test_trouble import closed_to_all
 from tests.origin import Origin, Post, Reply
-from tests.review.test_hosts import number, until, working
-from tests.review.test_trouble import closed_to_all
 from tests.visit.conftest import River
+from tests.working import until, working
 
 ONE, TWO = Post("1", "One"), Post("2", "Two")
 FEEDS = 40

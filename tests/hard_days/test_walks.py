@@ -12,9 +12,10 @@ from headwater.first_visit import add_feed, follow_later
 from headwater.merge.queries import entry
 from headwater.subscribe.feed import FeedPatch, Wish
 from headwater.wishes import change_feed, refetch, remove_feed
+from tests.hard_days.test_hosts import number
 from tests.origin import Origin, OriginFeed, Post, Reply
-from tests.review.test_hosts import number, until, working
 from tests.visit.conftest import River
+from tests.working import until, working
 
 STEPS = 120
 SHORT = timedelta(0)

@@ -129,7 +129,7 @@ async def test_a_document_that_was_cut_and_then_taken_back_is_compared_again(riv
 
 
 async def test_a_document_that_ends_early_makes_no_entry_disappear(river: River) -> None:
-    """What was cut away by the damage is not known to be gone (attack 89)."""
+    """What was cut away by the damage is not known to be gone."""
     feed = river.origin.feed("/a", [TWO, ONE])
     await river.add(feed.url)
     whole = rss([THREE, TWO, ONE])

@@ -17,7 +17,7 @@ from headwater.adapters.database import SqlDatabase, open_database
 from headwater.adapters.parsers import ProcessParsers
 from headwater.engine import Engine
 from headwater.entrypoints.worker import Worker
-from headwater.errors import DatabaseError, HeadwaterError, Refused, StorageError
+from headwater.errors import DatabaseError, HeadwaterError, Refused
 from headwater.fetch.turns import TurnPolicy, Turns
 from headwater.first_visit import follow_later
 from headwater.ports import Reading
@@ -30,9 +30,10 @@ from headwater.values.instant import to_micros
 from headwater.visit import Visits
 from tests.clock import VirtualClock
 from tests.engines import opened_engine
+from tests.hard_days.test_hosts import number
 from tests.origin import Origin, Post
-from tests.review.test_hosts import number, until, working
 from tests.visit.conftest import River
+from tests.working import FullDisk, until, working
 
 ONE, TWO = Post("1", "One"), Post("2", "Two")
 
@@ -167,19 +168,6 @@ class Crashing:
         raise RuntimeError("a mistake of ours")
 
     async def close(self) -> None:
-        return None
-
-
-class FullDisk:
-    storage = "localfs"
-
-    async def put_many(self, blobs: object) -> None:
-        raise StorageError("No space left on device")
-
-    async def get(self, key: str) -> bytes | None:
-        return None
-
-    async def delete(self, keys: object) -> None:
         return None
 
 
