@@ -14,7 +14,7 @@ from headwater.fetch.outcome import Failed, Fetched, Outcome
 from headwater.fetch.steps import Ask
 from headwater.logbook import tell
 from headwater.merge.reading import Job, Read, Unreadable
-from headwater.merge.steps import read
+from headwater.merge.steps import NOT_THE_DOCUMENTS_FAULT, read
 from headwater.ports import Reader
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
@@ -45,6 +45,12 @@ async def add_feed(
     fetched = _fetched(outcome)
     feed_id = former.feed_id if former else FeedId(str(uuid7()))
     document = await _read(engine, fetched, feed_id, former)
+    if isinstance(document, Unreadable) and document.code in NOT_THE_DOCUMENTS_FAULT:
+        raise FetchFailed(
+            f"The document came, but could not be read here: {document.detail}.",
+            outcome=document.code,
+            status=fetched.exchange.answer.status,
+        )
     if isinstance(document, Unreadable):
         raise _no_feed(fetched, document, engine.reading.max_bytes)
     if fetched.exchange.hops:

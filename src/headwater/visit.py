@@ -26,6 +26,8 @@ from headwater.values.url import host_of
 _BUSY_HOST_SECONDS = 0.25
 """How often we look again at a host whose places are all taken."""
 
+_ARCHIVED_TOGETHER = 48
+
 _PATIENCE_SECONDS = 60.0
 """How long a visit or an adding waits for a host's turn before it gives way."""
 
@@ -37,7 +39,8 @@ class Visits:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._archive = Together(partial(archive_group, engine))
+        # Smaller groups than the other commit's: parsing waits for them.
+        self._archive = Together(partial(archive_group, engine), most=_ARCHIVED_TOGETHER)
         self._remember = Together(partial(remember_group, engine))
 
     async def visit(self, due: Due) -> Remembered:

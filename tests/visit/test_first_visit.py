@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from headwater.adapters.parsers import ProcessParsers
 from headwater.errors import BadUrl, BlockedAddress, DuplicateUrl, FetchFailed, NotAFeed
 from headwater.first_visit import add_feed, follow_later
 from headwater.subscribe.feed import Wish
@@ -132,3 +133,13 @@ async def test_the_hosts_turn_is_kept_when_adding_too(river: River) -> None:
     assert await river.clock.advance_to_next() == pytest.approx(1.0)
     await adding
     assert second.requests[0].started == pytest.approx(asked_at + 1.0)
+
+
+async def test_a_machine_that_cannot_parse_does_not_say_that_it_is_no_feed(river: River) -> None:
+    feed = river.origin.feed("/feed.xml", [ONE])
+    river.engine.parsers = ProcessParsers(count=1, reader="headwater.no_such_module:read")
+    with pytest.raises(FetchFailed) as told:
+        await river.add(feed.url)
+    await river.engine.parsers.close()
+    assert told.value.facts["outcome"] == "parser_unavailable"
+    assert await river.count("feeds") == 0

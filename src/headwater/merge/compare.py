@@ -67,6 +67,8 @@ def compare(
     `ends_early_as` is the ordinal of a document that is not whole; `distrusted` are the uids that
     no document shows any more because we have just stopped trusting them.
     """
+    if not known and not aliases:
+        return _all_new(shown, room_for_new)
     work = _Sorted({entry.uid_key for entry in shown})
     for entry in shown:
         _place(entry, known, aliases, work)
@@ -86,6 +88,16 @@ def compare(
         repeated=work.repeated,
         cut=max(0, len(new) - room_for_new),
     )
+
+
+def _all_new(shown: Sequence[Entry], room: int) -> Changes:
+    """A feed's first document: nothing to compare with; of a repeated uid the first one counts."""
+    once: dict[bytes, Entry] = {}
+    for entry in shown:
+        once.setdefault(entry.uid_key, entry)
+    new = tuple(once.values())
+    repeated, cut = len(shown) - len(new), max(0, len(new) - room)
+    return Changes(new=new[:room], repeated=repeated, cut=cut)
 
 
 def _place(

@@ -6,6 +6,9 @@ from headwater.ports import Parsers
 DEADLY = {"parser_crashed", "parser_timeout", "parser_memory"}
 """Answers that the document is to blame for; not `parser_unavailable`, our own trouble."""
 
+NOT_THE_DOCUMENTS_FAULT = {"parser_unavailable"}
+"""Answers that say nothing of the document: no parse process could be had."""
+
 
 async def read(parsers: Parsers, job: Job, body: bytes, policy: ReadingPolicy) -> Read:
     return reading_of(await parsers.read(job.as_bytes(policy), body))

@@ -25,7 +25,8 @@ def maybe_moment(micros: int | None) -> datetime | None:
 
 def rfc3339(moment: datetime) -> str:
     """UTC with `Z`; fractions only when there are any."""
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    there = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return f"{there.isoformat()[:-6]}Z"
 
 
 def maybe_rfc3339(moment: datetime | None) -> str | None:
