@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.entrypoints import reach
 from headwater.entrypoints.alone import alone
 from headwater.entrypoints.lock import BOTH, InUse, Notice, announced, held, is_held
 from headwater.entrypoints.reach import caller_for
@@ -62,3 +63,17 @@ def test_beside_a_lone_worker_one_reads_but_does_not_write(settings: Settings) -
             alone(settings, token=None, what="headwater add", writes=True),
         ):
             raise AssertionError("two writers")
+
+
+def test_a_service_that_starts_between_the_look_and_the_locks_is_asked(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """We looked and saw nobody; when we want the locks, `headwater run` has them."""
+    notice = Notice("http://127.0.0.1:3", os.getpid(), "2026-03-01T12:00:00Z")
+    looks = iter([None, notice])
+    monkeypatch.setattr(reach, "_service_of", lambda _: next(looks))
+    with (
+        held(settings.data_dir, BOTH, "headwater run", is_service=True),
+        caller_for(settings, url=None, token=None, what="headwater watch", writes=False) as caller,
+    ):
+        assert caller.where == "http://127.0.0.1:3"

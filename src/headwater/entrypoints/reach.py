@@ -2,10 +2,17 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 from headwater.entrypoints.late import late
-from headwater.entrypoints.lock import GLANCE_SECONDS, Notice, holder, is_held, running_service
+from headwater.entrypoints.lock import (
+    GLANCE_SECONDS,
+    InUse,
+    Notice,
+    holder,
+    is_held,
+    running_service,
+)
 from headwater.entrypoints.transport import Caller, OverHttp
 from headwater.settings import Settings
 
@@ -18,15 +25,28 @@ def caller_for(
     settings: Settings, *, url: str | None, token: str | None, what: str, writes: bool
 ) -> Iterator[Caller]:
     """Over HTTP when a service is known or found; in process, under its locks, when not."""
-    notice = None if url else _service_of(settings)
-    where = url or (notice.url if notice else None)
-    if where is not None:
-        with closing(OverHttp(where, token)) as there:
-            yield there
-        return
+    with ExitStack() as stack:
+        notice = None if url else _service_of(settings)
+        where = url or (notice.url if notice else None)
+        if where is None:
+            yield _alone_unless_started_now(stack, settings, token=token, what=what, writes=writes)
+        else:
+            yield stack.enter_context(closing(OverHttp(where, token)))
+
+
+def _alone_unless_started_now(
+    stack: ExitStack, settings: Settings, *, token: str | None, what: str, writes: bool
+) -> Caller:
+    """A service may start between our look and our locks: then it is the one to ask."""
     alone = late("headwater.entrypoints.alone:alone")
-    with alone(settings, token=token, what=what, writes=writes) as here:
-        yield here
+    try:
+        here: Caller = stack.enter_context(alone(settings, token=token, what=what, writes=writes))
+    except InUse:
+        notice = _service_of(settings)
+        if notice is None:
+            raise
+        return stack.enter_context(closing(OverHttp(notice.url, token)))
+    return here
 
 
 def _service_of(settings: Settings) -> Notice | None:
