@@ -52,7 +52,8 @@ async def add_feed(
             status=fetched.exchange.answer.status,
         )
     if isinstance(document, Unreadable):
-        raise _no_feed(fetched, document, engine.reading.max_bytes)
+        offers = not wish.all_overrides.disable_autodiscovery
+        raise _no_feed(fetched, document, engine.reading.max_bytes, offers_links=offers)
     if fetched.exchange.hops:
         await _former_resident(engine, fetched.exchange.final_url)
     due = await _claimed_row(engine, source, wish, feed_id, idempotency)
@@ -155,7 +156,7 @@ async def _read(engine: Engine, fetched: Fetched, feed_id: FeedId, former: Resid
     return await read(engine.parsers, job, answer.body, engine.reading)
 
 
-def _no_feed(fetched: Fetched, why: Unreadable, max_bytes: int) -> NotAFeed:
+def _no_feed(fetched: Fetched, why: Unreadable, max_bytes: int, *, offers_links: bool) -> NotAFeed:
     answer = fetched.exchange.answer
     plain = decoded(
         answer.body, header(answer.response_headers, "content-encoding"), max_bytes=max_bytes
@@ -163,7 +164,7 @@ def _no_feed(fetched: Fetched, why: Unreadable, max_bytes: int) -> NotAFeed:
     page = plain.body
     links = [
         {"url": link.url, "title": link.title, "type": link.type}
-        for link in candidates(page, answer.url)
+        for link in (candidates(page, answer.url) if offers_links else ())
     ]
     message = "This is a page that links to feeds." if links else "This is not a feed."
     return NotAFeed(

@@ -7,7 +7,7 @@ import pytest
 from headwater.adapters.parsers import ProcessParsers
 from headwater.errors import BadUrl, BlockedAddress, DuplicateUrl, FetchFailed, NotAFeed
 from headwater.first_visit import add_feed, follow_later
-from headwater.subscribe.feed import Wish
+from headwater.subscribe.feed import Overrides, Wish
 from tests.origin import Post, Reply
 from tests.visit.conftest import River
 
@@ -43,6 +43,15 @@ async def test_a_page_is_refused_with_the_feeds_it_links_to(river: River) -> Non
     assert len(river.origin.requests) == 1
     assert await river.count("feeds") == 0
     assert await river.count("raw_fetches") == 0
+
+
+async def test_without_autodiscovery_a_page_is_just_no_feed(river: River) -> None:
+    page = river.origin.feed("/")
+    page.stand_in = Reply(200, PAGE, HTML)
+    wish = Wish(overrides=Overrides(disable_autodiscovery=True))
+    with pytest.raises(NotAFeed, match="This is not a feed") as told:
+        await add_feed(page.url, wish, river.engine)
+    assert told.value.facts["candidates"] == []
 
 
 async def test_what_is_no_feed_is_refused_showing_what_came(river: River) -> None:

@@ -27,7 +27,3 @@ def rfc3339(moment: datetime) -> str:
     """UTC with `Z`; fractions only when there are any."""
     there = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
     return f"{there.isoformat()[:-6]}Z"
-
-
-def maybe_rfc3339(moment: datetime | None) -> str | None:
-    return None if moment is None else rfc3339(moment)
