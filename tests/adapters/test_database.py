@@ -1,6 +1,10 @@
 """One port over SQLite and PostgreSQL: transactions, marks, errors in plain words."""
 
 import asyncio
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -118,3 +122,24 @@ async def test_foreign_keys_are_kept(database: SqlDatabase) -> None:
 def test_other_databases_are_refused(url: str) -> None:
     with pytest.raises(BadSettings):
         open_database(url)
+
+
+def test_many_may_open_a_new_file_at_the_same_moment(tmp_path: Path) -> None:
+    """Each in a thread with a loop of its own, as processes that start together would."""
+
+    async def open_it(url: str, together: threading.Barrier) -> str:
+        pool = open_database(url)
+        together.wait()
+        try:
+            return await pool.version()
+        finally:
+            await pool.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        for number in range(25):
+            url, together = f"sqlite:///{tmp_path}/new{number}.sqlite", threading.Barrier(8)
+            opened = [
+                threads.submit(lambda u, t: asyncio.run(open_it(u, t)), url, together)
+                for _ in range(8)
+            ]
+            assert {each.result() for each in opened} == {sqlite3.sqlite_version}

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
@@ -19,6 +20,7 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.util import await_only
 
 from headwater.errors import BadSettings, ConnectionLost, DatabaseError, Refused
 from headwater.ports import Row, Value
@@ -28,6 +30,7 @@ Dialect = Literal["sqlite", "postgresql"]
 
 BUSY_MILLISECONDS = 30_000
 """How long a SQLite writer waits for another process; inside one process writers queue up."""
+JOURNAL_ATTEMPTS, JOURNAL_PAUSE_SECONDS = 200, 0.01
 
 
 class SqlTransaction:
@@ -140,8 +143,8 @@ def open_database(url: str, *, pool_size: int = 5) -> SqlDatabase:
 
 def _sqlite_manners(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
+    _to_write_ahead(cursor)
     for pragma in (
-        "journal_mode = WAL",
         "synchronous = FULL",  # a 2xx survives a power cut, and groups make it cheap
         "foreign_keys = ON",
         f"busy_timeout = {BUSY_MILLISECONDS}",
@@ -150,6 +153,20 @@ def _sqlite_manners(connection: Any, _record: object) -> None:
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _to_write_ahead(cursor: Any) -> None:
+    """A new file takes up its journal once. Of several who try, SQLite turns some away at once,
+    without the wait it grants everywhere else; by then another has done it, or soon will."""
+    for attempt in range(JOURNAL_ATTEMPTS):
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as trouble:
+            if "locked" not in str(trouble) or attempt == JOURNAL_ATTEMPTS - 1:
+                raise
+            await_only(asyncio.sleep(JOURNAL_PAUSE_SECONDS))
+        else:
+            return
 
 
 @lru_cache(maxsize=2_000)
