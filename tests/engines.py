@@ -6,7 +6,9 @@ from pathlib import Path
 
 from headwater.adapters.blobs import FolderBlobs
 from headwater.adapters.database import SqlDatabase
+from headwater.adapters.fetchers import HttpFetchers
 from headwater.adapters.parsers import ProcessParsers
+from headwater.adapters.vault import open_vault
 from headwater.adapters.web import CurlWeb
 from headwater.adapters.web_limits import WebLimits
 from headwater.engine import Engine, Rules
@@ -28,13 +30,16 @@ async def opened_engine(
     """Shipped defaults, except that loopback may be asked."""
     addresses = address_policy(["127.0.0.0/8"])
     web, parsers = CurlWeb(WebLimits(), addresses), ProcessParsers(count=1)
+    fetchers = HttpFetchers(WebLimits(), addresses, clock=clock, user_agent=USER_AGENT)
     try:
         yield Engine(
             clock=clock,
             web=web,
+            fetchers=fetchers,
             blobs=FolderBlobs(folder),
             parsers=parsers,
             database=database,
+            vault=open_vault(None, folder / "secret.key"),
             fetch=FetchPolicy(user_agent=USER_AGENT, address=addresses),
             schedule=Policy(),
             reading=ReadingPolicy(),
@@ -44,4 +49,5 @@ async def opened_engine(
         )
     finally:
         await parsers.close()
+        await fetchers.close()
         await web.close()

@@ -145,11 +145,24 @@ def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
         _ = load_settings(admin_token_file=file).admin_secret
 
 
+def test_the_secret_key_may_be_in_a_file_of_its_owner(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("bmV3,b2xk\n")
+    file.chmod(0o600)
+    assert load_settings(secret_key_file=file).secret_keys == "bmV3,b2xk"
+    assert load_settings(secret_key="x", secret_key_file=file).secret_keys == "x"
+    assert load_settings().secret_keys is None
+    file.chmod(0o640)
+    with pytest.raises(BadSettings, match="chmod 600"):
+        _ = load_settings(secret_key_file=file).secret_keys
+
+
 def test_shown_settings_hold_no_secret() -> None:
     shown = hidden_secrets(
         load_settings(
             database_url="postgresql://me:geheim@db.example.org/headwater",
             admin_token="geheim",
+            secret_key="geheim",
             public_base_url="https://x.example.org/?token=geheim",
         )
     )

@@ -19,8 +19,11 @@ from headwater.entrypoints.loop import new_event_loop
 from headwater.entrypoints.upkeep import bring_up_to_date
 from headwater.entrypoints.worker import Worker
 from headwater.settings import Settings, load_settings
+from headwater.subscribe.builtin import BUILTINS, best_builtin
 from headwater.subscribe.feed import Wish
+from headwater.subscribe.fetchers.store import fetchers
 from headwater.subscribe.store import follow
+from headwater.subscribe.subscriptions.store import own
 from headwater.telemetry.log import configure
 from headwater.values.ids import FeedId, WorkerId
 from headwater.wiring import open_engine, open_plain_database
@@ -30,8 +33,10 @@ async def follow_all(settings: Settings, every: list[str]) -> None:
     await bring_up_to_date(settings, allowed=True, say=lambda _: None)
     database, now = open_plain_database(settings), datetime.now(UTC)
     async with database.write() as tx:
+        builtin = best_builtin(BUILTINS, await fetchers(tx), every[0], "rss")
+        assert builtin is not None, "the migration brings the built-in fetchers"
         for url in every:
-            await follow(
+            followed = await follow(
                 tx,
                 url,
                 Wish(),
@@ -40,6 +45,7 @@ async def follow_all(settings: Settings, every: list[str]) -> None:
                 now=now,
                 visit_at=now,
             )
+            await own(tx, followed, url, builtin.id, now=now)
     await database.close()
 
 

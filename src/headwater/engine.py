@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from headwater.fetch.steps import FetchPolicy
 from headwater.fetch.turns import Turns
 from headwater.merge.reading import ReadingPolicy
-from headwater.ports import Blobs, Clock, Database, Parsers, Web
+from headwater.ports import Blobs, Clock, Database, Fetchers, Parsers, Vault, Web
 from headwater.schedule.policy import Policy
+from headwater.subscribe.assignment import BroadcastPolicy
+from headwater.subscribe.builtin import BUILTINS, Builtin
+from headwater.subscribe.evidence import Learning
 from headwater.values.ids import WorkerId
 
 
@@ -21,6 +24,7 @@ class Rules:
     whole_fetch_days: float = 28.0
     max_new_entries_per_day: int = 5_000
     parser_deaths_allowed: int = 2
+    learning: Learning = field(default=Learning())
 
 
 @dataclass(slots=True)
@@ -29,13 +33,17 @@ class Engine:
 
     clock: Clock
     web: Web
+    fetchers: Fetchers
     blobs: Blobs
     parsers: Parsers
     database: Database
+    vault: Vault
     fetch: FetchPolicy
     schedule: Policy
     reading: ReadingPolicy
     rules: Rules
     turns: Turns
     worker: WorkerId
+    builtins: tuple[Builtin, ...] = BUILTINS
+    broadcast: BroadcastPolicy = field(default_factory=BroadcastPolicy)
     woken: asyncio.Event = field(default_factory=asyncio.Event)

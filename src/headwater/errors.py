@@ -45,6 +45,31 @@ class FetchFailed(HeadwaterError):
     status = 502
 
 
+class BroadcastFailed(HeadwaterError):
+    """The question who can handle a source could not even be put."""
+
+    code = "broadcast_failed"
+
+
+class NoCapableFetcher(HeadwaterError):
+    """Every fetcher that was asked said no or nothing. Facts: `asked`, and `fetcher_id` of one."""
+
+    code = "no_capable_fetcher"
+    status = 400
+
+
+class BadConfig(BadInput):
+    """A config that its fetcher's schema refuses. Facts: `path`, where in the config."""
+
+    code = "bad_config"
+
+
+class BadConfigSchema(BadInput):
+    """A schema that will not be used. Facts: `path`, where in the schema."""
+
+    code = "bad_config_schema"
+
+
 class NotFound(HeadwaterError):
     code = "not_found"
     status = 404
@@ -69,6 +94,31 @@ class Conflict(HeadwaterError):
     status = 409
 
 
+class NameTaken(Conflict):
+    """A fetcher's name belongs to somebody else. Facts: `name`."""
+
+    code = "name_taken"
+
+
+class InvalidFetcher(HeadwaterError):
+    """The fetcher may not be chosen here. Facts: `candidates`."""
+
+    code = "invalid_fetcher"
+    status = 400
+
+
+class AlreadyResolved(Conflict):
+    """The conflict was decided otherwise before. Facts: `resolved_fetcher_id`."""
+
+    code = "already_resolved"
+
+
+class StaleClaim(Conflict):
+    """The claim was lost: its lease ran out, or the work was given to somebody else."""
+
+    code = "stale_claim"
+
+
 class TooSoon(HeadwaterError):
     """Asked more often than politeness allows. Facts: `retry_after_sec`."""
 
@@ -79,6 +129,12 @@ class TooSoon(HeadwaterError):
 class Unauthorized(HeadwaterError):
     code = "unauthorized"
     status = 401
+
+
+class BadSignature(Unauthorized):
+    """A request that the holder of the key did not sign, or signed too long ago."""
+
+    code = "bad_signature"
 
 
 class Forbidden(HeadwaterError):
@@ -112,6 +168,12 @@ class BadSettings(HeadwaterError):
     """Settings that contradict each other or good sense."""
 
     code = "bad_settings"
+
+
+class SecretUnreadable(HeadwaterError):
+    """A sealed secret does not open: another key, another row, or damage. Facts: `about`."""
+
+    code = "secret_unreadable"
 
 
 class RawExpired(NotFound):

@@ -1,32 +1,57 @@
 """Following a new feed: one request that is both the check and the first visit."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from uuid_utils import uuid7
 
 from headwater.access.store import remember_resource
+from headwater.announce import store as log
+from headwater.announce.event import Event, subscription_created
 from headwater.engine import Engine
-from headwater.errors import BlockedAddress, Conflict, DuplicateUrl, FetchFailed, NotAFeed, Refused
+from headwater.errors import (
+    BlockedAddress,
+    Conflict,
+    DuplicateUrl,
+    FetchFailed,
+    NoCapableFetcher,
+    NotAFeed,
+    Refused,
+)
 from headwater.fetch.address import check_url
 from headwater.fetch.decode import decoded
 from headwater.fetch.outcome import Failed, Fetched, Outcome
 from headwater.fetch.steps import Ask
 from headwater.logbook import tell
+from headwater.membership import welcome
 from headwater.merge.reading import Job, Read, Unreadable
 from headwater.merge.steps import NOT_THE_DOCUMENTS_FAULT, read
-from headwater.ports import Reader
+from headwater.ports import Reader, Transaction
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
-from headwater.schedule.store import Resident
 from headwater.settle import Finished, Settled
 from headwater.subscribe import store as feeds
+from headwater.subscribe.builtin import best_builtin
+from headwater.subscribe.credentials import Keyring, bound_to
 from headwater.subscribe.discovery import candidates
 from headwater.subscribe.feed import Wish
-from headwater.values.ids import FeedId, key_of
+from headwater.subscribe.fetchers.store import fetchers
+from headwater.subscribe.history import store as decisions
+from headwater.subscribe.store import Followed
+from headwater.subscribe.subscription import (
+    HEADWATER,
+    USUAL_SOURCE_TYPE,
+    Subscription,
+    as_assigned,
+)
+from headwater.subscribe.subscriptions import store as subscriptions
+from headwater.subscribe.subscriptions.queries import by_url
+from headwater.unlock import keep_credentials, keyring_of
+from headwater.values.ids import FeedId, FeedPk
 from headwater.values.instant import to_micros
 from headwater.values.response import Answer, Validators, header
-from headwater.values.url import canonical, checked_source, host_of
+from headwater.values.url import checked_source, host_of, origin_of, redacted
 from headwater.visit import Visits
 
 _LEASE = timedelta(minutes=2)
@@ -34,17 +59,23 @@ _SHOWN_BYTES = 300
 
 
 async def add_feed(
-    url: str, wish: Wish, engine: Engine, *, idempotency: bytes | None = None
+    url: str,
+    wish: Wish,
+    engine: Engine,
+    *,
+    idempotency: bytes | None = None,
+    who: str = HEADWATER,
 ) -> FeedId:
     """Fetch, refuse what is no feed, and keep what came as the first visit."""
     source = checked_source(url)
     check_url(source, engine.fetch.address)
-    former = await _former_resident(engine, source)
+    former = await _former(engine, source)
     visits = Visits(engine)
-    outcome = await _ask_in_turn(engine, visits, source, wish)
-    fetched = _fetched(outcome)
+    keys = await _keys(engine, source, wish, former)
+    question = Ask(source, Validators(), wish.all_overrides.verify_tls, keys)
+    fetched = _fetched(await _ask_in_turn(engine, visits, question))
     feed_id = former.feed_id if former else FeedId(str(uuid7()))
-    document = await _read(engine, fetched, feed_id, former)
+    document = await _read(engine, fetched, feed_id, former.identity if former else None)
     if isinstance(document, Unreadable) and document.code in NOT_THE_DOCUMENTS_FAULT:
         raise FetchFailed(
             f"The document came, but could not be read here: {document.detail}.",
@@ -55,8 +86,8 @@ async def add_feed(
         offers = not wish.all_overrides.disable_autodiscovery
         raise _no_feed(fetched, document, engine.reading.max_bytes, offers_links=offers)
     if fetched.exchange.hops:
-        await _former_resident(engine, fetched.exchange.final_url)
-    due = await _claimed_row(engine, source, wish, feed_id, idempotency)
+        await _former(engine, fetched.exchange.final_url)
+    due = await _claimed_row(engine, source, wish, feed_id, idempotency, who)
     archived = await visits.keep(due.feed, fetched)
     now = engine.clock.now()
     finished = Finished(due, fetched, archived, document, conditional=False, finished_at=now)
@@ -70,48 +101,108 @@ async def add_feed(
 
 
 async def follow_later(
-    url: str, wish: Wish, engine: Engine, *, idempotency: bytes | None = None
+    url: str,
+    wish: Wish,
+    engine: Engine,
+    *,
+    idempotency: bytes | None = None,
+    who: str = HEADWATER,
 ) -> FeedId:
     """For lists (OPML): written down now, due at once, first visited by the worker."""
     source = checked_source(url)
     check_url(source, engine.fetch.address)
-    now = engine.clock.now()
+    feed_id = FeedId(str(uuid7()))
     async with engine.database.write() as tx:
-        followed = await feeds.follow(
-            tx,
-            source,
-            wish,
-            feed_id=FeedId(str(uuid7())),
-            interval_sec=engine.schedule.initial_interval,
-            now=now,
-            visit_at=now,
-        )
+        followed, fact = await _follow(tx, engine, source, wish, feed_id, who)
         if idempotency is not None:
             await remember_resource(tx, idempotency, followed.id)
+        await log.append(tx, [fact], engine.clock.now())
     engine.woken.set()
     return followed.id
 
 
-async def _former_resident(engine: Engine, url: str) -> Resident | None:
-    """A feed that was removed and comes back keeps its id; one that is followed is refused."""
-    key = canonical(url)
+async def _follow(
+    tx: Transaction, engine: Engine, url: str, wish: Wish, feed_id: FeedId, who: str
+) -> tuple[Followed, Event]:
+    """A feed's row and its subscription, and the fact that is to be told last."""
+    now = engine.clock.now()
+    known = await fetchers(tx, enabled_only=True)
+    chosen = best_builtin(engine.builtins, known, url, USUAL_SOURCE_TYPE)
+    if chosen is None:
+        raise NoCapableFetcher(
+            "No built-in fetcher that can visit this URL is enabled.", url=redacted(url)
+        )
+    followed = await feeds.follow(
+        tx,
+        url,
+        wish,
+        feed_id=feed_id,
+        interval_sec=engine.schedule.initial_interval,
+        now=now,
+        visit_at=now,
+    )
+    made = await subscriptions.own(tx, followed, url, chosen.id, now=now)
+    made = await welcome(tx, engine, made, now)
+    await keep_credentials(tx, engine, made.id, url, wish.credentials)
+    await _write_down(tx, made, followed, who)
+    return followed, subscription_created(made, revived=followed.revived)
+
+
+async def _write_down(tx: Transaction, made: Subscription, followed: Followed, who: str) -> None:
+    await decisions.write(
+        tx,
+        made.id,
+        at=made.updated_at,
+        who=who,
+        what="revived" if followed.revived else "created",
+        why=None if followed.revived else "the best built-in fetcher for this URL",
+        before=None,
+        after=as_assigned(made),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Former:
+    """A feed that was removed: when it comes back, it keeps its id."""
+
+    feed_pk: FeedPk
+    feed_id: FeedId
+    identity: dict[str, Any] | None
+
+
+async def _former(engine: Engine, url: str) -> _Former | None:
+    """Who lived at this URL, or was asked for under it; one that is followed is refused."""
     async with engine.database.read() as view:
-        there = await calendar.feed_at(view, key_of(key)) if key else None
-    if there is not None and there.state != "removed":
-        raise DuplicateUrl("This URL is followed already.", feed_id=there.feed_id, url=url)
-    return there
+        there = await by_url(view, url)
+        if there is None:
+            return None
+        if not there.is_active:
+            identity = await calendar.identity_of(view, there.feed_pk)
+            return _Former(there.feed_pk, there.feed_id, identity)
+    raise DuplicateUrl(
+        "This URL is followed already.",
+        subscription_id=there.id,
+        feed_id=there.feed_id,
+        url=url,
+    )
 
 
-async def _ask_in_turn(engine: Engine, visits: Visits, url: str, wish: Wish) -> Outcome:
+async def _keys(engine: Engine, url: str, wish: Wish, former: _Former | None) -> Keyring | None:
+    """What is said now, or failing that what a feed that comes back was given before."""
+    if wish.credentials is not None:
+        return Keyring(origin_of(url), (bound_to(url, wish.credentials),))
+    return None if former is None else await keyring_of(engine, former.feed_pk, url)
+
+
+async def _ask_in_turn(engine: Engine, visits: Visits, question: Ask) -> Outcome:
     """The host's turn is kept here too, also against workers in other processes."""
-    host, clock = host_of(url), engine.clock
+    host, clock = host_of(question.url), engine.clock
     async with engine.database.read() as view:
         await _remember_last_request(engine, view, host)
     await visits.take_turn(host)
     outcome: Outcome | None = None
     try:
-        overrides = wish.all_overrides
-        outcome = await visits.fetch(Ask(url, Validators(), overrides.verify_tls))
+        outcome = await visits.fetch(question)
         return outcome
     finally:
         address = outcome.exchange.answer.address if outcome else None
@@ -143,14 +234,16 @@ def _fetched(outcome: Outcome) -> Fetched:
     )
 
 
-async def _read(engine: Engine, fetched: Fetched, feed_id: FeedId, former: Resident | None) -> Read:
+async def _read(
+    engine: Engine, fetched: Fetched, feed_id: FeedId, identity: dict[str, Any] | None
+) -> Read:
     answer = fetched.exchange.answer
     job = Job(
         url=answer.url,
         content_encoding=header(answer.response_headers, "content-encoding"),
         content_type=header(answer.response_headers, "content-type"),
         feed_id=feed_id,
-        identity=former.identity if former else None,
+        identity=identity,
         known_document=None,
     )
     return await read(engine.parsers, job, answer.body, engine.reading)
@@ -187,20 +280,14 @@ def _received(answer: Answer, plain: bytes) -> dict[str, Any]:
 
 
 async def _claimed_row(
-    engine: Engine, url: str, wish: Wish, feed_id: FeedId, idempotency: bytes | None
+    engine: Engine, url: str, wish: Wish, feed_id: FeedId, idempotency: bytes | None, who: str
 ) -> Due:
     """The feed's row, already claimed by us: if we die now, a worker makes the first visit."""
-    now = engine.clock.now()
+    lease_end = to_micros(engine.clock.now() + _LEASE)
     async with engine.database.write() as tx:
-        followed = await feeds.follow(
-            tx,
-            url,
-            wish,
-            feed_id=feed_id,
-            interval_sec=engine.schedule.initial_interval,
-            now=now,
-            visit_at=now,
-        )
+        followed, fact = await _follow(tx, engine, url, wish, feed_id, who)
         if idempotency is not None:
             await remember_resource(tx, idempotency, followed.id)
-        return await calendar.claim_one(tx, followed.pk, engine.worker, to_micros(now + _LEASE))
+        due = await calendar.claim_one(tx, followed.pk, engine.worker, lease_end)
+        await log.append(tx, [fact], engine.clock.now())
+    return due

@@ -38,6 +38,59 @@ class Web(Protocol):
     async def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class FetcherAnswer:
+    """What a fetcher said to "can you handle this source?".
+
+    `code` says why it is a no (`no`, `no_content`) or a silence: trouble on the way (`timeout`,
+    `connect_error`, `blocked_address`, …), `http_NNN`, or an answer that is none (`bad_json`,
+    `bad_answer`, `too_deep`, `body_too_large`).
+    """
+
+    verdict: Literal["yes", "no", "silent"]
+    code: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back for something posted. `trouble` is None for a complete answer."""
+
+    status: int | None
+    body: bytes = b""
+    trouble: str | None = None
+    detail: str = ""
+
+
+class Fetchers(Protocol):
+    """Registered fetchers over HTTP: signed, small, never redirected, every address checked.
+
+    `signing_key` None means unsigned. `deadline` is seconds from now for everything. Trouble is in
+    the answer, never raised.
+    """
+
+    async def can_handle(
+        self,
+        base_url: str,
+        signing_key: bytes | None,
+        source_url: str,
+        source_type: str,
+        deadline: float,
+    ) -> FetcherAnswer: ...
+
+    async def post(
+        self,
+        url: str,
+        signing_key: bytes | None,
+        body: bytes,
+        deadline: float,
+        message_id: str | None = None,
+    ) -> Reply:
+        """JSON. A message sent again keeps its `message_id`; without one a new one is made."""
+
+    async def close(self) -> None: ...
+
+
 class Blobs(Protocol):
     """Bytes by key. What `put_many` returned from is on disk, whatever happens next."""
 
@@ -69,6 +122,20 @@ class Parsers(Protocol):
     async def read(self, job: bytes, body: bytes) -> Reading: ...
 
     async def close(self) -> None: ...
+
+
+class Vault(Protocol):
+    """Secrets at rest. `about` names the row a secret belongs to, such as `subscription:12`:
+    sealed for one row, it opens for no other."""
+
+    def seal(self, plain: bytes, *, about: str) -> bytes:
+        """BadSettings when there is no key to seal with."""
+
+    def open(self, sealed: bytes, *, about: str) -> bytes:
+        """SecretUnreadable when it was sealed with another key, for another row, or changed."""
+
+    def mark(self) -> bytes:
+        """What begins everything that is sealed with the present key; empty while there is none."""
 
 
 class Reader(Protocol):

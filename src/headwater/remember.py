@@ -16,6 +16,7 @@ from headwater.fetch.redact import redacted_headers
 from headwater.fetch.store import headers_json
 from headwater.merge import store as entries
 from headwater.merge.compare import Changes
+from headwater.merge.lateness import lateness
 from headwater.merge.reading import ReadFeed, SameDocument, Unreadable
 from headwater.merge.steps import killed_its_parser
 from headwater.merge.store import Memory, Merged
@@ -26,7 +27,7 @@ from headwater.settle import Finished, Settled, json_or_none, settle
 from headwater.together import in_halves
 from headwater.values.ids import FeedPk, key_of
 from headwater.values.instant import maybe_micros, to_micros
-from headwater.values.response import Validators
+from headwater.values.response import Exchange, Validators
 from headwater.values.url import canonical, host_of, redacted, shard_of
 
 
@@ -56,7 +57,7 @@ async def _remember(engine: Engine, group: list[Finished]) -> list[Settled | Los
         await raws.keep_for_ever(tx, [_fetch_id(each) for each in settled if _is_worth(each)])
         await _note_deaths(tx, settled)
         await calendar.learn(tx, [_learned(each) for each in settled])
-        await calendar.record_visits(tx, [_record(engine, each) for each in settled])
+        await calendar.record_visits(tx, [_record(engine, each, held) for each in settled])
         moves = [fact for each in settled for fact in await _carry_out_move(tx, each)]
         facts = [fact for each in settled for fact in each.events]
         await log.append(tx, [*facts, *moves], engine.clock.now())
@@ -194,18 +195,17 @@ def _known_by(settled: Settled) -> tuple[Validators, bytes | None]:
     return outcome.validators, read.document_hash
 
 
-def _record(engine: Engine, settled: Settled) -> VisitRecord:
+def _record(engine: Engine, settled: Settled, held: dict[FeedPk, Holding]) -> VisitRecord:
     finished, due, decision = settled.finished, settled.finished.due, settled.decision
-    exchange = finished.outcome.exchange
-    answer, read = exchange.answer, finished.read
-    # The headers of a body stand with its raw fetch, and a 304 has nothing to tell.
-    bare = finished.archived is None and settled.name != "unchanged"
+    late = lateness(settled.changes.new, due.document_seen_at, settled.now)
+    exchange, read = finished.outcome.exchange, finished.read
+    answer, (asked, answered) = exchange.answer, _headers(settled)
     return VisitRecord(
         feed=due.feed,
         scheduled_at=due.scheduled_at,
         started_at=to_micros(exchange.started_at),
         finished_at=settled.now,
-        worker=engine.worker,
+        worker=finished.by or engine.worker,
         url=redacted(exchange.asked_url),
         outcome=settled.name,
         status=answer.status,
@@ -213,11 +213,9 @@ def _record(engine: Engine, settled: Settled) -> VisitRecord:
         error_detail=settled.detail,
         fetch_id=finished.archived.fetch_id if finished.archived else None,
         conditional=finished.conditional,
-        hops=json_or_none(
-            [(redacted(hop.url), hop.status, redacted(hop.location)) for hop in exchange.hops]
-        ),
-        request_headers=headers_json(redacted_headers(answer.request_headers)) if bare else None,
-        response_headers=headers_json(redacted_headers(answer.response_headers)) if bare else None,
+        hops=_hops(exchange),
+        request_headers=asked,
+        response_headers=answered,
         address=answer.address,
         bytes_in=len(answer.body),
         latency_ms=answer.elapsed * 1000,
@@ -232,6 +230,27 @@ def _record(engine: Engine, settled: Settled) -> VisitRecord:
         reason_code=decision.code,
         reason=decision.reason,
         inputs=orjson.dumps(decision.inputs).decode(),
+        fetcher_id=held[due.feed].fetcher_id,
+        dated_entries=late.entries,
+        late_sec=late.seconds,
+        late_squares=late.squares,
+    )
+
+
+def _headers(settled: Settled) -> tuple[str | None, str | None]:
+    """Asked and answered. Those of a body stand with its raw fetch; a 304 has nothing to tell."""
+    if settled.finished.archived is not None or settled.name == "unchanged":
+        return None, None
+    answer = settled.finished.outcome.exchange.answer
+    return (
+        headers_json(redacted_headers(answer.request_headers)),
+        headers_json(redacted_headers(answer.response_headers)),
+    )
+
+
+def _hops(exchange: Exchange) -> str | None:
+    return json_or_none(
+        [(redacted(hop.url), hop.status, redacted(hop.location)) for hop in exchange.hops]
     )
 
 

@@ -41,6 +41,8 @@ class Settings(BaseSettings):
     database_url: str | None = _plain("DATABASE_URL", None)
     database_pool_size: int = Field(5, ge=1, le=100)
     blob_url: str | None = None
+    secret_key: SecretStr | None = None
+    secret_key_file: Path | None = None
 
     # The way in
     host: str = "127.0.0.1"
@@ -107,6 +109,24 @@ class Settings(BaseSettings):
     moved_after_hours: float = Field(24.0, ge=0)
     failing_after: int = Field(3, ge=1)
 
+    # Asking fetchers
+    broadcast_timeout_sec: float = Field(60.0, gt=0, le=600)
+    fetcher_answer_timeout_sec: float = Field(5.0, gt=0, le=600)
+    max_fetchers: int = Field(100, ge=1, le=10_000)
+    fetchers_at_once: int = Field(32, ge=1, le=1_000)
+    fetcher_claims_max: int = Field(100, ge=1, le=1_000)
+    fetcher_lease_max_seconds: float = Field(900.0, ge=5, le=86_400)
+    fetcher_report_max_bytes: int = Field(20 * MIB, ge=1024)
+    news_streams_max: int = Field(100, ge=1, le=10_000)
+    news_timeout_ms: int = Field(10_000, ge=100, le=60_000)
+    news_pause_cap_sec: float = Field(3_600.0, ge=1)
+    fetchers_start_disabled: bool = False
+
+    # Learning who fetches best
+    suggestion_min_visits: int = Field(20, ge=1)
+    suggestion_days: int = Field(30, ge=1, le=3_650)
+    auto_resolve: bool = False
+
     # Working
     visits_at_once: int = Field(256, ge=1, le=10_000)
     claim_batch: int = Field(500, ge=1, le=10_000)
@@ -117,6 +137,7 @@ class Settings(BaseSettings):
     raw_keep_unchanged: int = Field(20, ge=1)
     raw_keep_days: int | None = Field(None, ge=1)
     visits_keep: int = Field(1_000, ge=10)
+    statistics_days: int = Field(90, ge=1, le=3_650)
     housekeeping_minutes: float = Field(60.0, gt=0)
 
     # Telling
@@ -179,7 +200,21 @@ class Settings(BaseSettings):
             return self.admin_token.get_secret_value()
         if self.admin_token_file is None:
             return None
-        return _secret_from(self.admin_token_file)
+        return _secret_from(self.admin_token_file, "admin token file")
+
+    @property
+    def where_secret_key(self) -> Path:
+        """The key that is made by itself, where none is set."""
+        return self.data_dir.absolute() / "secret.key"
+
+    @cached_property
+    def secret_keys(self) -> str | None:
+        """The keys that seal secrets, as they were set; None: the file in the data folder."""
+        if self.secret_key is not None:
+            return self.secret_key.get_secret_value()
+        if self.secret_key_file is None:
+            return None
+        return _secret_from(self.secret_key_file, "secret key file")
 
     @classmethod
     def settings_customise_sources(
@@ -249,15 +284,15 @@ def _is_contact(text: str) -> bool:
     return plain and (text.startswith(("http://", "https://", "mailto:")) or "@" in text)
 
 
-def _secret_from(path: Path) -> str:
+def _secret_from(path: Path, what: str) -> str:
     try:
         if path.stat().st_mode & 0o077:
             raise BadSettings(f"{path} can be read by others; run `chmod 600 {path}`.")
         secret = path.read_text("utf-8").strip()
     except OSError as trouble:
-        raise BadSettings(f"The admin token file cannot be read: {trouble}") from trouble
+        raise BadSettings(f"The {what} cannot be read: {trouble}") from trouble
     if not secret:
-        raise BadSettings(f"The admin token file {path} is empty.")
+        raise BadSettings(f"The {what} {path} is empty.")
     return secret
 
 

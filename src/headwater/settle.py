@@ -27,6 +27,7 @@ from headwater.schedule.state import (
     Trouble,
     Visited,
 )
+from headwater.values.ids import WorkerId
 from headwater.values.instant import rfc3339, to_micros
 
 _DAY_MICROS = 86_400_000_000
@@ -34,7 +35,7 @@ _DAY_MICROS = 86_400_000_000
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A visit before its second commit."""
+    """A visit before its second commit. `by` is who asked, where that was not this process."""
 
     due: Due
     outcome: Outcome
@@ -42,6 +43,7 @@ class Finished:
     read: Read | None
     conditional: bool
     finished_at: datetime
+    by: WorkerId | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from uuid_utils import uuid7
 
 from headwater.archive import Archived, archive_group
 from headwater.engine import Engine
-from headwater.errors import Refused, TooSoon
+from headwater.errors import Refused, SecretUnreadable, TooSoon
 from headwater.fetch.outcome import Failed, Fetched, Outcome, Throttled
 from headwater.fetch.raw import raw_fetch_of
 from headwater.fetch.steps import Ask, ask
@@ -18,7 +18,8 @@ from headwater.remember import Remembered, remember_group
 from headwater.schedule.due import Due, asks_whole
 from headwater.settle import Finished
 from headwater.together import Together
-from headwater.values.ids import FeedPk, FetchId
+from headwater.unlock import keyring_of
+from headwater.values.ids import FeedPk, FetchId, WorkerId
 from headwater.values.instant import to_micros
 from headwater.values.response import Answer, Exchange, Validators, header
 from headwater.values.url import host_of
@@ -45,12 +46,17 @@ class Visits:
 
     async def visit(self, due: Due) -> Remembered:
         question = self.question(due)
-        outcome = await self.fetch(question)
+        outcome = await self._asked(due, question)
+        return await self.conclude(due, outcome, conditional=question.validators != Validators())
+
+    async def conclude(
+        self, due: Due, outcome: Outcome, *, conditional: bool, by: WorkerId | None = None
+    ) -> Remembered:
+        """Archive, read, remember: the same for whoever asked. `by` is named when it was not us."""
         archived = await self.keep(due.feed, outcome)
         document = await self.read(due, outcome, archived)
-        conditional = question.validators != Validators()
         now = self._engine.clock.now()
-        finished = Finished(due, outcome, archived, document, conditional, now)
+        finished = Finished(due, outcome, archived, document, conditional, now, by)
         remembered = await self.remember(finished)
         if isinstance(remembered, Refused) and document is not None:
             # What the document says cannot be stored. That it was visited can, and must be:
@@ -63,6 +69,16 @@ class Visits:
         now = to_micros(self._engine.clock.now())
         whole = asks_whole(due, now, self._engine.rules.whole_fetch_days)
         return Ask(due.url, Validators() if whole else due.validators, due.verify_tls)
+
+    async def _asked(self, due: Due, question: Ask) -> Outcome:
+        """A private feed whose secrets do not open is not asked at all: that is our own trouble."""
+        if not due.has_credentials:
+            return await self.fetch(question)
+        try:
+            keys = await keyring_of(self._engine, due.feed, due.url)
+        except SecretUnreadable as trouble:
+            return self._unasked(due, trouble.code, trouble.message)
+        return await self.fetch(replace(question, keys=keys))
 
     async def fetch(self, question: Ask) -> Outcome:
         engine = self._engine
@@ -112,9 +128,12 @@ class Visits:
         """A mistake of ours, written down like a failure of the feed, lest it repeats at once."""
         now = self._engine.clock.now()
         detail = f"{type(trouble).__name__}: {trouble}"
-        answer = Answer(due.url, None, (), (), b"", 0.0, None, "internal_error", detail)
-        outcome = Failed(Exchange(due.url, now, answer), "internal_error", detail)
+        outcome = self._unasked(due, "internal_error", detail)
         return await self.remember(Finished(due, outcome, None, None, False, now))
+
+    def _unasked(self, due: Due, code: str, detail: str) -> Failed:
+        answer = Answer(due.url, None, (), (), b"", 0.0, None, code, detail)
+        return Failed(Exchange(due.url, self._engine.clock.now(), answer), code, detail)
 
     async def take_turn(self, host: str) -> None:
         """Waits until the host may be asked, and takes that turn; whoever took it ends it.

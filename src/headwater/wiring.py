@@ -5,11 +5,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from headwater.adapters import schema as schema
 from headwater.adapters.blobs import blobs_from
+from headwater.adapters.builtins import load_builtins
 from headwater.adapters.clock import SystemClock as SystemClock
 from headwater.adapters.database import SqlDatabase as SqlDatabase
 from headwater.adapters.database import open_database
+from headwater.adapters.fetchers import HttpFetchers
 from headwater.adapters.parsers import Limits as ParserLimits
 from headwater.adapters.parsers import ProcessParsers
+from headwater.adapters.vault import SealedVault, open_vault
 from headwater.adapters.web import CurlWeb
 from headwater.adapters.web_libraries import libcurl_version, sqlite_version
 from headwater.adapters.web_limits import WebLimits
@@ -21,6 +24,8 @@ from headwater.merge.reading import ReadingPolicy
 from headwater.parse.limits import ParseLimits
 from headwater.schedule.policy import Policy
 from headwater.settings import Settings
+from headwater.subscribe.assignment import BroadcastPolicy
+from headwater.subscribe.evidence import Learning
 from headwater.values.ids import WorkerId
 
 NOBODY = WorkerId("local")
@@ -35,6 +40,8 @@ async def open_engine(settings: Settings, worker: WorkerId = NOBODY) -> AsyncIte
         stack.push_async_callback(database.close)
         web = open_web(settings)
         stack.push_async_callback(web.close)
+        fetchers = open_fetchers(settings)
+        stack.push_async_callback(fetchers.close)
         parsers = ProcessParsers(
             count=settings.parser_processes,
             limits=ParserLimits(
@@ -47,20 +54,38 @@ async def open_engine(settings: Settings, worker: WorkerId = NOBODY) -> AsyncIte
         yield Engine(
             clock=SystemClock(),
             web=web,
+            fetchers=fetchers,
             blobs=blobs,
             parsers=parsers,
             database=database,
+            vault=vault_of(settings),
             fetch=fetch_policy(settings),
             schedule=schedule_policy(settings),
             reading=reading_policy(settings),
             rules=rules(settings),
             turns=Turns(turn_policy(settings)),
             worker=worker,
+            builtins=load_builtins(),
+            broadcast=broadcast_policy(settings),
         )
+
+
+def vault_of(settings: Settings) -> SealedVault:
+    return open_vault(settings.secret_keys, settings.where_secret_key)
 
 
 def open_web(settings: Settings) -> CurlWeb:
     return CurlWeb(web_limits(settings), address_rules(settings))
+
+
+def open_fetchers(settings: Settings) -> HttpFetchers:
+    """Registered fetchers pass the same gate as feeds: a private one must be allowed by name."""
+    return HttpFetchers(
+        web_limits(settings),
+        address_rules(settings),
+        clock=SystemClock(),
+        user_agent=settings.user_agent,
+    )
 
 
 def library_versions() -> dict[str, str]:
@@ -104,6 +129,15 @@ def web_limits(settings: Settings) -> WebLimits:
         header_line=settings.max_header_line_bytes,
         header_fields=settings.max_header_fields,
         interim_answers=settings.max_informational_responses,
+    )
+
+
+def broadcast_policy(settings: Settings) -> BroadcastPolicy:
+    return BroadcastPolicy(
+        timeout=settings.broadcast_timeout_sec,
+        answer_timeout=settings.fetcher_answer_timeout_sec,
+        max_fetchers=settings.max_fetchers,
+        at_once=settings.fetchers_at_once,
     )
 
 
@@ -153,4 +187,9 @@ def rules(settings: Settings) -> Rules:
         failing_after=settings.failing_after,
         whole_fetch_days=settings.whole_fetch_days,
         max_new_entries_per_day=settings.max_new_entries_per_day,
+        learning=Learning(
+            min_visits=settings.suggestion_min_visits,
+            days=settings.suggestion_days,
+            auto_resolve=settings.auto_resolve,
+        ),
     )

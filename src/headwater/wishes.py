@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from headwater.access import store as access
 from headwater.announce import store as log
-from headwater.announce.event import feed_deleted
+from headwater.announce.event import Event, conflict_resolved, subscription_deleted
 from headwater.engine import Engine
 from headwater.errors import Conflict, NotFound, TooSoon
 from headwater.merge import store as entries
@@ -13,7 +13,13 @@ from headwater.ports import Transaction
 from headwater.schedule import queries
 from headwater.schedule.replan import earliest_visit, policy_of, replanned
 from headwater.subscribe import store
+from headwater.subscribe.conflict import SUBSCRIPTION_DELETED
+from headwater.subscribe.conflicts import store as conflicts
 from headwater.subscribe.feed import Feed, FeedPatch, Overrides, patched
+from headwater.subscribe.history import store as decisions
+from headwater.subscribe.subscription import HEADWATER, Subscription, as_assigned
+from headwater.subscribe.subscriptions import store as subscriptions
+from headwater.subscribe.subscriptions.queries import of_feed
 from headwater.values.ids import FeedId
 from headwater.values.instant import rfc3339
 
@@ -30,27 +36,34 @@ class Refetch:
 
 async def change_feed(feed_id: str, patch: FeedPatch, engine: Engine, gap: timedelta) -> Feed:
     """`gap` is the shortest time between two visits that a person may ask for."""
-    now = engine.clock.now()
     async with engine.database.write() as tx:
-        before = await queries.feed(tx, feed_id, lock=True)
-        after = patched(before, patch)
-        policy_of(after.overrides, engine.schedule)
-        await store.save_wish(tx, after, now)
-        if after.state != before.state:
-            await _change_state(tx, after, gap, now)
-        elif after.state == "active" and _pace(after.overrides) != _pace(before.overrides):
-            plan = replanned(after, engine.schedule, now)
-            await store.plan_again(
-                tx,
-                after,
-                at=plan.next_visit_at,
-                interval_sec=plan.interval_sec,
-                reason=plan.reason,
-                now=now,
-            )
-        changed = await queries.feed(tx, feed_id)
+        changed = await change_in(tx, feed_id, patch, engine, gap)
     engine.woken.set()
     return changed
+
+
+async def change_in(
+    tx: Transaction, feed_id: str, patch: FeedPatch, engine: Engine, gap: timedelta
+) -> Feed:
+    """The same inside a transaction that changes more than this."""
+    now = engine.clock.now()
+    before = await queries.feed(tx, feed_id, lock=True)
+    after = patched(before, patch)
+    policy_of(after.overrides, engine.schedule)
+    await store.save_wish(tx, after, now)
+    if after.state != before.state:
+        await _change_state(tx, after, gap, now)
+    elif after.state == "active" and _pace(after.overrides) != _pace(before.overrides):
+        plan = replanned(after, engine.schedule, now)
+        await store.plan_again(
+            tx,
+            after,
+            at=plan.next_visit_at,
+            interval_sec=plan.interval_sec,
+            reason=plan.reason,
+            now=now,
+        )
+    return await queries.feed(tx, feed_id)
 
 
 async def refetch(
@@ -75,17 +88,46 @@ async def refetch(
     return Refetch(planned, in_progress=False)
 
 
-async def remove_feed(feed_id: str, engine: Engine, *, hard: bool) -> Feed:
+async def remove_feed(feed_id: str, engine: Engine, *, hard: bool, who: str = HEADWATER) -> Feed:
     """Soft: no more visits, history stays. Hard: everything goes, one event tells of it."""
     now = engine.clock.now()
     async with engine.database.write() as tx:
         feed = await queries.feed(tx, feed_id, lock=True)
-        if hard:
-            await store.delete_for_good(tx, feed)
-            await log.append(tx, [feed_deleted(feed.id, feed.url, rfc3339(now))], now)
-        elif feed.state != "removed":
-            await store.remove(tx, feed, now)
+        facts = await take_off(tx, feed, hard=hard, who=who, now=now)
+        await log.append(tx, facts, now)
     return feed
+
+
+async def take_off(
+    tx: Transaction, feed: Feed, *, hard: bool, who: str, now: datetime
+) -> list[Event]:
+    """A feed goes together with its subscription. The facts are for the caller to append last."""
+    there = await of_feed(tx, feed.id)
+    told = subscription_deleted(there, feed.url, rfc3339(now), hard=hard)
+    if hard:
+        await subscriptions.delete_for_good(tx, there.id)
+        return [told]
+    if feed.state == "removed":
+        return []
+    gone = await subscriptions.deactivate(tx, there.id, now)
+    closed = await conflicts.resolve_all_of(tx, there.id, SUBSCRIPTION_DELETED, who, now)
+    await _write_down(tx, there, gone, who, now)
+    return [*(conflict_resolved(each, gone) for each in closed), told]
+
+
+async def _write_down(
+    tx: Transaction, before: Subscription, after: Subscription, who: str, now: datetime
+) -> None:
+    await decisions.write(
+        tx,
+        after.id,
+        at=now,
+        who=who,
+        what="deleted",
+        why=None,
+        before=as_assigned(before),
+        after=as_assigned(after),
+    )
 
 
 async def undo_alias(feed_id: str, alias_uid: str, engine: Engine) -> None:

@@ -5,11 +5,19 @@ import asyncio
 import pytest
 
 from headwater.adapters import schema
-from headwater.adapters.database import open_database
+from headwater.adapters.database import SqlDatabase, open_database
 from headwater.errors import UnknownSchema
+from headwater.ports import Transaction, Value, marks
+from headwater.subscribe.builtin import BUILTINS
+from headwater.subscribe.fetchers.store import are_introduced, fetchers
+from headwater.subscribe.store import url_key
+from headwater.subscribe.subscriptions.queries import of_feed
+from headwater.values.instant import to_micros
+from headwater.values.url import host_of, shard_of
 
 TABLES = {
     "api_tokens",
+    "assignment_history",
     "blobs",
     "counters",
     "entries",
@@ -17,6 +25,7 @@ TABLES = {
     "entry_versions",
     "events",
     "feeds",
+    "fetcher_days",
     "fetcher_modules",
     "idempotency",
     "quarantine",
@@ -24,6 +33,8 @@ TABLES = {
     "rss_subscriptions",
     "shards",
     "subscription_conflicts",
+    "subscription_days",
+    "subscription_groups",
     "visits",
     "workers",
 }
@@ -83,7 +94,7 @@ async def test_a_schema_from_the_future_is_refused(database_url: str) -> None:
     await database.close()
 
 
-async def test_the_indexes_of_the_seeds_are_there(database_url: str) -> None:
+async def test_the_indexes_that_lists_need_are_there(database_url: str) -> None:
     database = open_database(database_url)
     async with database.read() as view:
         rows = await view.rows(
@@ -103,3 +114,166 @@ async def test_the_indexes_of_the_seeds_are_there(database_url: str) -> None:
         "raw_fetches_by_feed",
         "feeds_due",
     } <= {row.name for row in rows}
+
+
+MOMENT = 1_767_614_400_000_000
+"""2026-01-05 12:00 UTC."""
+
+
+async def a_feed(
+    tx: Transaction,
+    name: str,
+    url: str,
+    *,
+    original_url: str | None = None,
+    state: str = "active",
+    shard: int = 7,
+) -> None:
+    """As the version before subscriptions wrote one."""
+    row: dict[str, Value] = {
+        "feed_id": name,
+        "url": url,
+        "url_key": url_key(url),
+        "original_url": original_url or url,
+        "host": host_of(url),
+        "shard": shard,
+        "type": "rss",
+        "state": state,
+        "priority": 50,
+        "overrides": '{"title":"Mine","interval_sec":5400.0}',
+        "categories": "[]",
+        "hints": "{}",
+        "recent_published": "[]",
+        "interval_sec": 900.0,
+        "failing_told": False,
+        "created_at": MOMENT,
+        "updated_at": MOMENT + 1,
+    }
+    row |= dict.fromkeys(
+        (
+            "documents_seen", "moved_count", "gone_count", "new_today", "today", "fence",
+            "failures", "new_entries_last_fetch",
+        ),
+        0,
+    )  # fmt: skip
+    await tx.run(f"INSERT INTO feeds ({', '.join(row)}) VALUES ({marks(len(row))})", *row.values())
+
+
+async def subscribed(database: SqlDatabase) -> dict[str, tuple[str, str, bool]]:
+    """By feed: the source URL, who fetches it, and whether it is active."""
+    async with database.read() as view:
+        rows = await view.rows(
+            "SELECT f.feed_id, s.source_url, m.name, s.is_active, s.source_key"
+            " FROM rss_subscriptions s JOIN feeds f ON f.id = s.feed_id"
+            " JOIN fetcher_modules m ON m.fetcher_id = s.fetcher_id"
+        )
+    for row in rows:
+        assert row.source_key == url_key(row.source_url)
+    return {row.feed_id: (row.source_url, row.name, bool(row.is_active)) for row in rows}
+
+
+async def test_feeds_that_were_there_get_subscriptions(empty_database_url: str) -> None:
+    database = open_database(empty_database_url)
+    await schema.upgrade(database, "0002")
+    async with database.write() as tx:
+        await a_feed(tx, "plain", "https://a.example/feed")
+        await a_feed(tx, "removed", "https://b.example/feed", state="removed")
+        await a_feed(tx, "paused", "https://c.example/feed", state="paused")
+        await a_feed(tx, "anime", "https://mikanani.me/RSS/Bangumi?bangumiId=3215")
+        await a_feed(tx, "mirror", "https://www.mikanime.tv/rss")
+        await a_feed(tx, "liar", "https://evilmikanani.me/mikanani.me?mikanani.me")
+        await a_feed(tx, "moved", "https://new.example/", original_url="https://old.example/")
+        await a_feed(tx, "left", "https://there.example/", original_url="https://here.example/")
+        await a_feed(tx, "settled", "https://here.example/")
+    await schema.upgrade(database)
+    assert await subscribed(database) == {
+        "plain": ("https://a.example/feed", "feed", True),
+        "removed": ("https://b.example/feed", "feed", False),
+        "paused": ("https://c.example/feed", "feed", True),
+        "anime": ("https://mikanani.me/RSS/Bangumi?bangumiId=3215", "mikanani", True),
+        "mirror": ("https://www.mikanime.tv/rss", "mikanani", True),
+        "liar": ("https://evilmikanani.me/mikanani.me?mikanani.me", "feed", True),
+        "moved": ("https://old.example/", "feed", True),
+        "left": ("https://there.example/", "feed", True),
+        "settled": ("https://here.example/", "feed", True),
+    }
+    async with database.read() as view:
+        plain = await of_feed(view, "plain")
+    assert (plain.name, plain.fetch_interval_minutes) == ("Mine", 90)
+    assert (plain.assignment_status, plain.auto_selected) == ("auto_assigned", True)
+    assert (plain.assigned_at, to_micros(plain.created_at)) == (None, MOMENT)
+    await database.close()
+
+
+async def test_an_older_version_may_work_in_between(empty_database_url: str) -> None:
+    """Down, feeds added, removed and deleted there, and up again: nothing is lost or doubled."""
+    database = open_database(empty_database_url)
+    await schema.upgrade(database, "0002")
+    async with database.write() as tx:
+        await a_feed(tx, "stays", "https://a.example/")
+        await a_feed(tx, "goes", "https://b.example/")
+        await a_feed(tx, "deleted", "https://c.example/")
+        await a_feed(tx, "moved", "https://new.example/", original_url="https://old.example/")
+    await schema.upgrade(database)
+    before = await subscribed(database)
+    await schema.downgrade(database, "0002")
+    async with database.write() as tx:
+        await tx.run("UPDATE feeds SET state = 'removed' WHERE feed_id = 'goes'")
+        await tx.run("DELETE FROM feeds WHERE feed_id = 'deleted'")
+        await a_feed(tx, "came", "https://d.example/")
+        await a_feed(tx, "came to the old place", "https://old.example/")
+    await schema.upgrade(database)
+    assert before["moved"] == ("https://old.example/", "feed", True)
+    assert await subscribed(database) == {
+        "stays": ("https://a.example/", "feed", True),
+        "goes": ("https://b.example/", "feed", False),
+        "moved": ("https://new.example/", "feed", True),
+        "came": ("https://d.example/", "feed", True),
+        "came to the old place": ("https://old.example/", "feed", True),
+    }
+    await database.close()
+
+
+async def test_feeds_of_a_registered_fetcher_go_to_workers_when_it_is_not_known(
+    database_url: str,
+) -> None:
+    database = open_database(database_url)
+    async with database.write() as tx:
+        await a_feed(tx, "ours", "https://a.example/")
+        await a_feed(tx, "theirs", "https://a.example/theirs")
+        (row,) = await tx.rows(
+            "INSERT INTO fetcher_modules (name, version, base_url, priority, is_enabled,"
+            " created_at, updated_at) VALUES ('remote', '1', 'https://f.example', 50, true, 1, 1)"
+            " RETURNING fetcher_id"
+        )
+        for name in ("ours", "theirs"):
+            await tx.run(
+                "INSERT INTO rss_subscriptions (fetcher_id, feed_id, source_url, source_key,"
+                " source_type, is_active, assignment_status, auto_selected, created_at,"
+                " updated_at) SELECT ?, id, url, url_key, 'rss', true, 'assigned', false, 1, 1"
+                " FROM feeds WHERE feed_id = ?",
+                row.fetcher_id if name == "theirs" else 1,
+                name,
+            )
+        await tx.run("UPDATE feeds SET shard = ? WHERE feed_id = 'theirs'", -row.fetcher_id)
+    await schema.downgrade(database, "0002")
+    ours = shard_of("a.example")
+    assert await shards_by_feed(database) == {"ours": 7, "theirs": ours}
+    await schema.upgrade(database)
+    assert await shards_by_feed(database) == {"ours": 7, "theirs": -row.fetcher_id}
+    await database.close()
+
+
+async def shards_by_feed(database: SqlDatabase) -> dict[str, int]:
+    async with database.read() as view:
+        return {row.feed_id: row.shard for row in await view.rows("SELECT * FROM feeds")}
+
+
+async def test_the_built_in_fetchers_are_there_from_the_start(database: SqlDatabase) -> None:
+    async with database.read() as view:
+        found = await fetchers(view)
+        assert await are_introduced(view, BUILTINS)
+    assert [(each.name, each.base_url, each.priority, each.is_enabled) for each in found] == [
+        ("feed", "inproc:feed", 10, True),
+        ("mikanani", "inproc:mikanani", 100, True),
+    ]

@@ -46,6 +46,18 @@ async def test_nothing_is_added_to_what_we_say() -> None:
     ]
 
 
+async def test_a_handle_that_posted_asks_plainly_again() -> None:
+    async with Site(HELLO, keep_alive=True) as site, a_web(WebLimits(kept_handles=1)) as web:
+        posted = await web.post(site.url("/in"), (("Content-Type", "text/x"),), b"", deadline=5)
+        await web.get(site.url("/out"), (), deadline=5)
+    host = f"Host: 127.0.0.1:{site.port}\r\n"
+    assert [head.decode() for head in site.requests] == [
+        f"POST /in HTTP/1.1\r\n{host}Content-Type: text/x\r\nContent-Length: 0\r\n\r\n",
+        f"GET /out HTTP/1.1\r\n{host}\r\n",
+    ]
+    assert (posted.status, site.connections) == (200, 1)
+
+
 async def test_no_line_can_be_smuggled_into_a_request() -> None:
     async with Site(HELLO) as site, a_web() as web:
         with pytest.raises(BadInput, match="line break"):

@@ -17,11 +17,16 @@ PLACES = {
     "aiosqlite": ("adapters/",),
     "sqlite3": ("adapters/",),
     "obstore": ("adapters/",),
+    # One place seals secrets.
+    "cryptography": ("adapters/vault.py",),
+    # Schemas of strangers are looked through before they are used.
+    "jsonschema_rs": ("subscribe/config_schema.py",),
     # Shapes of the outside are checked at the border and turned into our nouns there.
     "pydantic": ("entrypoints/", "settings.py"),
     "pydantic_settings": ("settings.py",),
     "fastapi": ("entrypoints/",),
     "starlette": ("entrypoints/",),
+    "sse_starlette": ("entrypoints/",),
     "uvicorn": ("entrypoints/",),
     "typer": ("entrypoints/",),
     "click": ("entrypoints/",),
@@ -34,8 +39,9 @@ PLACES = {
     "socket": ("adapters/", "entrypoints/"),
     # A second way out to the network, or code from bytes: nowhere.
     "urllib.request": (),
-    # The command line talks to the operator's own running service, never to what a feed named.
-    "http.client": ("entrypoints/transport.py",),
+    # Command line and builder's kit talk to a running Headwater, never to what a feed named.
+    "http.client": ("entrypoints/transport.py", "sdk/client.py"),
+    "http.server": ("sdk/listening.py",),
     "requests": (),
     "httpx": (),
     "aiohttp": (),

@@ -34,9 +34,9 @@ NOT_PURE = frozenset({"urllib.request", "http.client", "http.server", "email.mim
 PURE_LIBRARIES = {
     "values": {"ada_url", "lxml", "orjson", "uuid_utils"},
     "access": {"orjson"},
-    "subscribe": {"ada_url", "lxml", "orjson", "selectolax"},
+    "subscribe": {"ada_url", "jsonschema_rs", "lxml", "orjson", "selectolax"},
     "schedule": {"orjson"},
-    "fetch": {"ada_url", "brotli", "orjson", "zstandard"},
+    "fetch": {"ada_url", "brotli", "isal", "orjson", "zstandard"},
     "parse": {"ada_url", "lxml", "orjson", "selectolax"},
     "merge": {"ada_url", "lxml", "orjson", "selectolax"},
     "announce": {"orjson"},

@@ -61,6 +61,7 @@ def broken_at_any_time(records: Records, witness: Witness, now: int) -> list[Bro
         *_e2(records, witness),
         *_d1(records),
         *_a1(records, witness),
+        *_s1(records),
     ]
 
 
@@ -253,6 +254,19 @@ def _a1(records: Records, witness: Witness) -> Iterator[Broken]:
     """What was answered with success is there."""
     for lost in witness.promised - {feed["feed_id"] for feed in records.feeds}:
         yield Broken("A1", f"feed {lost} was promised and is not there")
+
+
+def _s1(records: Records) -> Iterator[Broken]:
+    """Every feed has one subscription, every subscription a feed, and each was told once."""
+    owned = Counter(each["feed_id"] for each in records.rss_subscriptions)
+    feeds = {feed["id"]: feed["feed_id"] for feed in records.feeds}
+    if owned != Counter(dict.fromkeys(feeds, 1)):
+        yield Broken("S1", f"subscriptions by feed are {owned}, and the feeds {sorted(feeds)}")
+    told = Counter(
+        event["feed_id"] for event in records.events if event["type"] == "subscription_created"
+    )
+    if untold := set(feeds.values()) - set(told):
+        yield Broken("S1", f"no subscription_created event for {sorted(untold)[:3]}")
 
 
 def _raw_marks(raw: Record) -> tuple[object, ...]:

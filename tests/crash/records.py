@@ -12,7 +12,16 @@ import asyncpg
 
 Record = dict[str, Any]
 
-TABLES = ("feeds", "visits", "raw_fetches", "entries", "entry_versions", "events", "counters")
+TABLES = (
+    "feeds",
+    "rss_subscriptions",
+    "visits",
+    "raw_fetches",
+    "entries",
+    "entry_versions",
+    "events",
+    "counters",
+)
 BUSY_SECONDS = 30.0
 
 
@@ -21,6 +30,7 @@ class Records:
     """One consistent view of everything, and the digests of all blobs by their key."""
 
     feeds: list[Record]
+    rss_subscriptions: list[Record]
     visits: list[Record]
     raw_fetches: list[Record]
     entries: list[Record]

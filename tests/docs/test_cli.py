@@ -16,6 +16,8 @@ TEXT = page("docs/cli.md")
 def commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
+            if command.invoke_without_command:
+                yield f"{path} {name}", command
             yield from commands(command, f"{path} {name}")
         elif not command.hidden:
             yield f"{path} {name}", command

@@ -19,6 +19,8 @@ def shown(default: Any) -> str:
             return "none"
         case list():
             return ", ".join(f"`{each}`" for each in default)
+        case bool():
+            return f"`{str(default).lower()}`"
         case float() if default.is_integer():
             return f"`{int(default)}`"
         case str() | int() | float() | Path():

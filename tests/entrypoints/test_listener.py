@@ -175,3 +175,41 @@ def test_these_are_loopback(host: str) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org", "localhost.example"])
 def test_these_are_not_loopback(host: str) -> None:
     assert not is_loopback(host)
+
+
+async def endless(scope: Message, receive: Receive, send: Send) -> None:
+    """Sends for as long as somebody is there."""
+    if scope["type"] == "lifespan":
+        await app(scope, receive, send)
+        return
+    gone = asyncio.create_task(_gone(receive))
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    while not gone.done():
+        await send({"type": "http.response.body", "body": b"x" * 65_536, "more_body": True})
+    scope["state"]["ended"].set()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def test_whoever_does_not_read_an_answer_is_hung_up_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(listener, "UNREAD_SECONDS", 0.2)
+    ended = asyncio.Event()
+
+    async def noted(scope: Message, receive: Receive, send: Send) -> None:
+        await endless({**scope, "state": {"ended": ended}}, receive, send)
+
+    with listening_socket(load_settings(port=0)) as bound:
+        server = careful_server(noted, stop_seconds=1)
+        task = asyncio.create_task(server.serve(sockets=[bound]))
+        port = bound.getsockname()[1]
+        _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+        writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        await asyncio.wait_for(ended.wait(), 30)
+        writer.close()
+        server.should_exit = True
+        await task

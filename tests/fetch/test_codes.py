@@ -9,6 +9,7 @@ import pytest
 from headwater.adapters import web_trouble
 from headwater.fetch import codes
 from headwater.fetch.codes import MEANINGS, status_code_name
+from headwater.fetch.reported import TROUBLE_OF_ITS_OWN
 
 SRC = Path(codes.__file__).parents[1]
 SPEAKERS = [*sorted((SRC / "fetch").glob("*.py")), *sorted((SRC / "adapters").glob("web*.py"))]
@@ -34,7 +35,8 @@ def test_every_code_that_is_used_is_explained() -> None:
     used |= {web_trouble.trouble_code(number, has_status=False) for number in range(150)}
     used |= {web_trouble.trouble_code(number, has_status=True) for number in range(150)}
     used |= {status_code_name(status) for status in range(1000)}
-    used |= {"bad_url", "blocked_address"}
+    used |= {"bad_url", "blocked_address", "secret_unreadable"}  # an error's own code
+    used |= {TROUBLE_OF_ITS_OWN}
     assert used <= set(MEANINGS)
     assert set(MEANINGS) <= used, "an explanation nobody needs"
 

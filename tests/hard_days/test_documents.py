@@ -49,7 +49,8 @@ async def test_counts_are_exact_over_absence_return_and_edit(river: River) -> No
     second = timedelta(seconds=1)  # the host's rest after adding
     assert left_at == two.first_seen + timedelta(hours=1) + second
     assert two.last_seen == one.last_seen == two.first_seen + timedelta(hours=3) + second
-    assert [kind for kind, _ in await events(river)] == ["new_entry", "new_entry", "updated_entry"]
+    told = ["subscription_created", "new_entry", "new_entry", "updated_entry"]
+    assert [kind for kind, _ in await events(river)] == told
 
 
 async def test_an_alias_and_an_edit_in_one_document_are_one_entry(river: River) -> None:
@@ -94,7 +95,8 @@ async def test_guids_that_become_distrusted_do_not_double_what_we_have(river: Ri
     await river.visit()
     titles = sorted(row.title for row in await river.rows("SELECT title FROM entries"))
     assert titles == ["One", "Post 2", "Post 3", "Post 4", "Post 5"]
-    assert [kind for kind, _ in await events(river)] == ["new_entry"] * 5
+    told = ["subscription_created", *["new_entry"] * 5]
+    assert [kind for kind, _ in await events(river)] == told
 
 
 async def test_distrusted_guids_without_links_do_not_double_either(river: River) -> None:

@@ -172,6 +172,14 @@ async def test_users_who_change_their_minds_while_a_worker_works_break_nothing(
         " (SELECT 1 FROM raw_fetches r WHERE r.fetch_id = e.fetch_id)"
     )
     assert await number(engine, orphans) == 0
+    alone = (
+        "SELECT count(*) AS n FROM feeds f LEFT JOIN rss_subscriptions s ON s.feed_id = f.id"
+        " WHERE s.is_active IS NULL OR s.is_active <> (f.state <> 'removed')"
+    )
+    assert await number(engine, alone) == 0
+    assert await number(engine, "SELECT count(*) AS n FROM feeds") == await number(
+        engine, "SELECT count(*) AS n FROM rss_subscriptions"
+    )
     await until(lambda: True)
 
 

@@ -78,7 +78,6 @@ async def test_one_url_is_followed_once_however_it_is_spelt(
 
 
 async def test_a_long_url_is_no_trouble_for_an_index(database: SqlDatabase) -> None:
-    """Attack 239."""
     long = "https://a.example/" + "x" * 4000
     await followed(database, long, feed_id="long")
     assert (await feed_of(database, "long")).url == long
@@ -90,7 +89,7 @@ async def test_a_removed_feed_comes_back_under_its_own_id(database: SqlDatabase)
         await tx.run(
             "UPDATE feeds SET failures = 4, gone_count = 2, documents_seen = 9, etag = 'e'"
         )
-        await store.remove(tx, await queries.feed(tx, "id of a"), NOON)
+        await store.remove(tx, (await queries.feed(tx, "id of a")).pk, NOON)
     back = await followed(database, wish=Wish("New name"), feed_id="unused", now=LATER)
     assert (back.id, back.revived) == ("id of a", True)
     feed = await feed_of(database)
@@ -101,10 +100,14 @@ async def test_a_removed_feed_comes_back_under_its_own_id(database: SqlDatabase)
 
 async def test_removing_and_pausing_fence_off_a_worker_on_its_way(database: SqlDatabase) -> None:
     await followed(database)
-    for stop in (store.pause, store.remove):
+    for stop in ("pause", "remove"):
         await claim(database, fence=5)
         async with database.write() as tx:
-            await stop(tx, await queries.feed(tx, "id of a"), NOON)
+            there = await queries.feed(tx, "id of a")
+            if stop == "pause":
+                await store.pause(tx, there, NOON)
+            else:
+                await store.remove(tx, there.pk, NOON)
         feed = await feed_of(database)
         assert (feed.schedule.next_visit_at, feed.schedule.claimed) == (None, False)
         assert await fence_of(database) == 6
@@ -157,7 +160,7 @@ async def test_a_feed_deleted_for_good_takes_its_rows_along(database: SqlDatabas
             False,
             True,
         )
-        await store.delete_for_good(tx, await queries.feed(tx, "id of a"))
+        await store.delete_for_good(tx, (await queries.feed(tx, "id of a")).pk)
         assert await tx.rows("SELECT * FROM raw_fetches") == []
     with pytest.raises(NotFound):
         await feed_of(database)

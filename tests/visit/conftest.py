@@ -65,6 +65,10 @@ class River:
         (row,) = await self.rows(f"SELECT count(*) AS n FROM {table}")
         return int(row.n)
 
+    async def told(self) -> list[str]:
+        """The types of all events, in order."""
+        return [row.type for row in await self.rows("SELECT type FROM events ORDER BY seq")]
+
 
 @pytest.fixture
 async def river(

@@ -8,6 +8,7 @@ from headwater.adapters.parsers import ProcessParsers
 from headwater.errors import BadUrl, BlockedAddress, DuplicateUrl, FetchFailed, NotAFeed
 from headwater.first_visit import add_feed, follow_later
 from headwater.subscribe.feed import Overrides, Wish
+from headwater.wishes import remove_feed
 from tests.origin import Post, Reply
 from tests.visit.conftest import River
 
@@ -26,8 +27,9 @@ async def test_adding_is_one_request_and_that_is_the_first_visit(river: River) -
     (row,) = await river.rows("SELECT * FROM feeds")
     assert (row.feed_id, row.state, row.type, row.claimed_by) == (feed_id, "active", "rss", None)
     assert row.next_visit_at == row.scheduled_at > row.last_fetch_at
-    counts = [await river.count(t) for t in ("visits", "raw_fetches", "entries", "events")]
-    assert counts == [1, 1, 2, 2]
+    counts = [await river.count(t) for t in ("visits", "raw_fetches", "entries")]
+    assert counts == [1, 1, 2]
+    assert await river.told() == ["subscription_created", "new_entry", "new_entry"]
 
 
 async def test_a_page_is_refused_with_the_feeds_it_links_to(river: River) -> None:
@@ -99,12 +101,16 @@ async def test_a_redirect_to_a_followed_feed_is_that_feed(river: River) -> None:
 async def test_a_removed_feed_comes_back_with_its_history(river: River) -> None:
     feed = river.origin.feed("/feed.xml", [ONE])
     first = await river.add(feed.url)
-    async with river.engine.database.write() as tx:
-        await tx.run("UPDATE feeds SET state = 'removed', next_visit_at = NULL")
+    await remove_feed(first, river.engine, hard=False)
     feed.publish(TWO)
     assert await river.add(feed.url) == first
-    rows = await river.rows("SELECT type, payload FROM events ORDER BY seq")
-    assert [row.type for row in rows] == ["new_entry", "new_entry"]
+    assert await river.told() == [
+        "subscription_created",
+        "new_entry",
+        "subscription_deleted",
+        "subscription_created",
+        "new_entry",
+    ]
     assert await river.count("entries") == 2
     assert await river.count("visits") == 2
 

@@ -53,7 +53,7 @@ async def test_an_entry_hidden_and_then_gone_was_last_seen_before_it_was_hidden(
     await show(river, feed, THREE, TWO, ONE)
     back = await kept(river, "1")
     assert (back.seen_count, back.is_present) == (2, True)
-    assert await river.count("events") == 3
+    assert await river.told() == ["subscription_created", *["new_entry"] * 3]
 
 
 async def test_what_a_feed_that_is_never_whole_stops_showing_is_not_present_for_ever(

@@ -137,7 +137,12 @@ STORY = [
     Chapter(
         show("v1", C, B, A), ((OLD, None),), 200, "fetched", 43_537.5, 43_537.5, "new-entries",
         "in 12 h 6 min: 3 new entries (× 0.75), posts about every 1 day", new=3,
-        events=(("new_entry", "c"), ("new_entry", "b"), ("new_entry", "a")),
+        events=(
+            ("subscription_created", None),
+            ("new_entry", "c"),
+            ("new_entry", "b"),
+            ("new_entry", "a"),
+        ),
     ),
     # 43,537.5 × 1.25 = 54,421.875; 43,200 + 27,210.9375 = 70,410.9375;
     # luck 0.5 of 15 % is 7.5 %: × 1.075 = 75,691.7578125
@@ -384,6 +389,8 @@ async def _check_events(engine: Engine, publisher: Publisher) -> None:
         assert (row.type, payload.get("entry_uid")) == (kind, uid)
         assert row.at == pytest.approx(moment, abs=MILLISECOND)
     payloads = {row.type: orjson.loads(row.payload) for row in rows}
+    assert payloads["subscription_created"]["source_url"] == publisher.old.url
+    assert payloads["subscription_created"]["fetcher"] == "feed"
     assert payloads["feed_moved"]["old_url"] == publisher.old.url
     assert payloads["feed_moved"]["new_url"] == publisher.new.url
     assert payloads["feed_failing"]["failures"] == 3

@@ -51,10 +51,15 @@ Standing = Fresh | Answered | Done | InProgress | Mismatch
 
 
 def attempt_of(key: str, credential: str, method: str, path: str, body: bytes) -> Attempt:
-    """One caller's keys mean nothing to another caller."""
+    """One caller's keys mean nothing to another caller.
+
+    The key goes into the request's hash too: who reads the table but does not know the key cannot
+    find out a short secret in a body by trying.
+    """
+    kept = key.encode("utf-8", "surrogatepass")
     return Attempt(
-        key_hash=_digest(credential.encode(), key.encode("utf-8", "surrogatepass")),
-        request_hash=_digest(method.encode(), path.encode("utf-8", "surrogatepass"), body),
+        key_hash=_digest(credential.encode(), kept),
+        request_hash=_digest(kept, method.encode(), path.encode("utf-8", "surrogatepass"), body),
     )
 
 

@@ -7,16 +7,19 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Literal
 
-Scope = Literal["read", "admin", "publish", "register"]
+Scope = Literal["read", "admin", "publish", "register", "fetcher"]
+Given = Literal["read", "admin", "publish", "register"]
+"""Scopes a person may give. A `fetcher` token comes from joining, and belongs to one fetcher."""
 
 PREFIX = "hw_"
 SECRET_BYTES = 32
 
 _OPENS: dict[Scope, frozenset[Scope]] = {
     "read": frozenset({"read"}),
-    "admin": frozenset({"read", "admin", "publish", "register"}),
+    "admin": frozenset({"read", "admin", "publish", "register", "fetcher"}),
     "publish": frozenset({"publish"}),
     "register": frozenset({"register"}),
+    "fetcher": frozenset({"fetcher"}),
 }
 
 
@@ -34,14 +37,23 @@ class ApiToken:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Somebody who was let in. `name` tells them apart for rate limits and idempotency keys."""
+    """Somebody who was let in. `name` tells them apart for rate limits and idempotency keys.
+
+    `fetcher_id` is the fetcher whose own token this is: it reaches that one and no other.
+    """
 
     name: str
     scope: Scope
+    fetcher_id: int | None = None
+
+    @property
+    def is_admin(self) -> bool:
+        return self.scope == "admin"
 
 
-def opens(scope: Scope, needed: Scope) -> bool:
-    return needed in _OPENS[scope]
+def opens(scope: Scope, *needed: Scope) -> bool:
+    """One of the needed rights is enough."""
+    return not _OPENS[scope].isdisjoint(needed)
 
 
 def token_text(secret: bytes) -> str:

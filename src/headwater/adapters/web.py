@@ -32,6 +32,7 @@ class CurlWeb:
         self._ca_file = trusted_store(limits.ca_file)
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_MAXCONNECTS, limits.kept_connections)
+        self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, limits.host_connections)
         self._active: dict[pycurl.Curl, Transfer] = {}
         self._idle: list[Transfer] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -46,6 +47,15 @@ class CurlWeb:
         self, url: str, headers: Headers, *, deadline: float, verify_tls: bool = True
     ) -> Answer:
         """Trouble on the way is in the answer; only a closed CurlWeb raises."""
+        return await self._ask(url, headers, None, deadline, verify_tls)
+
+    async def post(self, url: str, headers: Headers, body: bytes, *, deadline: float) -> Answer:
+        """The same with something to say: never redirected, and its answer bounded the same way."""
+        return await self._ask(url, headers, body, deadline, verify_tls=True)
+
+    async def _ask(
+        self, url: str, headers: Headers, body: bytes | None, deadline: float, verify_tls: bool
+    ) -> Answer:
         if self._closed:
             raise RuntimeError("this CurlWeb is closed")
         try:
@@ -55,9 +65,10 @@ class CurlWeb:
         if deadline <= 0:
             return _unasked(url, "timeout", "no time was left to ask")
         loop = self._bind()
-        lines = header_lines(headers)
+        lines = header_lines(headers, has_body=body is not None)
         transfer = self._idle.pop() if self._idle else self._new_transfer()
         transfer.begin(url, parts, headers, lines, deadline, verify_tls)
+        transfer.carry(body)
         future: asyncio.Future[Answer] = loop.create_future()
         transfer.future = future
         self._active[transfer.easy] = transfer

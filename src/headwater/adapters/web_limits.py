@@ -32,6 +32,7 @@ class WebLimits:
     interim_answers: int = 8
     body_bytes: int = 10 * 1024 * 1024
     kept_connections: int = 128
+    host_connections: int = 0  # 0: any number
     kept_handles: int = 256
     ca_file: str | None = None
 

@@ -38,7 +38,7 @@ class Transfer:
         self, limits: WebLimits, policy: AddressPolicy, ca_file: str, resolve: Sequence[str]
     ) -> None:
         self._limits, self._policy = limits, policy
-        self._verify_tls = True
+        self._verify_tls, self._is_post = True, False
         self.easy = pycurl.Curl()
         self._set_up(ca_file, resolve)
         self._forget()
@@ -64,6 +64,17 @@ class Transfer:
             self._verify_tls = verify_tls
             easy.setopt(pycurl.SSL_VERIFYPEER, int(verify_tls))
             easy.setopt(pycurl.SSL_VERIFYHOST, 2 if verify_tls else 0)
+
+    def carry(self, body: bytes | None) -> None:
+        """What a POST brings along; None makes it a GET again."""
+        if body is not None:
+            self._is_post = True
+            self.easy.setopt(pycurl.POST, 1)
+            self.easy.setopt(pycurl.POSTFIELDS, body)
+        elif self._is_post:
+            self._is_post = False
+            self.easy.setopt(pycurl.POSTFIELDS, b"")
+            self.easy.setopt(pycurl.HTTPGET, 1)
 
     def answer(self, number: int, message: str) -> Answer:
         """What came of it, once libcurl is done (0 is success) or was told to stop."""
@@ -221,6 +232,7 @@ class Transfer:
             (pycurl.HTTP_CONTENT_DECODING, 0),
             (pycurl.PATH_AS_IS, 1),
             (pycurl.NOSIGNAL, 1),
+            (pycurl.DNS_CACHE_TIMEOUT, 0),
             (pycurl.BUFFERSIZE, 64 * 1024),
             (pycurl.CONNECTTIMEOUT_MS, int((limits.connect + limits.tls) * 1000)),
             (pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2),
@@ -262,13 +274,15 @@ def _host_field(parts: Parts) -> str:
     return parts.origin.partition("://")[2]
 
 
-def header_lines(headers: Headers) -> list[bytes]:
+def header_lines(headers: Headers, *, has_body: bool = False) -> list[bytes]:
     """An empty value is written `Name;` for libcurl. What we do not say, it shall not add."""
     lines = [f"{name}: {value}" if value else f"{name};" for name, value in headers]
     if any(_BREAK.search(line) for line in lines):
         raise BadInput("a request header has a line break in it")
     if not any(name.lower() == "accept" for name, _ in headers):
         lines.append("Accept:")
+    if has_body:
+        lines.append("Expect:")  # libcurl would first ask whether a large body is welcome
     return [line.encode("latin-1") for line in lines]
 
 

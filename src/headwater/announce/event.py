@@ -4,10 +4,12 @@ Feeds are named by their id. Their URLs go along for people, without the secrets
 programs are not the ones a private feed's key was given to.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.subscribe.conflict import Conflict
+from headwater.subscribe.subscription import Subscription
 from headwater.values.instant import from_micros, rfc3339
 from headwater.values.url import redacted
 
@@ -18,7 +20,12 @@ EVENT_TYPES: Mapping[str, str] = {
     "feed_gone": "a feed's server said 410 often enough: we stopped visiting it",
     "feed_failing": "visits to a feed keep failing",
     "feed_recovered": "a failing feed works again",
-    "feed_deleted": "a feed and all its history were deleted for good",
+    "subscription_created": "a source is wanted from now on, and somebody fetches it",
+    "subscription_changed": "what is wanted of a source has changed",
+    "subscription_assigned": "somebody else fetches a source from now on",
+    "subscription_deleted": "a source is not wanted any more",
+    "conflict_opened": "several fetchers are equally fit for a source: somebody is to decide",
+    "conflict_resolved": "a conflict was decided, or its source is not wanted any more",
 }
 
 
@@ -84,8 +91,74 @@ def feed_recovered(feed_id: str, url: str, failures: int) -> Event:
     return _about_feed("feed_recovered", feed_id, url, failures=failures)
 
 
-def feed_deleted(feed_id: str, url: str, deleted: str) -> Event:
-    return _about_feed("feed_deleted", feed_id, url, deleted_at=deleted)
+def subscription_created(subscription: Subscription, *, revived: bool = False) -> Event:
+    """`revived`: it was wanted before, and its history goes on."""
+    return _about_subscription("subscription_created", subscription, revived=revived)
+
+
+def subscription_changed(subscription: Subscription, changed: Sequence[str]) -> Event:
+    """`changed` names the fields; their values are the subscription's own affair."""
+    return _about_subscription("subscription_changed", subscription, changed=sorted(changed))
+
+
+def subscription_assigned(
+    subscription: Subscription, former: Subscription, why: str | None = None
+) -> Event:
+    """`subscription` as it is now, `former` as it was before."""
+    before = {"former_fetcher_id": former.fetcher_id, "former_fetcher": former.fetcher_name}
+    return _about_subscription("subscription_assigned", subscription, **before, reason=why)
+
+
+def subscription_deleted(
+    subscription: Subscription, url: str, deleted: str, *, hard: bool
+) -> Event:
+    """`url` is where its feed lived in the end; `deleted` is a moment, already in words."""
+    return _about_subscription(
+        "subscription_deleted", subscription, url=redacted(url), deleted_at=deleted, hard=hard
+    )
+
+
+def conflict_opened(conflict: Conflict, subscription: Subscription) -> Event:
+    return _about_conflict("conflict_opened", conflict, subscription)
+
+
+def conflict_resolved(conflict: Conflict, subscription: Subscription) -> Event:
+    """`resolved_fetcher_id` is null when there was nothing left to choose for."""
+    said = conflict.resolution or {}
+    return _about_conflict(
+        "conflict_resolved",
+        conflict,
+        subscription,
+        resolved_fetcher_id=conflict.chosen,
+        reason=said.get("resolution_reason"),
+    )
+
+
+def _about_conflict(
+    type: str, conflict: Conflict, subscription: Subscription, **facts: Any
+) -> Event:
+    return _about_subscription(
+        type,
+        subscription,
+        conflict_id=conflict.id,
+        conflict_type=conflict.type,
+        candidate_fetcher_ids=list(conflict.candidates),
+        **facts,
+    )
+
+
+def _about_subscription(type: str, subscription: Subscription, **facts: Any) -> Event:
+    """What everybody may know of it: never its config, and no secret of its URL."""
+    common = {
+        "subscription_id": subscription.id,
+        "feed_id": subscription.feed_id,
+        "source_url": redacted(subscription.source_url),
+        "source_type": subscription.source_type,
+        "fetcher_id": subscription.fetcher_id,
+        "fetcher": subscription.fetcher_name,
+        "assignment_status": subscription.assignment_status,
+    }
+    return Event(type, subscription.feed_id, common | facts)
 
 
 def _about_feed(type: str, feed_id: str, url: str, **facts: Any) -> Event:

@@ -1,12 +1,13 @@
 """What may be asked of the event log: the facts after a number, in order."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import orjson
 
-from headwater.ports import Reader, Row, Value
+from headwater.ports import Reader, Row, Value, marks
 from headwater.values.instant import from_micros
 
 
@@ -36,7 +37,13 @@ class Telling:
 
 
 async def events_after(
-    view: Reader, after: int, *, limit: int, type: str | None = None, feed_id: str | None = None
+    view: Reader,
+    after: int,
+    *,
+    limit: int,
+    type: str | None = None,
+    feed_id: str | None = None,
+    types: Sequence[str] = (),
 ) -> Telling:
     """The newest number is read first, so that `next` never jumps over an event not yet seen."""
     last = await last_seq(view)
@@ -45,6 +52,9 @@ async def events_after(
         if wanted is not None:
             where += f" AND {column} = ?"
             values.append(wanted)
+    if types:
+        where += f" AND type IN ({marks(len(types))})"
+        values += types
     rows = await view.rows(
         f"SELECT seq, event_id, type, at, feed_id, payload FROM events WHERE {where}"
         " ORDER BY seq LIMIT ?",

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 
+from headwater.assigning import introduce_builtins
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.binding import is_loopback
 from headwater.entrypoints.in_process import AsgiApp, InProcess
@@ -21,12 +22,15 @@ from headwater.wiring import open_engine
 
 @contextmanager
 def alone(settings: Settings, *, token: str | None, what: str, writes: bool) -> Iterator[InProcess]:
-    configure("warning", settings.log_format)
+    configure("error", settings.log_format)
     make_folder(settings.data_dir)
     _migrated(settings, what)
     with _locks(settings, what, writes=writes):
         here = InProcess(
-            _app(settings), host=_own_host(settings), token=token, loop_factory=new_event_loop
+            _app(settings, writes=writes),
+            host=_own_host(settings),
+            token=token,
+            loop_factory=new_event_loop,
         ).open()
         try:
             yield here
@@ -65,9 +69,11 @@ def _refuse_beside_a_worker(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def _app(settings: Settings) -> AsyncIterator[AsgiApp]:
+async def _app(settings: Settings, *, writes: bool) -> AsyncIterator[AsgiApp]:
     await require_known_schema(settings)
     async with open_engine(settings) as engine:
+        if writes:
+            await introduce_builtins(engine)
         yield create_app(engine, settings)
 
 

@@ -34,9 +34,9 @@ class Claims:
         async with engine.database.write() as tx:
             hosts = await calendar.take_back_own(tx, engine.worker)
             await shards.plan_again_after_step_back(tx, self._now(), self._lease)
-        await self.show_up([])
+        if not await self.show_up([]):
+            await self._learn_manners()
         self._be_careful_with(hosts)
-        await self._learn_manners()
 
     async def seconds_to_next(self) -> float | None:
         """Until the next feed of ours is due; not above zero when one is."""
@@ -62,8 +62,11 @@ class Claims:
                 tx, [(due, now + round(seconds * MICROS)) for due, seconds in later]
             )
 
-    async def show_up(self, held: Sequence[Due]) -> None:
-        """Sign of life, shards renewed and shared fairly, leases of long visits renewed."""
+    async def show_up(self, held: Sequence[Due]) -> bool:
+        """Sign of life, shards renewed and shared fairly, leases of long visits renewed.
+
+        True when shards were taken, and the manners their hosts are owed were learnt.
+        """
         engine, now = self._engine, self._now()
         async with engine.database.write() as tx:
             if self._was_set_back():
@@ -80,6 +83,7 @@ class Claims:
             await calendar.renew(tx, held, until)
         if taken:
             await self._learn_manners()
+        return bool(taken)
 
     async def take_over(self, held: Sequence[Due]) -> None:
         """Look for shards that a dead worker left; only a look, unless there are some."""

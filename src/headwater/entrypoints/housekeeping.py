@@ -1,15 +1,24 @@
-"""What is done now and then: payloads nobody needs go, old history goes, nothing else."""
+"""What is done now and then: visits are counted, payloads nobody needs and old history go."""
 
 from datetime import timedelta
 
 from headwater.access import store as access
 from headwater.engine import Engine
 from headwater.fetch import store as raws
+from headwater.membership import finish_telling
 from headwater.schedule import store as calendar
 from headwater.settings import Settings
+from headwater.subscribe.tallies import store as tallies
+from headwater.subscribe.tallies.days import day_of
 from headwater.telemetry.log import logger
+from headwater.unlock import renew_seals
+from headwater.values.instant import to_micros
 
 log = logger("housekeeping")
+
+_COUNTED_AT_ONCE = 500
+_GATHERED_AT_ONCE = 2_000
+"""So many rows in one transaction, lest visits wait for it."""
 
 
 async def keep_house(engine: Engine, settings: Settings) -> None:
@@ -21,10 +30,44 @@ async def keep_house(engine: Engine, settings: Settings) -> None:
             tx, unchanged_kept=settings.raw_keep_unchanged, kept_before=kept_since, now=now
         )
     deleted = await delete_unused_blobs(engine)
+    counted = await count_visits(engine)
+    await finish_telling(engine)
+    renewed = await renew_seals(engine)
+    await gather_old_days(engine, settings)
     async with engine.database.write() as tx:
         forgotten = await calendar.forget_old_visits(tx, settings.visits_keep)
         await access.forget_keys(tx, now - timedelta(hours=settings.idempotency_hours))
-    log.info("tidied", raw_expired=expired, blobs_deleted=deleted, visits_forgotten=forgotten)
+    log.info(
+        "tidied",
+        raw_expired=expired,
+        blobs_deleted=deleted,
+        visits_counted=counted,
+        visits_forgotten=forgotten,
+        seals_renewed=renewed,
+    )
+
+
+async def count_visits(engine: Engine) -> int:
+    """Every visit that is not in the statistics yet, some in each transaction."""
+    total = 0
+    while True:
+        async with engine.database.write() as tx:
+            counted = await tallies.count_visits(tx, _COUNTED_AT_ONCE)
+        total += counted
+        if counted < _COUNTED_AT_ONCE:
+            return total
+
+
+async def gather_old_days(engine: Engine, settings: Settings) -> None:
+    """Single days are kept for a while only, of subscriptions and of fetchers."""
+    today = day_of(to_micros(engine.clock.now()))
+    async with engine.database.write() as tx:
+        await tallies.forget_fetcher_days(tx, today - settings.suggestion_days + 1)
+    gathered = _GATHERED_AT_ONCE
+    while gathered == _GATHERED_AT_ONCE:
+        async with engine.database.write() as tx:
+            before = today - settings.statistics_days + 1
+            gathered = await tallies.gather_old_days(tx, before, _GATHERED_AT_ONCE)
 
 
 async def delete_unused_blobs(engine: Engine) -> int:

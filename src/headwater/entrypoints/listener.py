@@ -23,6 +23,8 @@ HEAD_SECONDS = 10.0
 """From the first moment of a connection (or the end of the last answer) to a whole request head."""
 BODY_SECONDS = 30.0
 """From the head to the last byte of the body."""
+UNREAD_SECONDS = 30.0
+"""How long an answer may wait for a peer that does not read it."""
 HEAD_BYTES = 32_768
 IDLE_SECONDS = 5
 PIPELINED = 16
@@ -36,6 +38,7 @@ class CarefulProtocol(HttpToolsProtocol):
     """A peer that dawdles, floods or sends an endless head is hung up on (slowloris and kin)."""
 
     _patience: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = True
 
@@ -48,7 +51,18 @@ class CarefulProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()
+        self._is_read_again()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._unread is None:
+            # Also one that is closing already: it waits for that same peer.
+            self._unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._is_read_again()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         # Also for bytes that begin no request (blank lines): they end uvicorn's idle limit.
@@ -89,6 +103,11 @@ class CarefulProtocol(HttpToolsProtocol):
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
+
+    def _is_read_again(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _hang_up(self) -> None:
         self._wait_no_more()

@@ -13,12 +13,14 @@ from socket import socket
 from typing import Protocol
 
 from headwater import __version__
+from headwater.assigning import introduce_builtins
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.binding import OPEN_FILES
 from headwater.entrypoints.in_process import AsgiApp, Lifespan
 from headwater.entrypoints.listener import address_of, careful_server, listening_socket
 from headwater.entrypoints.lock import Notice, Role, announced, held, stable_worker_id
 from headwater.entrypoints.loop import new_event_loop
+from headwater.entrypoints.telling import Telling
 from headwater.entrypoints.upkeep import bring_up_to_date
 from headwater.entrypoints.worker import Worker
 from headwater.settings import Settings
@@ -81,10 +83,14 @@ async def _live(settings: Settings, roles: tuple[Role, ...], *, migrate: bool, s
         await bring_up_to_date(settings, allowed=migrate, say=say)
         worker_id = _name_of_this_process(settings, roles)
         engine = await stack.enter_async_context(open_engine(settings, worker_id))
-        parts: list[Part] = [Worker(engine, settings)] if "work" in roles else []
+        await introduce_builtins(engine)
+        parts: list[Part] = []
+        if "work" in roles:
+            parts += [Worker(engine, settings), Telling(engine, settings)]
         if listener is not None:
             app = create_app(engine, settings)
-            parts.append(Serving(app, listener, settings.stop_seconds))
+            closing = app.state.desk.closing
+            parts.append(Serving(app, listener, settings.stop_seconds, closing))
             stack.enter_context(announced(settings.data_dir, _notice(address_of(listener))))
         for line in greeting(settings, address_of(listener) if listener else None, roles):
             say(line)
@@ -100,12 +106,15 @@ class Part(Protocol):
 
 
 class Serving:
-    """The API on a socket that listens already."""
+    """The API on a socket that listens already. `closing` tells its streams to end."""
 
-    def __init__(self, app: AsgiApp, listener: socket, stop_seconds: float) -> None:
+    def __init__(
+        self, app: AsgiApp, listener: socket, stop_seconds: float, closing: asyncio.Event
+    ) -> None:
         self._app = app
         self._server = careful_server(app, stop_seconds=stop_seconds)
         self._listener = listener
+        self._closing = closing
 
     async def run(self) -> None:
         async with Lifespan(self._app):
@@ -113,6 +122,7 @@ class Serving:
 
     def stop(self) -> None:
         self._server.should_exit = True
+        self._closing.set()
 
 
 async def _until_stopped(parts: Sequence[Part], stop: Stop, seconds: float, say: Say) -> bool:

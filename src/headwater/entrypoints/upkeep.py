@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from headwater.entrypoints.lock import make_folder
 from headwater.settings import Settings
-from headwater.wiring import SqlDatabase, open_plain_database, schema
+from headwater.subscribe.secrets.store import sealed_otherwise
+from headwater.wiring import SqlDatabase, open_plain_database, schema, vault_of
 
 Say = Callable[[str], None]
+
+_SECRETS_LOOKED_AT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,15 @@ class Seen:
     newest: str
     is_newer: bool
     now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What lies sealed in the database: how much of it does not open, or needs an older key."""
+
+    sealed: int
+    locked: int
+    older: int
 
 
 _NOW = {
@@ -63,6 +75,19 @@ async def look(settings: Settings) -> Seen:
             is_newer=await schema.is_newer_than_we_know(database),
             now=float(row.now),
         )
+
+
+async def look_at_secrets(settings: Settings) -> Secrets:
+    """Needs the newest schema. BadSettings when the key itself is of no use."""
+    vault = vault_of(settings)
+    mark = vault.mark()
+    async with database_of(settings) as database, database.read() as view:
+        found = await sealed_otherwise(view, b"", _SECRETS_LOOKED_AT)
+    return Secrets(
+        sealed=len(found),
+        locked=sum(not vault.opens(each.secret) for each in found),
+        older=sum(not each.secret.startswith(mark) for each in found),
+    )
 
 
 async def is_up_to_date(settings: Settings) -> bool:

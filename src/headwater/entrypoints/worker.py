@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from headwater.deciding import decide_open_conflicts
 from headwater.engine import Engine
 from headwater.entrypoints.claims import Claims
-from headwater.entrypoints.housekeeping import keep_house
+from headwater.entrypoints.housekeeping import count_visits, keep_house
 from headwater.entrypoints.loop import spare_the_collector
 from headwater.errors import DatabaseError, Refused, StorageError, TooSoon
 from headwater.logbook import tell
@@ -23,6 +24,9 @@ _LOOK_AGAIN_SECONDS = 1.0
 
 _TAKE_OVER_SECONDS = 4.0
 """How often we look whether another worker has died."""
+
+_COUNT_SECONDS = 60.0
+"""How old statistics, and what is decided by them, may be."""
 
 _WAITING_PER_HOST = 8
 """More claimed feeds of one host than this go back to the calendar, spread over its turns."""
@@ -54,6 +58,7 @@ class Worker:
         keepers = [
             asyncio.create_task(self._every(sign, self._show_up)),
             asyncio.create_task(self._every(min(sign, _TAKE_OVER_SECONDS), self._take_over)),
+            asyncio.create_task(self._every(_COUNT_SECONDS, self._count)),
             asyncio.create_task(self._every(self._settings.housekeeping_minutes * 60, self._tidy)),
         ]
         try:
@@ -203,6 +208,10 @@ class Worker:
 
     async def _take_over(self) -> None:
         await self._claims.take_over(self._held())
+
+    async def _count(self) -> None:
+        await count_visits(self._engine)
+        await decide_open_conflicts(self._engine)
 
     async def _tidy(self) -> None:
         await keep_house(self._engine, self._settings)

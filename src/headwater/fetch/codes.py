@@ -8,6 +8,7 @@ MEANINGS: dict[str, str] = {
     "connect_error": "The host did not accept a connection.",
     "tls_error": "The secure connection failed: bad certificate, name or protocol.",
     "timeout": "The answer did not come in time.",
+    "secret_unreadable": "The credentials of this feed do not open with the key that is set.",
     # HTTP itself
     "bad_http": "The host did not answer in proper HTTP.",
     "headers_too_large": "The answer's headers are larger than the limits allow.",
@@ -37,6 +38,8 @@ MEANINGS: dict[str, str] = {
     "bad_coding": "The document is damaged, or not compressed the way its label says.",
     "unsupported_coding": "The document is compressed in a way we did not ask for.",
     "too_many_codings": "The document is compressed more than once.",
+    # Visits that a registered fetcher made
+    "fetcher_error": "The fetcher of this source had trouble of its own.",
 }
 
 

@@ -3,14 +3,17 @@
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 import brotli
 import zstandard
+from isal import isal_zlib
 
 ACCEPTED = "gzip, deflate, br, zstd"
 LONGEST_LABEL = 256
 MOST_MEMBERS = 256
 
+_Damaged = cast(type[Exception], isal_zlib.error)
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 65_536
 _ZSTD_WINDOW = 8 * 1024 * 1024  # what RFC 9659 lets a server assume
@@ -66,6 +69,9 @@ def _bounded(body: bytes, max_bytes: int) -> Decoded:
 
 def _ungzipped(body: bytes, max_bytes: int) -> bytes:
     """All members; rubbish after the last one is ignored, as every gzip tool does."""
+    whole = _one_clean_member(body, max_bytes)
+    if whole is not None:
+        return whole
     member = zlib.decompressobj(zlib.MAX_WBITS | 16)
     document = member.decompress(body, max_bytes + 1)
     if len(document) > max_bytes:
@@ -74,6 +80,17 @@ def _ungzipped(body: bytes, max_bytes: int) -> bytes:
     if not member.unused_data.startswith(_GZIP_MAGIC):
         return document
     return _with_more_members(document, member.unused_data, max_bytes)
+
+
+def _one_clean_member(body: bytes, max_bytes: int) -> bytes | None:
+    """What nearly every body is, at three times the speed; on anything odd zlib has the word."""
+    member = isal_zlib.decompressobj(isal_zlib.MAX_WBITS | 16)
+    try:
+        document = member.decompress(body, max_bytes + 1)
+    except _Damaged:
+        return None
+    is_clean = member.eof and not member.unused_data and len(document) <= max_bytes
+    return document if is_clean else None
 
 
 def _with_more_members(document: bytes, rest: bytes, max_bytes: int) -> bytes:

@@ -21,6 +21,16 @@ def redacted_headers(headers: Headers) -> Headers:
     )
 
 
+def hidden_fields(headers: Headers, secret: Headers) -> Headers:
+    """The same, with every field hidden that came from credentials, whatever its name."""
+    if not secret:
+        return headers
+    names = {name.lower() for name, _ in secret}
+    return tuple(
+        (name, REDACTED) if name.lower() in names else (name, value) for name, value in headers
+    )
+
+
 @lru_cache(maxsize=1024)
 def _is_harmless(name: str) -> bool:
     """Most fields are: asked for every header of every answer, so remembered by name."""

@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from headwater.errors import BadInput, BadSettings
 from headwater.fetch.address import AddressPolicy, check_url
 from headwater.fetch.conditions import condition_headers
 from headwater.fetch.decode import ACCEPTED
 from headwater.fetch.outcome import Failed, Outcome
+from headwater.fetch.redact import hidden_fields
 from headwater.fetch.redirects import FOLLOWED, BadRedirect, redirect_target
 from headwater.fetch.retry_after import DAY
 from headwater.fetch.verdict import Terms, failed, verdict
 from headwater.ports import Clock, Web
+from headwater.subscribe.credentials import Keyring
 from headwater.values.response import Answer, Exchange, Headers, Hop, Validators
 from headwater.values.url import host_of
 
@@ -29,11 +31,12 @@ HopTurn = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One question: this URL, if it changed since these validators."""
+    """One question: this URL, if it changed since these validators; `keys` where it is private."""
 
     url: str
     validators: Validators = field(default_factory=Validators)
     verify_tls: bool = True
+    keys: Keyring | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +62,20 @@ async def ask(
     """What the feed's URL brings, within one deadline for all hops.
 
     The validators go along on every hop: they came from the answer at the end of the same way,
-    so a feed that redirects still gets to say "not modified". Nothing else is carried but the
-    User-Agent and what we accept; there are no credentials to leak to another origin.
+    so a feed that redirects still gets to say "not modified". Credentials are looked up anew for
+    every hop, and shown at the feed's own origin only; the record never holds them.
     """
     way = _Way(question, policy, clock)
     headers = request_headers(question.validators, policy)
     while (refusal := way.refusal()) is None:
-        answer = await web.get(
-            way.url, headers, deadline=way.remaining(), verify_tls=question.verify_tls
+        own = question.keys.headers_for(way.url) if question.keys else ()
+        served = await web.get(
+            way.url,
+            _joined(headers, own) if own else headers,
+            deadline=way.remaining(),
+            verify_tls=question.verify_tls,
         )
+        answer = _without_secrets(served, own) if own else served
         target = way.next_target(answer)
         if target is None:
             return verdict(way.exchange(answer), way.terms())
@@ -78,13 +86,23 @@ async def ask(
 
 
 def request_headers(validators: Validators, policy: FetchPolicy) -> Headers:
-    """Everything we say about ourselves and what we want; nothing more is ever sent."""
+    """Everything we say about ourselves and what we want; a private feed's keys come on top."""
     return (
         ("User-Agent", policy.user_agent),
         ("Accept", policy.accept),
         ("Accept-Encoding", ACCEPTED),
         *condition_headers(validators),
     )
+
+
+def _joined(headers: Headers, own: Headers) -> Headers:
+    """A feed's own fields stand in for ours of the same name."""
+    names = {name.lower() for name, _ in own}
+    return (*(each for each in headers if each[0].lower() not in names), *own)
+
+
+def _without_secrets(answer: Answer, own: Headers) -> Answer:
+    return replace(answer, request_headers=hidden_fields(answer.request_headers, own))
 
 
 class _Way:

@@ -12,10 +12,22 @@ REMEMBERED = 20
 
 def newest_times(known: Iterable[float], published: Iterable[float], now: float) -> tuple[int, ...]:
     """The last twenty different moments, oldest first. Times to come tell nothing yet."""
+    if not published and isinstance(known, tuple) and _is_in_order(known, now):
+        return known
     moments = {
         int(moment) for source in (known, published) for moment in source if 0 <= moment <= now
     }
     return tuple(sorted(moments)[-REMEMBERED:])
+
+
+def _is_in_order(known: tuple[float, ...], now: float) -> bool:
+    """As we left them: there is nothing to sort out."""
+    before = -1
+    for moment in known:
+        if type(moment) is not int or moment <= before:
+            return False
+        before = moment
+    return before <= now and len(known) <= REMEMBERED
 
 
 def usual_gap(moments: Sequence[int], alpha: float) -> float | None:

@@ -16,7 +16,11 @@ DUE_COLUMNS = (
     "id, feed_id, url, host, overrides, etag, last_modified, hints, identity, document_hash,"
     " documents_seen, document_seen_at, asked_whole_at, moved_to, moved_count, moved_since,"
     " gone_count, new_today, today, interval_sec, scheduled_at, fence, ewma_sec,"
-    " recent_published, failures, failing_told, last_address"
+    " recent_published, failures, failing_told, last_address,"
+    # Whether there is anything to unlock, so that most visits need not look for it.
+    " EXISTS (SELECT 1 FROM rss_subscriptions s LEFT JOIN subscription_groups g"
+    " ON g.group_id = s.group_id WHERE s.feed_id = feeds.id"
+    " AND (s.credentials IS NOT NULL OR g.credentials IS NOT NULL)) AS has_credentials"
 )
 
 
@@ -56,6 +60,7 @@ class Due:
     today: int = 0
     failing_told: bool = False
     last_address: str | None = None
+    has_credentials: bool = False
 
     @property
     def verify_tls(self) -> bool:
@@ -84,6 +89,7 @@ def due_of(row: Row) -> Due:
         today=row.today,
         failing_told=bool(row.failing_told),
         last_address=row.last_address,
+        has_credentials=bool(row.has_credentials),
     )
 
 

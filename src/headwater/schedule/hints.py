@@ -76,7 +76,7 @@ def after_whole_answer(known: Hints, document: Hints | None, fresh_for: float | 
 def after_not_modified(known: Hints, fresh_for: float | None) -> Hints:
     """A 304 updates what the last whole answer said: silence leaves it as it was."""
     said = _freshness(fresh_for)
-    return known if said is None else replace(known, fresh_for=said)
+    return known if said is None or said == known.fresh_for else replace(known, fresh_for=said)
 
 
 def floors(hints: Hints, longest: float) -> dict[str, float]:

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, assert_never
 
 from headwater.schedule.cadence import newest_times
@@ -64,25 +65,29 @@ def sane_inputs(
 
 
 def _sane_state(state: State, policy: Policy, now: float) -> State:
+    """The state itself when nothing is wrong with it, as with every state we stored ourselves."""
     usable = math.isfinite(state.interval) and state.interval > 0
-    return State(
-        interval=min(state.interval, LONGEST) if usable else policy.initial_interval,
-        failures=max(state.failures, 0),
-        gone=state.gone,
-        ewma=_finite(state.ewma),
-        hints=_sane_hints(state.hints),
-        recent_published=newest_times(state.recent_published, (), now),
-        asked_interval=_finite(state.asked_interval) or None,
-        push_only=state.push_only,
+    sane = (
+        min(state.interval, LONGEST) if usable else policy.initial_interval,
+        max(state.failures, 0),
+        state.gone,
+        _finite(state.ewma),
+        _sane_hints(state.hints),
+        newest_times(state.recent_published, (), now),
+        _finite(state.asked_interval) or None,
+        state.push_only,
     )
+    return state if sane == _fields(state) else State(*sane)
+
+
+_fields = attrgetter(*(field.name for field in fields(State)))
 
 
 def _sane_hints(hints: Hints) -> Hints:
-    if hints.update_seconds is None and hints.fresh_for is None:
+    seconds, fresh = _finite(hints.update_seconds), _finite(hints.fresh_for)
+    if seconds == hints.update_seconds and fresh == hints.fresh_for:
         return hints
-    return replace(
-        hints, update_seconds=_finite(hints.update_seconds), fresh_for=_finite(hints.fresh_for)
-    )
+    return replace(hints, update_seconds=seconds, fresh_for=fresh)
 
 
 def _sane_visited(visited: Visited, now: float) -> Visited:

@@ -68,7 +68,10 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How much there is to do. `oldest_due_at`: when the longest-waiting feed was planned."""
+    """How much there is to do. `oldest_due_at`: when the longest-waiting feed was planned.
+
+    What waits for a registered fetcher is not due for us.
+    """
 
     by_state: dict[str, int]
     due: int
@@ -199,7 +202,7 @@ async def load(view: Reader, now: datetime) -> Load:
     states = await view.rows("SELECT state, count(*) AS feeds FROM feeds GROUP BY state")
     row = await view.row(
         "SELECT count(*) AS due, min(next_visit_at) AS oldest FROM feeds"
-        " WHERE next_visit_at IS NOT NULL AND next_visit_at <= ?",
+        " WHERE next_visit_at IS NOT NULL AND next_visit_at <= ? AND shard >= 0",
         to_micros(now),
     )
     claimed = await view.row("SELECT count(*) AS feeds FROM feeds WHERE claimed_by IS NOT NULL")

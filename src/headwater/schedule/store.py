@@ -16,11 +16,12 @@ from headwater.values.response import Validators
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A claimed feed as it is in the database now: its fence, its state, its overrides."""
+    """A claimed feed as it is in the database now: its fence, state, overrides and fetcher."""
 
     fence: int
     state: str
     overrides: str
+    fetcher_id: int | None = None
 
 
 class Learned(NamedTuple):
@@ -55,15 +56,16 @@ class Learned(NamedTuple):
 async def claim(
     tx: Transaction, worker: WorkerId, now: int, lease_end: int, limit: int
 ) -> list[Due]:
-    """Due feeds of our shards, the most important and longest overdue first.
+    """Due feeds of our shards, the most important and longest overdue first. Those below zero are
+    for registered fetchers; saying so lets the index leave them out.
 
     The claim moves `next_visit_at` to the end of the lease: if we die, the feed is due again then.
     """
     skip = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
     rows = await tx.rows(
         "UPDATE feeds SET next_visit_at = ?, fence = fence + 1, claimed_by = ? WHERE id IN"
-        " (SELECT id FROM feeds WHERE next_visit_at <= ? AND state = 'active' AND shard IN"
-        " (SELECT shard FROM shards WHERE worker_id = ? AND until > ?)"
+        " (SELECT id FROM feeds WHERE next_visit_at <= ? AND state = 'active' AND shard >= 0"
+        " AND shard IN (SELECT shard FROM shards WHERE worker_id = ? AND until > ?)"
         f" ORDER BY priority DESC, next_visit_at LIMIT ?{skip}) RETURNING {DUE_COLUMNS}",
         lease_end,
         worker,
@@ -129,13 +131,16 @@ async def holdings(tx: Transaction, feeds: Sequence[FeedPk], now: int) -> dict[F
     """Feeds whose lease runs, locked until the end, so that what we check stays true meanwhile."""
     lock = " ORDER BY id FOR UPDATE" if tx.dialect == "postgresql" else ""
     rows = await tx.rows(
-        "SELECT id, fence, state, overrides FROM feeds"
+        "SELECT id, fence, state, overrides, (SELECT fetcher_id FROM rss_subscriptions s"
+        " WHERE s.feed_id = feeds.id) AS fetcher_id FROM feeds"
         " WHERE claimed_by IS NOT NULL AND next_visit_at > ?"
         f" AND id IN ({marks(len(feeds))}){lock}",
         now,
         *feeds,
     )
-    return {FeedPk(row.id): Holding(row.fence, row.state, row.overrides) for row in rows}
+    return {
+        FeedPk(row.id): Holding(row.fence, row.state, row.overrides, row.fetcher_id) for row in rows
+    }
 
 
 _LEARNED_COLUMNS = (
@@ -198,10 +203,12 @@ def _micros_of(decision: Decision) -> int | None:
 async def move_feed(
     tx: Transaction, feed: FeedPk, url: str, key: bytes, host: str, shard: int
 ) -> None:
-    """Only the address changes: history, validators and identity stay."""
+    """Only the address changes: history, validators and identity stay, and so does a registered
+    fetcher, whose shard is below zero."""
     await tx.run(
-        "UPDATE feeds SET url = ?, url_key = ?, host = ?, shard = ?, moved_to = NULL,"
-        " moved_count = 0, moved_since = NULL WHERE id = ?",
+        "UPDATE feeds SET url = ?, url_key = ?, host = ?,"
+        " shard = CASE WHEN shard < 0 THEN shard ELSE CAST(? AS INTEGER) END,"
+        " moved_to = NULL, moved_count = 0, moved_since = NULL WHERE id = ?",
         url,
         key,
         host,
@@ -227,6 +234,12 @@ async def feed_at(view: Reader, url_key: bytes) -> Resident | None:
     return Resident(FeedId(row.feed_id), row.state, identity)
 
 
+async def identity_of(view: Reader, feed: FeedPk) -> dict[str, Any] | None:
+    """By what its entries are told apart, as its last document had it."""
+    row = await view.row("SELECT identity FROM feeds WHERE id = ?", feed)
+    return orjson.loads(row.identity) if row and row.identity else None
+
+
 async def stop_as_duplicate(tx: Transaction, feed: FeedPk, of: str) -> None:
     """It moved to where another feed lives: no second visit to one place, both histories kept."""
     await tx.run(
@@ -237,7 +250,10 @@ async def stop_as_duplicate(tx: Transaction, feed: FeedPk, of: str) -> None:
 
 
 class VisitRecord(NamedTuple):
-    """One line of a feed's history: what was asked, what came, what was decided and from what."""
+    """One line of a feed's history: what was asked, what came, what was decided and from what.
+
+    `dated_entries` and what follows: how late new entries were seen, where that is known.
+    """
 
     feed: FeedPk
     scheduled_at: int
@@ -268,6 +284,10 @@ class VisitRecord(NamedTuple):
     reason_code: str
     reason: str
     inputs: str
+    fetcher_id: int | None = None
+    dated_entries: int = 0
+    late_sec: float = 0.0
+    late_squares: float = 0.0
 
 
 _VISIT_FIELDS = VisitRecord._fields
@@ -283,9 +303,13 @@ async def record_visits(tx: Transaction, visits: Sequence[VisitRecord]) -> None:
 
 
 async def forget_old_visits(tx: Transaction, kept: int) -> int:
-    """History beyond the newest N visits of each feed goes; the newest is never touched."""
+    """History beyond the newest N visits of each feed goes; the newest is never touched.
+
+    What has not been counted stays until it is.
+    """
     return await tx.run(
-        "DELETE FROM visits WHERE (feed_id, scheduled_at) IN (SELECT feed_id, scheduled_at FROM"
+        "DELETE FROM visits WHERE counted"
+        " AND (feed_id, scheduled_at) IN (SELECT feed_id, scheduled_at FROM"
         " (SELECT feed_id, scheduled_at, row_number() OVER (PARTITION BY feed_id"
         " ORDER BY scheduled_at DESC) AS place FROM visits) ranked WHERE place > ? LIMIT 5000)",
         kept,

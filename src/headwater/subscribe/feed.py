@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any, Final, Literal
 
 from headwater.errors import Conflict
+from headwater.subscribe.credentials import Credentials
 from headwater.values.ids import FeedId, FeedPk
 
 State = Literal["active", "paused", "gone", "duplicate", "removed"]
@@ -68,12 +69,13 @@ class Overrides:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What somebody says about a feed when they add it."""
+    """What somebody says about a feed when they add it; `credentials` where it is private."""
 
     title: str | None = None
     priority: int = USUAL_PRIORITY
     categories: tuple[str, ...] = ()
     overrides: Overrides = field(default=Overrides())
+    credentials: Credentials | None = field(default=None, repr=False)
 
     @property
     def all_overrides(self) -> Overrides:

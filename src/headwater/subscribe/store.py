@@ -5,8 +5,8 @@ from datetime import datetime
 
 import orjson
 
-from headwater.errors import DuplicateUrl
-from headwater.ports import Row, Transaction, Value, marks
+from headwater.errors import Conflict, DuplicateUrl
+from headwater.ports import Reader, Row, Transaction, Value, marks
 from headwater.subscribe.feed import Feed, Wish
 from headwater.values.ids import FeedId, FeedPk, key_of
 from headwater.values.instant import maybe_micros, to_micros
@@ -35,10 +35,16 @@ async def follow(
 ) -> Followed:
     """A new row, or the removed one of this URL back again. DuplicateUrl when it is followed.
 
+    A feed that has moved since somebody asked for this URL is still the one they asked for.
     `asked_url` is what the person typed, where a redirect led elsewhere. Without `visit_at` the
     caller makes the first visit itself and plans the next one.
     """
     due = maybe_micros(visit_at)
+    asked_before = await _asked_for(tx, url)
+    if asked_before is not None:
+        back = await _back_again(tx, asked_before, url, wish, interval_sec, to_micros(now), due)
+        if back is not None:
+            return back
     row = _new_row(url, asked_url or url, wish, feed_id, interval_sec, to_micros(now), due)
     made = await tx.row(
         f"INSERT INTO feeds ({', '.join(row)}) VALUES ({marks(len(row))})"
@@ -47,14 +53,43 @@ async def follow(
     )
     if made is not None:
         return Followed(FeedPk(made.id), feed_id, revived=False)
-    lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
-    there = await tx.row(
-        f"SELECT id, feed_id, state FROM feeds WHERE url_key = ?{lock}", url_key(url)
+    there = await tx.row("SELECT id FROM feeds WHERE url_key = ?", url_key(url))
+    if there is not None:
+        back = await _back_again(tx, there.id, url, wish, interval_sec, to_micros(now), due)
+        if back is not None:
+            return back
+    raise Conflict("This feed was deleted in this very moment; add it again.", url=url)
+
+
+async def _asked_for(view: Reader, url: str) -> FeedPk | None:
+    row = await view.row(
+        "SELECT feed_id FROM rss_subscriptions WHERE source_key = ? AND feed_id IS NOT NULL",
+        url_key(url),
     )
-    assert there is not None, "a conflict without a row"
-    if there.state != "removed":
-        raise DuplicateUrl("This URL is followed already.", feed_id=there.feed_id, url=url)
-    return await _revive(tx, there, wish, interval_sec, to_micros(now), due)
+    return None if row is None else FeedPk(row.feed_id)
+
+
+async def _back_again(
+    tx: Transaction, pk: FeedPk, url: str, wish: Wish, interval_sec: float, now: int,
+    due: int | None,
+) -> Followed | None:  # fmt: skip
+    """Of two who want it at the same moment one brings it back, and the other finds it back.
+
+    None when it was deleted while we waited for it.
+    """
+    lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
+    there = await tx.row(f"SELECT id, feed_id, state FROM feeds WHERE id = ?{lock}", pk)
+    if there is None:
+        return None
+    if there.state == "removed":
+        return await _revive(tx, there, wish, interval_sec, now, due)
+    wanted = await tx.row("SELECT subscription_id FROM rss_subscriptions WHERE feed_id = ?", pk)
+    raise DuplicateUrl(
+        "This URL is followed already.",
+        subscription_id=wanted.subscription_id if wanted else None,
+        feed_id=there.feed_id,
+        url=url,
+    )
 
 
 def url_key(url: str) -> bytes:
@@ -184,7 +219,7 @@ async def make_due(tx: Transaction, feed: Feed, *, whole: bool, now: datetime) -
 
 async def pause(tx: Transaction, feed: Feed, now: datetime) -> None:
     """No visits until somebody says so; one under way will not be written down."""
-    await _stop_visits(tx, feed, "paused", now)
+    await _stop_visits(tx, feed.pk, "paused", now)
 
 
 async def resume(tx: Transaction, feed: Feed, *, at: datetime, now: datetime) -> None:
@@ -201,24 +236,28 @@ async def resume(tx: Transaction, feed: Feed, *, at: datetime, now: datetime) ->
     await _change(tx, feed.pk, columns, new_fence=True)
 
 
-async def remove(tx: Transaction, feed: Feed, now: datetime) -> None:
+async def remove(tx: Transaction, feed: FeedPk, now: datetime) -> None:
     """No more visits; entries, raw and visits stay."""
     await _stop_visits(tx, feed, "removed", now)
 
 
-async def delete_for_good(tx: Transaction, feed: Feed) -> None:
-    """Entries, versions, visits and raw fetches go with the row; blobs are left to retention."""
-    await tx.run("DELETE FROM feeds WHERE id = ?", feed.pk)
+async def delete_for_good(tx: Transaction, feed: FeedPk) -> None:
+    """Entries, versions, visits and raw fetches go with the row; blobs are left to retention.
+
+    So does its subscription, with its conflicts and its history.
+    """
+    await tx.run("DELETE FROM rss_subscriptions WHERE feed_id = ?", feed)
+    await tx.run("DELETE FROM feeds WHERE id = ?", feed)
 
 
-async def _stop_visits(tx: Transaction, feed: Feed, state: str, now: datetime) -> None:
+async def _stop_visits(tx: Transaction, feed: FeedPk, state: str, now: datetime) -> None:
     columns: dict[str, Value] = {
         "state": state,
         "scheduled_at": None,
         "next_visit_at": None,
         "updated_at": to_micros(now),
     }
-    await _change(tx, feed.pk, columns, new_fence=True)
+    await _change(tx, feed, columns, new_fence=True)
 
 
 async def _change(

@@ -53,6 +53,9 @@ class Api:
     async def patch(self, target: str, said: Any, **headers: str) -> Answer:
         return await self.ask("PATCH", target, _json(said), _named(headers))
 
+    async def put(self, target: str, said: Any = None, **headers: str) -> Answer:
+        return await self.ask("PUT", target, _json(said), _named(headers))
+
     async def delete(self, target: str, **headers: str) -> Answer:
         return await self.ask("DELETE", target, headers=_named(headers))
 

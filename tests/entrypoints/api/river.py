@@ -9,6 +9,9 @@ from pathlib import Path
 import orjson
 
 from headwater.adapters.blobs import FolderBlobs
+from headwater.adapters.fetchers import HttpFetchers
+from headwater.adapters.vault import open_vault
+from headwater.adapters.web_limits import WebLimits
 from headwater.engine import Engine, Rules
 from headwater.fetch.address import AddressPolicy
 from headwater.fetch.raw import RawFetch, blob_key
@@ -23,7 +26,9 @@ from headwater.ports import Clock, Database, Reading
 from headwater.schedule.policy import Policy
 from headwater.schedule.store import VisitRecord, record_visits
 from headwater.subscribe.feed import Wish
+from headwater.subscribe.fetchers.store import fetchers
 from headwater.subscribe.store import follow
+from headwater.subscribe.subscriptions.store import own
 from headwater.values.ids import FeedId, FeedPk, FetchId, WorkerId, key_of
 from headwater.values.instant import to_micros
 from headwater.values.response import Answer, Headers
@@ -74,9 +79,11 @@ def an_engine(database: Database, clock: Clock, web: ScriptedWeb, folder: Path) 
     return Engine(
         clock=clock,
         web=web,
+        fetchers=HttpFetchers(WebLimits(), AddressPolicy(), clock=clock, user_agent="test"),
         blobs=FolderBlobs(folder / "blobs"),
         parsers=InlineParsers(),
         database=database,
+        vault=open_vault(None, folder / "secret.key"),
         fetch=FetchPolicy(user_agent="test", address=AddressPolicy()),
         schedule=Policy(),
         reading=ReadingPolicy(),
@@ -112,6 +119,8 @@ class River:
                 now=now,
                 visit_at=now if due else None,
             )
+            (builtin, *_) = await fetchers(tx)
+            await own(tx, followed, f"https://{name}.example/feed", builtin.id, now=now)
         return followed.id
 
     async def pk(self, feed_id: str) -> FeedPk:

@@ -18,9 +18,10 @@ async def test_a_new_entry_is_told_with_the_payload_of_its_definition(
     url = river.web.serve("https://ada.example/feed", rss([Post("g1", "First")]))
     feed_id = (await api.post("/feeds", {"url": url})).json["id"]
     page = (await api.get("/events")).json
-    (event,) = page["events"]
-    assert (page["last_seq"], page["next"]) == (1, 1)
-    assert (event["seq"], event["type"], event["feed_id"]) == (1, "new_entry", feed_id)
+    created, event = page["events"]
+    assert (page["last_seq"], page["next"]) == (2, 2)
+    assert (created["seq"], created["type"]) == (1, "subscription_created")
+    assert (event["seq"], event["type"], event["feed_id"]) == (2, "new_entry", feed_id)
     assert event["at"] == "2026-01-05T12:00:00Z"
     entry = (await api.get("/entries/g1")).json
     assert event["payload"] == {

@@ -342,8 +342,9 @@ async def test_a_hard_removal_leaves_one_event_and_nothing_else(api: Api, river:
         assert (await api.get(path)).status == 404
     assert (await api.get("/entries")).json["entries"] == []
     assert (await api.delete(f"/feeds/{feed_id}?hard=true")).status == 404
-    events = (await api.get("/events?type=feed_deleted")).json["events"]
-    assert [event["payload"]["url"] for event in events] == [url]
+    (event,) = (await api.get("/events?type=subscription_deleted")).json["events"]
+    assert (event["feed_id"], event["payload"]["url"]) == (feed_id, url)
+    assert event["payload"]["hard"] is True
     back = await api.post("/feeds", {"url": url, "visit": "later"})
     assert back.json["id"] != feed_id
 

@@ -80,7 +80,8 @@ def story(port: int, url: str) -> None:
     assert (status, headers["content-type"]) == (200, "application/octet-stream")
     assert b"<title>First</title>" in body
     events = orjson.loads(ask(port, "GET", "/events")[2])
-    assert [event["type"] for event in events["events"]] == ["new_entry", "new_entry"]
+    told = [event["type"] for event in events["events"]]
+    assert told == ["subscription_created", "new_entry", "new_entry"]
     visits = orjson.loads(ask(port, "GET", f"/feeds/{made['id']}/visits")[2])["visits"]
     assert [(visit["outcome"], visit["new_entries"]) for visit in visits] == [("fetched", 2)]
     assert ask(port, "POST", f"/feeds/{made['id']}/refetch")[0] == 429

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pty
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -76,6 +77,26 @@ def test_doctor_finds_a_database_that_is_behind_or_unreachable(
     assert done.code == 1
     (database,) = [check for check in done.json if check["name"] == "database"]
     assert database["state"] == "error"
+
+
+def test_doctor_says_whether_stored_secrets_open(alone: Shell, tmp_path: Path) -> None:
+    alone("migrate")
+    fine = alone("doctor", "--json")
+    assert [c["saw"] for c in fine.json if c["name"] == "secret key"] == ["0 secrets"]
+    with sqlite3.connect(tmp_path / "data" / "headwater.db") as database:
+        database.execute(
+            "INSERT INTO subscription_groups (name, credentials, created_at, updated_at)"
+            " VALUES ('g', ?, 0, 0)",
+            (b"\x01" + bytes(60),),
+        )
+    database.close()
+    done = alone("doctor", "--json")
+    (check,) = [c for c in done.json if c["name"] == "secret key"]
+    assert (check["state"], check["saw"]) == ("error", "1 of 1 secret cannot be opened")
+    wrong = Shell({**alone.env, "HEADWATER_SECRET_KEY": "no-key"})("doctor", "--json")
+    (check,) = [c for c in wrong.json if c["name"] == "secret key"]
+    assert (check["state"], "openssl" in check["saw"]) == ("error", True)
+    assert "no-key" not in wrong.out
 
 
 def test_doctor_warns_about_an_open_folder_and_an_open_door(alone: Shell, tmp_path: Path) -> None:

@@ -64,15 +64,16 @@ def test_events_come_as_lines_also_after_a_restart(tmp_path: Path, origin: Origi
     with watching(env, "--json", "--from", "0") as watch:
         with service(env, "run", "--port", "0"):
             assert command(env, "add", origin.url("/feed.xml")).code == 0
-            first = [json.loads(line_of(watch)) for _ in range(2)]
+            first = [json.loads(line_of(watch)) for _ in range(3)]
         with service(env, "run", "--port", "0"):
             assert command(env, "add", origin.url("/later.xml")).code == 0
-            later = [json.loads(line_of(watch)) for _ in range(2)]
+            later = [json.loads(line_of(watch)) for _ in range(3)]
         code, err = interrupted(watch)
     events = first + later
-    assert [event["seq"] for event in events] == [1, 2, 3, 4]
-    assert {event["type"] for event in events} == {"new_entry"}
-    assert {event["payload"]["entry_uid"] for event in first} == {"one", "two"}
+    assert [event["seq"] for event in events] == [1, 2, 3, 4, 5, 6]
+    followed = ["subscription_created", "new_entry", "new_entry"]
+    assert [event["type"] for event in events] == followed * 2
+    assert {event["payload"]["entry_uid"] for event in first[1:]} == {"one", "two"}
     assert code == 130
     assert "Traceback" not in err
 

@@ -11,7 +11,23 @@ from starlette.responses import Response
 
 from headwater import __version__
 from headwater.engine import Engine
-from headwater.entrypoints.api import docs, entries, events, feeds, raw, status, tokens
+from headwater.entrypoints.api import (
+    conflicts,
+    credentials,
+    docs,
+    entries,
+    events,
+    evidence,
+    feeds,
+    fetchers,
+    groups,
+    raw,
+    remote,
+    services,
+    status,
+    subscriptions,
+    tokens,
+)
 from headwater.entrypoints.api.asking import Desk
 from headwater.entrypoints.api.auth import RIGHTS, Auth
 from headwater.entrypoints.api.bodies import Bodies
@@ -23,13 +39,33 @@ from headwater.entrypoints.api.refusals import refusal_by_status, refusal_of_fie
 from headwater.entrypoints.listener import is_loopback
 from headwater.errors import BadSettings
 from headwater.settings import Settings
+from headwater.visit import Visits
 
 ABOUT = (
     "Follow feeds, read their entries, the raw bytes behind them and the event log."
     " Times are RFC 3339 UTC. Errors are one envelope: error, message, detail, status_code."
 )
 
-ROUTERS = [room.router for room in (feeds, entries, raw, events, tokens, status, docs)]
+ROUTERS = [
+    room.router
+    for room in (
+        feeds,
+        entries,
+        raw,
+        events,
+        services,
+        fetchers,
+        remote,
+        conflicts,
+        evidence,
+        groups,
+        credentials,
+        subscriptions,  # after all others under /subscriptions: a source URL may have any path
+        tokens,
+        status,
+        docs,
+    )
+]
 
 
 def create_app(engine: Engine, settings: Settings) -> FastAPI:
@@ -44,7 +80,7 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
         openapi_url=None,
         redirect_slashes=False,
     )
-    app.state.desk = Desk(engine, settings)
+    app.state.desk = Desk(engine, settings, Visits(engine))
     for router in ROUTERS:
         app.include_router(router)
     _refuse_unlisted_routes()
@@ -53,7 +89,8 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
     app.add_exception_handler(HTTPException, _router_refused)
     # The last one added is the outermost ring.
     app.add_middleware(Etags)
-    app.add_middleware(Bodies, most_bytes=settings.api_max_body_bytes)
+    own_limits = {remote.RESULTS: settings.fetcher_report_max_bytes}
+    app.add_middleware(Bodies, most_bytes=settings.api_max_body_bytes, at_paths=own_limits)
     app.add_middleware(Auth, engine=engine, settings=settings)
     app.add_middleware(Doors, settings=settings)
     app.add_middleware(Outermost)

@@ -1,6 +1,8 @@
 """What every route may ask for: the engine, the settings, a page's size, a name that can exist."""
 
-from dataclasses import dataclass
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated, Any
 from uuid import UUID
@@ -14,6 +16,7 @@ from headwater.engine import Engine
 from headwater.entrypoints.api.journal import Problem
 from headwater.errors import NotFound
 from headwater.settings import Settings
+from headwater.visit import Visits
 
 USUAL_PAGE = 50
 
@@ -24,10 +27,17 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What the routes work with; put on the app when it is made."""
+    """What the routes work with; put on the app when it is made.
+
+    `closing` is set when the service stops: streams without an end come to theirs. `streams` counts
+    them, by fetcher. Reports of fetchers share their commits through `visits`.
+    """
 
     engine: Engine
     settings: Settings
+    visits: Visits
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    streams: Counter[int] = field(default_factory=Counter)
 
     @property
     def gap(self) -> timedelta:

@@ -1,6 +1,8 @@
 """Request bodies before any handler: bounded, plain JSON, shallow, fit for every database."""
 
+import asyncio
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -12,31 +14,43 @@ DEEPEST = 32
 _MAY_HAVE_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
+_QUICKLY_READ = 1024 * 1024
+
+
 class Bodies:
-    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
+    """`at_paths` holds the paths that have a limit of their own."""
+
+    def __init__(
+        self, app: ASGIApp, most_bytes: int, at_paths: Mapping[str, int] | None = None
+    ) -> None:
         self._app = app
         self._most = most_bytes
+        self._at_paths = at_paths or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] not in _MAY_HAVE_BODY:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        self._refuse_announced(headers)
-        body = await self._read(receive)
+        most = self._at_paths.get(scope["path"], self._most)
+        self._refuse_announced(headers, most)
+        body = await self._read(receive, most)
         if body:
             _refuse_other_than_json(headers)
-            check_json(body)
+            if len(body) <= _QUICKLY_READ:
+                check_json(body)
+            else:  # beside the loop, so that others are answered meanwhile
+                await asyncio.to_thread(check_json, body)
         await self._app(scope, _once(body, receive), send)
 
-    def _refuse_announced(self, headers: Headers) -> None:
+    def _refuse_announced(self, headers: Headers, most: int) -> None:
         announced = headers.get("content-length", "0")
         if not (announced.isascii() and announced.isdigit()):
             raise BadRequest("The Content-Length is not a number.")
-        if len(announced) > 18 or int(announced) > self._most:
-            raise self._too_large()
+        if len(announced) > 18 or int(announced) > most:
+            raise _too_large(most)
 
-    async def _read(self, receive: Receive) -> bytes:
+    async def _read(self, receive: Receive, most: int) -> bytes:
         """Counted as it comes: a chunked body has no length to believe."""
         body = bytearray()
         while True:
@@ -44,13 +58,14 @@ class Bodies:
             if message["type"] == "http.disconnect":
                 raise BadRequest("The request ended early.")
             body += message.get("body", b"")
-            if len(body) > self._most:
-                raise self._too_large()
+            if len(body) > most:
+                raise _too_large(most)
             if not message.get("more_body", False):
                 return bytes(body)
 
-    def _too_large(self) -> BodyTooLarge:
-        return BodyTooLarge(f"The body is larger than {self._most} bytes.", most_bytes=self._most)
+
+def _too_large(most: int) -> BodyTooLarge:
+    return BodyTooLarge(f"The body is larger than {most} bytes.", most_bytes=most)
 
 
 def check_json(body: bytes) -> None:

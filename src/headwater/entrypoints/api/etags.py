@@ -28,7 +28,7 @@ class _Tagging:
         self._body = bytearray()
 
     async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and message["status"] == 200:
+        if message["type"] == "http.response.start" and _has_an_end(message):
             self._start = message
         elif message["type"] == "http.response.body" and self._start is not None:
             self._body += message.get("body", b"")
@@ -49,6 +49,12 @@ class _Tagging:
             start["headers"] = headers.raw
         await self._send(start)
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def _has_an_end(start: Message) -> bool:
+    """A whole answer; a stream of events goes through as it comes."""
+    kind = Headers(raw=start["headers"]).get("content-type", "")
+    return start["status"] == 200 and not kind.startswith("text/event-stream")
 
 
 def is_known(tag: str, asked: str) -> bool:

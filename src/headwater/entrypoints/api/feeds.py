@@ -59,12 +59,12 @@ async def follow_feed(body: NewFeed, request: Request, at: At) -> Response:
 
     A page that links to feeds is answered with 422 `not_a_feed` and its `candidates`.
     """
-    wish = body.wish()
+    wish, who = body.wish(), request.scope["credential"].name
     policy_of(wish.overrides, at.engine.schedule)
 
     async def effect(key: bytes | None) -> str:
         follow = add_feed if body.visit == "now" else follow_later
-        return await follow(body.url, wish, at.engine, idempotency=key)
+        return await follow(body.url, wish, at.engine, idempotency=key, who=who)
 
     async def tell(feed_id: str) -> Told:
         return Told(201, await _record(at, feed_id), location=f"/feeds/{feed_id}")
@@ -88,9 +88,10 @@ async def change_feed(feed_id: str, body: FeedChanges, at: At) -> Response:
 
 
 @router.delete("/feeds/{feed_id}", response_model=RemovedRecord)
-async def remove_feed(feed_id: str, at: At, hard: bool = False) -> Response:
+async def remove_feed(feed_id: str, request: Request, at: At, hard: bool = False) -> Response:
     """Soft: no more visits, all history stays. `hard`: entries, visits and raw go for good."""
-    feed = await wishes.remove_feed(public_id(feed_id, "feed"), at.engine, hard=hard)
+    known, who = public_id(feed_id, "feed"), request.scope["credential"].name
+    feed = await wishes.remove_feed(known, at.engine, hard=hard, who=who)
     history = "deleted" if hard else "kept"
     return told(
         RemovedRecord(feed_id=feed.id, url=feed.url, removed=True, hard=hard, history=history)

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
-from headwater.access.tokens import Scope
+from headwater.access.tokens import Given
+from headwater.subscribe.credentials import Basic, Credentials
 from headwater.subscribe.feed import (
     HIGHEST_PRIORITY,
     KEEP,
@@ -19,7 +20,7 @@ SHORTEST_INTERVAL = 60
 LONGEST_INTERVAL = 366 * 86_400
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in text):
         raise ValueError("must not have control characters")
     if not text.strip():
@@ -33,8 +34,8 @@ def _each_once(texts: list[str]) -> list[str]:
     return texts
 
 
-Title = Annotated[str, Field(min_length=1, max_length=1_024), AfterValidator(_printable)]
-Category = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]
+Title = Annotated[str, Field(min_length=1, max_length=1_024), AfterValidator(printable)]
+Category = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(printable)]
 Categories = Annotated[list[Category], Field(max_length=64), AfterValidator(_each_once)]
 Priority = Annotated[
     StrictInt,
@@ -47,6 +48,32 @@ class Strict(BaseModel):
     """A field we do not know is a mistake, not a wish."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Secret = Annotated[str, Field(max_length=8_192)]
+
+
+class BasicIn(Strict):
+    username: Secret
+    password: Secret = Field(repr=False)
+
+
+class CredentialsIn(Strict):
+    """What a private source wants to see. One login at most; they replace what was set before."""
+
+    headers: dict[str, Secret] = Field(default={}, repr=False)
+    cookies: dict[str, Secret] = Field(default={}, repr=False)
+    basic: BasicIn | None = Field(default=None, repr=False)
+    bearer: Secret | None = Field(default=None, repr=False)
+
+    def credentials(self) -> Credentials:
+        basic = self.basic
+        return Credentials(
+            headers=tuple(self.headers.items()),
+            cookies=tuple(self.cookies.items()),
+            basic=None if basic is None else Basic(basic.username, basic.password),
+            bearer=self.bearer,
+        )
 
 
 class OverridesIn(Strict):
@@ -77,6 +104,9 @@ class NewFeed(Strict):
     visit: Literal["now", "later"] = Field(
         "now", description="`now` fetches before it answers; `later` leaves that to a worker."
     )
+    credentials: CredentialsIn | None = Field(
+        None, repr=False, description="For a private feed; sent to its own origin only."
+    )
 
     def wish(self) -> Wish:
         return Wish(
@@ -84,6 +114,7 @@ class NewFeed(Strict):
             self.priority,
             tuple(self.categories),
             Overrides().changed(self.overrides.changes()),
+            None if self.credentials is None else self.credentials.credentials(),
         )
 
 
@@ -122,8 +153,8 @@ class RefetchIn(Strict):
 
 
 class NewToken(Strict):
-    name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]
-    scope: Scope = "read"
+    name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(printable)]
+    scope: Given = "read"
 
 
 def _or_usual(priority: int | None) -> int:

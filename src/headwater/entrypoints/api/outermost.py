@@ -32,7 +32,7 @@ class Outermost:
             return
         leaving = _Leaving(send, bodiless=scope["method"] == "HEAD")
         if leaving.bodiless:
-            scope = dict(scope) | {"method": "GET"}
+            scope = dict(scope) | {"method": "GET", "bodiless": True}
         try:
             await self._app(scope, receive, leaving.send)
         except HeadwaterError as trouble:

@@ -153,5 +153,8 @@ def _database_trouble(trouble: DatabaseError) -> Response:
     message = {
         "connection_error": "The database cannot be reached. Try again in a moment.",
     }.get(trouble.code, "The database refused. Try again in a moment.")
+    facts = dict(trouble.facts)
+    if failed := facts.pop("failed", None):
+        message = f"{failed}: {message}"
     headers = {"retry-after": str(RETRY_DATABASE_SECONDS)}
-    return envelope(500, trouble.code, message, message, {}, headers)
+    return envelope(500, trouble.code, message, message, facts, headers)

@@ -57,6 +57,8 @@ def _all(session: Session) -> Iterator[Check]:
     yield _service(settings)
     database = list(_database(settings))
     yield from database
+    if any(c.name == "schema" and c.state == "ok" for c in database):
+        yield _secrets(settings)
     if session.elsewhere or any(c.name == "schema" and c.state == "ok" for c in database):
         yield from _workers(session)
 
@@ -89,6 +91,25 @@ def _database(settings: Settings) -> Iterator[Check]:
     if abs(seen.now - time.time()) > CLOCK_SECONDS:
         saw = f"the database's differs by {abs(seen.now - time.time()):.0f} s"
         yield Check("clocks", "warning", saw, "Let both machines use NTP.")
+
+
+def _secrets(settings: Settings) -> Check:
+    """The key that opens stored credentials: is it the right one, and will others have it?"""
+    try:
+        seen = asyncio.run(late("headwater.entrypoints.upkeep:look_at_secrets")(settings))
+    except HeadwaterError as trouble:
+        return Check("secret key", "error", trouble.message, "Correct HEADWATER_SECRET_KEY.")
+    said = counted(seen.sealed, "secret", "secrets")
+    if seen.locked:
+        todo = "Put the key back that sealed them, or set these credentials again."
+        return Check("secret key", "error", f"{seen.locked} of {said} cannot be opened", todo)
+    if seen.older:
+        todo = "Leave the old key behind the new one until housekeeping is done."
+        return Check("secret key", "ok", f"{said}, {seen.older} sealed with an older key", todo)
+    if seen.sealed and not settings.is_embedded and settings.secret_keys is None:
+        todo = "Other machines need it too: set HEADWATER_SECRET_KEY on all of them."
+        return Check("secret key", "warning", f"{said}, the key is on this machine only", todo)
+    return Check("secret key", "ok", said)
 
 
 def _file(settings: Settings) -> Path:

@@ -17,9 +17,13 @@ from headwater.entrypoints.cli import (
     opml,
     parsing,
     running,
+    subscriptions,
     upkeep,
 )
+from headwater.entrypoints.cli.conflicts import conflicts
 from headwater.entrypoints.cli.exits import MEANINGS, exit_code_of, tell
+from headwater.entrypoints.cli.fetchers import fetchers
+from headwater.entrypoints.cli.groups import groups
 from headwater.entrypoints.cli.session import Session
 from headwater.entrypoints.cli.tokens import tokens
 from headwater.errors import HeadwaterError
@@ -104,6 +108,10 @@ _GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "raw": history.raw,
         "parse": parsing.parse_one,
     },
+    "Who fetches what": {
+        "subscribe": subscriptions.subscribe,
+        "unsubscribe": subscriptions.unsubscribe,
+    },
     "Upkeep": {
         "doctor": doctor.doctor,
         "migrate": upkeep.migrate,
@@ -115,6 +123,13 @@ for _group, _commands in _GROUPS.items():
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_group)(_command)
 app.add_typer(opml.opml, name="opml", rich_help_panel="Feeds")
+for _name, _family in (
+    ("subscriptions", subscriptions.subscriptions),
+    ("fetchers", fetchers),
+    ("conflicts", conflicts),
+    ("groups", groups),
+):
+    app.add_typer(_family, name=_name, rich_help_panel="Who fetches what")
 app.add_typer(tokens, name="tokens", rich_help_panel="Upkeep")
 
 

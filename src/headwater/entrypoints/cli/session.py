@@ -101,6 +101,9 @@ class Api:
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         return self._send("PATCH", path, body, {}, {})
 
+    def put(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self._send("PUT", path, body, {}, {})
+
     def delete(self, path: str, **query: str | int | None) -> Any:
         return self.ask(Request("DELETE", path, query)).record
 

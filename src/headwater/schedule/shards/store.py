@@ -7,6 +7,9 @@ from headwater.values.ids import WorkerId
 
 SHARDS = 1024
 
+_LONGEST_LEASE_ELSEWHERE = 86_400_000_000
+"""A registered fetcher says itself how long it needs, up to a day."""
+
 
 async def show_up(tx: Transaction, worker: WorkerId, host: str, pid: int, now: int) -> None:
     """A sign of life, on which the sharing of work is based."""
@@ -103,7 +106,8 @@ async def abandoned_shards(view: Reader, now: int) -> int:
 async def plan_again_after_step_back(tx: Transaction, now: int, lease: int) -> None:
     """The wall clock was set back: what was decided "in the future" keeps its wait, from now on.
 
-    Leases that would now run for longer than any lease does are cut to one.
+    Leases that would now run for longer than any lease does are cut to one; a registered fetcher's
+    may run for a day.
     """
     slack = now + lease
     await tx.run(
@@ -116,9 +120,12 @@ async def plan_again_after_step_back(tx: Transaction, now: int, lease: int) -> N
         slack,
     )
     await tx.run(
-        "UPDATE feeds SET next_visit_at = ? WHERE claimed_by IS NOT NULL AND next_visit_at > ?",
+        "UPDATE feeds SET next_visit_at = ? WHERE claimed_by IS NOT NULL"
+        " AND next_visit_at > CASE WHEN shard >= 0 THEN CAST(? AS BIGINT)"
+        " ELSE CAST(? AS BIGINT) END",
         slack,
         slack + lease,
+        slack + _LONGEST_LEASE_ELSEWHERE,
     )
     await tx.run("UPDATE shards SET until = ? WHERE until > ?", slack, slack + lease)
 
@@ -126,8 +133,8 @@ async def plan_again_after_step_back(tx: Transaction, now: int, lease: int) -> N
 async def next_due(view: Reader, worker: WorkerId) -> int | None:
     """When the next feed of our shards is due."""
     row = await view.row(
-        "SELECT min(next_visit_at) AS at FROM feeds WHERE next_visit_at IS NOT NULL AND shard IN"
-        " (SELECT shard FROM shards WHERE worker_id = ?)",
+        "SELECT min(next_visit_at) AS at FROM feeds WHERE next_visit_at IS NOT NULL"
+        " AND shard >= 0 AND shard IN (SELECT shard FROM shards WHERE worker_id = ?)",
         worker,
     )
     return row.at if row else None

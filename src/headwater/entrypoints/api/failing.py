@@ -1,0 +1,32 @@
+"""What a route says when the database fails it: which wish failed, and what stands in."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from headwater.errors import DatabaseError
+
+_LISTS = {
+    "/subscriptions": ("Failed to list subscriptions", "subscriptions"),
+    "/conflicts": ("Failed to list conflicts", "conflicts"),
+    "/fetcher-modules": ("Failed to list fetchers", "fetcher_modules"),
+}
+"""Lists that are there, empty, also when there is nothing to tell."""
+
+
+def asked_for(method: str, path: str) -> AbstractContextManager[None]:
+    """The same for those who come before the route."""
+    if method != "GET" or path not in _LISTS:
+        return nullcontext()
+    failed, name = _LISTS[path]
+    return saying(failed, **{name: []})
+
+
+@contextmanager
+def saying(failed: str, **facts: Any) -> Iterator[None]:
+    """`failed` opens the message of the refusal; the facts go along."""
+    try:
+        yield
+    except DatabaseError as trouble:
+        trouble.facts |= {"failed": failed, **facts}
+        raise

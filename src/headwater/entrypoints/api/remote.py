@@ -1,0 +1,193 @@
+"""Registered fetchers at work over HTTP: claims, results, and a stream of news."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from sse_starlette import EventSourceResponse
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater import news, remote_work
+from headwater.access.tokens import Credential
+from headwater.announce.queries import last_seq
+from headwater.entrypoints.api.asking import REFUSALS, At, Desk, told
+from headwater.entrypoints.api.moments import micros_of
+from headwater.entrypoints.api.numbers import number
+from headwater.entrypoints.api.once import Told, once
+from headwater.entrypoints.api.refusals import BadRequest, RateLimited
+from headwater.entrypoints.api.remote_models import ClaimIn, ClaimsIn, RenewIn, ReportIn
+from headwater.entrypoints.api.remote_records import ClaimedPage, RenewedRecord, ResultRecord
+from headwater.errors import Forbidden
+from headwater.remote_work import Claim, claim_of_name, name_of_claim
+from headwater.schedule.queries import Visit
+from headwater.subscribe.fetcher import Fetcher
+from headwater.subscribe.fetchers import store
+from headwater.subscribe.subscriptions import queries
+from headwater.values.instant import from_micros
+
+router = APIRouter(tags=["work of fetchers"], responses=REFUSALS)
+
+RESULTS = "/fetcher-results"
+STREAMS_EACH = 4
+STREAM_SECONDS = 3_600.0
+"""A stream ends after an hour and is taken up again: so a token that was revoked opens none."""
+PING_SECONDS = 15
+RETRY_MILLISECONDS = 3_000
+_LARGEST = 2**63 - 1
+
+
+@router.post("/fetcher-modules/{fetcher_id}/claims", response_model=ClaimedPage)
+async def claim_work(fetcher_id: str, at: At, body: ClaimsIn | None = None) -> Response:
+    """Due visits of this fetcher: its own until the lease ends or the result is reported."""
+    asked = body or ClaimsIn()
+    claimed = await remote_work.claim(
+        at.engine,
+        await _fetcher(at, fetcher_id),
+        limit=min(asked.limit, at.settings.fetcher_claims_max),
+        lease_seconds=_lease(at, asked.lease_seconds),
+    )
+    return told(ClaimedPage.of(claimed))
+
+
+@router.post("/fetcher-modules/{fetcher_id}/claims/renew", response_model=RenewedRecord)
+async def renew_claims(fetcher_id: str, body: RenewIn, at: At) -> Response:
+    """More time for work under way. `lease_seconds` 0 gives it back instead, due at once."""
+    renewed = await remote_work.renew(
+        at.engine,
+        await _fetcher(at, fetcher_id),
+        [_claim_of(each) for each in body.claims],
+        lease_seconds=_lease(at, body.lease_seconds),
+    )
+    return told(RenewedRecord.of(renewed))
+
+
+@router.post(RESULTS, response_model=ResultRecord)
+async def report_result(body: ReportIn, request: Request, at: At) -> Response:
+    """What a fetcher met. It is archived, parsed, merged, told and planned like a visit of ours.
+
+    Said again for the same claim, it is answered the same and has no second effect.
+    """
+    said = body.reported(at.engine.reading.max_bytes)
+    fetcher = await _reporter(at, body, request.scope["credential"])
+    done: list[Visit] = []
+
+    async def report(claim: Claim) -> None:
+        done.append(
+            await remote_work.report(
+                at.engine, at.visits, fetcher, claim, said, elapsed=body.elapsed_ms / 1000
+            )
+        )
+
+    async def effect(key: bytes | None) -> str:
+        claim = _claimed(body) or await remote_work.take(
+            at.engine,
+            fetcher,
+            body.subscription_id,
+            lease_seconds=at.settings.lease_seconds,
+            idempotency=key,
+        )
+        await report(claim)
+        return name_of_claim(claim)
+
+    async def tell(_: str) -> Told:
+        return Told(200, ResultRecord.of(body.subscription_id, done[0]))
+
+    async def tell_again(name: str) -> Told:
+        """We died after the claim: the rest is done now, or was done already."""
+        await report(claim_of_name(name))
+        return await tell(name)
+
+    return await once(request, at.engine, effect, tell, tell_again)
+
+
+@router.get(
+    "/fetcher-modules/{fetcher_id}/events",
+    response_class=Response,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def stream_news(
+    fetcher_id: str,
+    request: Request,
+    at: At,
+    after: Annotated[int | None, Query(ge=0, le=_LARGEST, description="Begin after it.")] = None,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Server-sent events about subscriptions and conflicts, each with its number as `id`.
+
+    `Last-Event-ID` (or `after`) goes on after that number; without it, with what comes from now on.
+    """
+    fetcher = await _fetcher(at, fetcher_id)
+    remote_work.refuse_unless_working(fetcher)
+    begin = await _beginning(at, after, last_event_id)
+    if request.scope.get("bodiless"):
+        return Response(media_type="text/event-stream")
+    _refuse_more_streams(at, fetcher)
+    return EventSourceResponse(_events(at, fetcher, begin), ping=PING_SECONDS, sep="\n")
+
+
+async def _events(at: Desk, fetcher: Fetcher, after: int) -> AsyncIterator[dict[str, object]]:
+    at.streams[fetcher.id] += 1
+    try:
+        # At once, so that a reader knows that it is connected.
+        yield {"comment": "Headwater", "retry": RETRY_MILLISECONDS}
+        async for event in news.stream(at.engine, after, at.closing, seconds=STREAM_SECONDS):
+            said = news.as_json(event).decode()
+            yield {"id": str(event.seq), "event": event.type, "data": said}
+    finally:
+        at.streams[fetcher.id] -= 1
+
+
+async def _beginning(at: Desk, after: int | None, last_event_id: str | None) -> int:
+    if last_event_id is not None:
+        if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < 19):
+            raise BadRequest("Last-Event-ID is the number of an event.")
+        return int(last_event_id)
+    if after is not None:
+        return after
+    async with at.engine.database.read() as view:
+        return await last_seq(view)
+
+
+def _refuse_more_streams(at: Desk, fetcher: Fetcher) -> None:
+    if at.streams[fetcher.id] >= STREAMS_EACH:
+        raise RateLimited(f"A fetcher reads {STREAMS_EACH} streams at most.", retry_after_sec=5)
+    if at.streams.total() >= at.settings.news_streams_max:
+        raise RateLimited("There are too many streams; try again in a while.", retry_after_sec=30)
+
+
+async def _fetcher(at: Desk, fetcher_id: str) -> Fetcher:
+    async with at.engine.database.read() as view:
+        return await store.fetcher(view, number(fetcher_id, "fetcher"))
+
+
+async def _reporter(at: Desk, body: ReportIn, credential: Credential) -> Fetcher:
+    """A fetcher's own token speaks for it alone; an admin for the one it names or is assigned."""
+    own = credential.fetcher_id
+    if own is not None and body.fetcher_id not in (None, own):
+        raise Forbidden("This token belongs to another fetcher.")
+    async with at.engine.database.read() as view:
+        who = own or body.fetcher_id
+        if who is None:
+            who = (await queries.subscription(view, body.subscription_id)).fetcher_id
+        return await store.fetcher(view, who)
+
+
+def _lease(at: Desk, asked: float | None) -> float:
+    return min(
+        at.settings.lease_seconds if asked is None else asked,
+        at.settings.fetcher_lease_max_seconds,
+    )
+
+
+def _claim_of(said: ClaimIn) -> Claim:
+    moment = micros_of(said.scheduled_at, "scheduled_at")
+    assert moment is not None, "the field is required"
+    return Claim(said.subscription_id, from_micros(moment), said.fence)
+
+
+def _claimed(body: ReportIn) -> Claim | None:
+    moment = micros_of(body.scheduled_at, "scheduled_at")
+    if moment is None or body.fence is None:
+        return None
+    return Claim(body.subscription_id, from_micros(moment), body.fence)

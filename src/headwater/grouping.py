@@ -1,0 +1,183 @@
+"""What people ask of groups: make, change and dissolve them, and one wish for all members."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from headwater.access.store import remember_resource
+from headwater.announce import store as log
+from headwater.announce.event import subscription_changed
+from headwater.changing import Changes
+from headwater.engine import Engine
+from headwater.errors import DatabaseError, HeadwaterError, NotFound
+from headwater.membership import Told, move, tell_members
+from headwater.registry import change_subscription, delete_subscription
+from headwater.subscribe.config_schema import checked_config
+from headwater.subscribe.feed import FeedPatch
+from headwater.subscribe.group import Group, GroupPatch, NewGroup
+from headwater.subscribe.groups import store
+from headwater.subscribe.subscription import Subscription, SubscriptionPatch
+from headwater.subscribe.subscriptions import queries
+from headwater.wishes import change_feed, refetch
+
+LEFT_AT_ONCE = 100
+"""Members that leave in one transaction when a group is dissolved."""
+
+Action = Literal["pause", "resume", "refetch", "delete", "move", "set"]
+ACTIONS: tuple[Action, ...] = ("pause", "resume", "refetch", "delete", "move", "set")
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One wish for many. `to` is for `move`, `patch` for `set`, `hard` for `delete`."""
+
+    action: Action
+    to: int | None = None
+    patch: SubscriptionPatch = field(default=SubscriptionPatch())
+    hard: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of it for one subscription; `error` is a code when it was refused."""
+
+    subscription_id: int
+    source_url: str | None = None
+    error: str | None = None
+    message: str | None = None
+    next_visit_at: datetime | None = None
+    retry_after_sec: float | None = None
+
+
+async def create_group(new: NewGroup, engine: Engine, *, idempotency: bytes | None = None) -> Group:
+    checked_config(new.shared.config, None)
+    async with engine.database.write() as tx:
+        made = await store.add(tx, new, engine.clock.now())
+        if idempotency is not None:
+            await remember_resource(tx, idempotency, str(made.id))
+    return made
+
+
+async def change_group(group_id: int, patch: GroupPatch, engine: Engine) -> tuple[Group, Told]:
+    """The new word, and how the members took it. One change spreads at a time."""
+    checked_config(patch.shared.get("config"), None)
+    await tell_members(engine, group_id)
+    while not await _changed(group_id, patch, engine):
+        await tell_members(engine, group_id)
+    told = await tell_members(engine, group_id)
+    async with engine.database.read() as view:
+        return await store.group(view, group_id), told
+
+
+async def _changed(group_id: int, patch: GroupPatch, engine: Engine) -> bool:
+    """False while another change is on its way to the members."""
+    async with engine.database.write() as tx:
+        held = await store.hold(tx, group_id)
+        if held.spreading is not None:
+            return False
+        await store.change(tx, held, patch, engine.clock.now())
+    return True
+
+
+async def dissolve_group(group_id: int, engine: Engine) -> Group:
+    """The group as it was. Its subscriptions stay, and go on as if it had never spoken."""
+    async with engine.database.read() as view:
+        group = await store.group(view, group_id)
+    while not await _some_left(group_id, engine):
+        pass
+    engine.woken.set()
+    return group
+
+
+async def _some_left(group_id: int, engine: Engine) -> bool:
+    """A batch of members leaves; with the last of them goes the group, and the answer is True."""
+    now = engine.clock.now()
+    async with engine.database.write() as tx:
+        members = await store.members_by_feed(tx, group_id, after=0, limit=LEFT_AT_ONCE)
+        facts = []
+        for member in members:
+            there = await queries.subscription(tx, member.subscription_id)
+            left = await move(tx, engine, there, None, now)
+            if left.is_active:
+                facts.append(subscription_changed(left, ["group_id"]))
+        if is_last := len(members) < LEFT_AT_ONCE:
+            await store.delete(tx, group_id)
+        await log.append(tx, facts, now)
+    return is_last
+
+
+async def join_group(
+    group_id: int, subscription_id: int, engine: Engine, who: str, gap: timedelta
+) -> Subscription:
+    """From whatever group it is in."""
+    wish = Changes(SubscriptionPatch(group_id=group_id))
+    return await change_subscription(subscription_id, wish, engine, who, gap=gap)
+
+
+async def leave_group(
+    group_id: int, subscription_id: int, engine: Engine, who: str, gap: timedelta
+) -> Subscription:
+    async with engine.database.read() as view:
+        _refuse_stranger(await queries.subscription(view, subscription_id), group_id)
+    wish = Changes(SubscriptionPatch(group_id=None))
+    return await change_subscription(subscription_id, wish, engine, who, gap=gap)
+
+
+async def act_on_members(
+    members: Sequence[int], group_id: int, act: Act, engine: Engine, who: str, gap: timedelta
+) -> list[Result]:
+    """One after the other, each in a transaction of its own: a refusal stops nobody else.
+
+    A refetch is as polite as one by hand: who was visited a moment ago is told when to ask again.
+    """
+    return [await _acted(each, group_id, act, engine, who, gap) for each in members]
+
+
+async def _acted(
+    subscription_id: int, group_id: int, act: Act, engine: Engine, who: str, gap: timedelta
+) -> Result:
+    there: Subscription | None = None
+    try:
+        async with engine.database.read() as view:
+            there = await queries.subscription(view, subscription_id)
+        _refuse_stranger(there, group_id)
+        facts = await _done(there, act, engine, who, gap)
+    except DatabaseError:
+        raise
+    except HeadwaterError as refusal:
+        return Result(
+            subscription_id,
+            there.source_url if there else None,
+            refusal.code,
+            refusal.message,
+            retry_after_sec=refusal.facts.get("retry_after_sec"),
+        )
+    return Result(subscription_id, there.source_url, **facts)
+
+
+async def _done(
+    there: Subscription, act: Act, engine: Engine, who: str, gap: timedelta
+) -> dict[str, Any]:
+    match act.action:
+        case "pause" | "resume":
+            state: Literal["paused", "active"] = "paused" if act.action == "pause" else "active"
+            feed = await change_feed(there.feed_id, FeedPatch(state=state), engine, gap)
+            return {"next_visit_at": feed.schedule.next_visit_at}
+        case "refetch":
+            asked = await refetch(there.feed_id, engine, whole=act.whole, gap=gap)
+            return {"next_visit_at": asked.next_visit_at}
+        case "delete":
+            await delete_subscription(there.id, engine, who, hard=act.hard)
+        case "move":
+            wish = Changes(SubscriptionPatch(group_id=act.to))
+            await change_subscription(there.id, wish, engine, who, gap=gap)
+        case "set":
+            await change_subscription(there.id, Changes(act.patch), engine, who, gap=gap)
+    return {}
+
+
+def _refuse_stranger(subscription: Subscription, group_id: int) -> None:
+    if subscription.group_id != group_id:
+        raise NotFound("This subscription is not in this group.", what="subscription")

@@ -1,0 +1,1 @@
+"""The part of the calendar that registered fetchers work off themselves."""

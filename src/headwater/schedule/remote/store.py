@@ -1,0 +1,148 @@
+"""Work of a registered fetcher: its due feeds claimed, kept and taken, by lease and fence."""
+
+from dataclasses import dataclass
+
+from headwater.ports import Reader, Row, Transaction, marks
+from headwater.schedule.due import DUE_COLUMNS, Due, due_of
+from headwater.subscribe.fetcher import FetcherId
+from headwater.values.ids import FeedPk, WorkerId
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One claim as its holder knows it: which feed, which visit of it, and the proof."""
+
+    feed: FeedPk
+    scheduled_at: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A due feed, claimed, and the subscription that it stands behind."""
+
+    due: Due
+    subscription_id: int
+    source_url: str
+    source_type: str
+    config: str | None
+
+
+def name_of(fetcher: FetcherId) -> WorkerId:
+    """Who holds a feed, in the calendar's own words."""
+    return WorkerId(f"fetcher:{fetcher}")
+
+
+def shard_of_fetcher(fetcher: FetcherId) -> int:
+    """Below zero: no worker of ours ever leases it."""
+    return -fetcher
+
+
+_OURS = "f.shard = ? AND f.shard < 0 AND f.next_visit_at IS NOT NULL"
+"""In the words of the index that holds the feeds of registered fetchers."""
+
+
+async def claim(
+    tx: Transaction, fetcher: FetcherId, now: int, lease_end: int, limit: int
+) -> list[Assigned]:
+    """The most important and longest overdue first, in that order.
+
+    As with our own workers, a claim moves `next_visit_at` to the end of the lease: a fetcher that
+    dies leaves nothing behind but a little time.
+    """
+    skip = " FOR UPDATE OF f SKIP LOCKED" if tx.dialect == "postgresql" else ""
+    found = await tx.rows(
+        "SELECT f.id, s.subscription_id, s.source_url, s.source_type, s.config"
+        " FROM feeds f JOIN rss_subscriptions s ON s.feed_id = f.id"
+        f" WHERE {_OURS} AND f.state = 'active' AND f.next_visit_at <= ?"
+        f" AND s.fetcher_id = ? AND s.is_active"
+        f" ORDER BY f.priority DESC, f.next_visit_at, f.id LIMIT ?{skip}",
+        shard_of_fetcher(fetcher),
+        now,
+        fetcher,
+        limit,
+    )
+    if not found:
+        return []
+    rows = await tx.rows(
+        "UPDATE feeds SET next_visit_at = ?, fence = fence + 1, claimed_by = ?"
+        f" WHERE id IN ({marks(len(found))}) RETURNING {DUE_COLUMNS}",
+        lease_end,
+        name_of(fetcher),
+        *(row.id for row in found),
+    )
+    claimed = {row.id: due_of(row) for row in rows}
+    return [_assigned(row, claimed[row.id]) for row in found]
+
+
+def _assigned(row: Row, due: Due) -> Assigned:
+    return Assigned(due, row.subscription_id, row.source_url, row.source_type, row.config)
+
+
+async def feeds_of(view: Reader, fetcher: FetcherId, subscriptions: list[int]) -> dict[int, FeedPk]:
+    """Which of these subscriptions are the fetcher's, and the feed behind each."""
+    rows = await view.rows(
+        "SELECT subscription_id, feed_id FROM rss_subscriptions WHERE fetcher_id = ? AND is_active"
+        f" AND feed_id IS NOT NULL AND subscription_id IN ({marks(len(subscriptions))})",
+        fetcher,
+        *subscriptions,
+    )
+    return {row.subscription_id: FeedPk(row.feed_id) for row in rows}
+
+
+async def keep(
+    tx: Transaction, fetcher: FetcherId, held: Held, now: int, at_least_until: int
+) -> Due | None:
+    """The claimed feed, its lease made long enough; None when the claim is lost."""
+    row = await tx.row(
+        "UPDATE feeds SET next_visit_at = CASE WHEN next_visit_at < ? THEN CAST(? AS BIGINT)"
+        " ELSE next_visit_at END WHERE id = ? AND scheduled_at = ? AND fence = ? AND claimed_by = ?"
+        f" AND next_visit_at > ? RETURNING {DUE_COLUMNS}",
+        at_least_until,
+        at_least_until,
+        held.feed,
+        held.scheduled_at,
+        held.fence,
+        name_of(fetcher),
+        now,
+    )
+    return None if row is None else due_of(row)
+
+
+async def take(
+    tx: Transaction, fetcher: FetcherId, feed: FeedPk, now: int, lease_end: int
+) -> Due | None:
+    """A claim on a feed before its time, as a visit of this moment; None while somebody has it."""
+    last = await tx.row("SELECT max(scheduled_at) AS at FROM visits WHERE feed_id = ?", feed)
+    moment = max(now, last.at + 1) if last and last.at is not None else now
+    row = await tx.row(
+        "UPDATE feeds SET next_visit_at = ?, scheduled_at = ?, fence = fence + 1, claimed_by = ?"
+        " WHERE id = ? AND shard = ? AND state = 'active'"
+        f" AND (claimed_by IS NULL OR next_visit_at <= ?) RETURNING {DUE_COLUMNS}",
+        lease_end,
+        moment,
+        name_of(fetcher),
+        feed,
+        shard_of_fetcher(fetcher),
+        now,
+    )
+    return None if row is None else due_of(row)
+
+
+async def next_due(view: Reader, fetcher: FetcherId) -> int | None:
+    """When the fetcher's next feed is due; a claimed one at the end of its lease."""
+    row = await view.row(
+        f"SELECT min(f.next_visit_at) AS at FROM feeds f WHERE {_OURS}", shard_of_fetcher(fetcher)
+    )
+    return row.at if row else None
+
+
+async def resting_hosts(view: Reader, fetcher: FetcherId, now: int) -> dict[str, int]:
+    """Hosts that told this fetcher how long they want to rest, and until when."""
+    rows = await view.rows(
+        "SELECT f.host, max(f.last_decision_at + CAST(f.retry_after_sec * 1000000 AS BIGINT))"
+        f" AS until FROM feeds f WHERE {_OURS} AND f.last_outcome = 'throttled'"
+        " AND f.retry_after_sec IS NOT NULL GROUP BY f.host",
+        shard_of_fetcher(fetcher),
+    )
+    return {row.host: row.until for row in rows if row.until > now}

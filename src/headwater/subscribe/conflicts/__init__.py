@@ -1,0 +1,1 @@
+"""Choices that are left to somebody: at most one is open for a subscription."""

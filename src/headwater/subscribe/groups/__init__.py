@@ -1,0 +1,1 @@
+"""Groups of subscriptions in the database."""

@@ -1,0 +1,1 @@
+"""Sealed credentials of subscriptions and groups."""

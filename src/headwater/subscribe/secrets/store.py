@@ -1,0 +1,119 @@
+"""Credentials in the database: sealed before they come here, opened after they have left."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from headwater.errors import NotFound
+from headwater.ports import Reader, Transaction
+from headwater.values.ids import FeedPk
+from headwater.values.instant import to_micros
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A secret that only the vault can read. `about` is the row it was sealed for."""
+
+    about: str
+    secret: bytes = field(repr=False)
+
+
+def about_subscription(subscription_id: int) -> str:
+    return f"subscription:{subscription_id}"
+
+
+def about_group(group_id: int) -> str:
+    return f"group:{group_id}"
+
+
+async def sealed_for(view: Reader, feed: FeedPk) -> list[Sealed]:
+    """What a visit to this feed needs: its group's, then its own."""
+    row = await view.row(
+        "SELECT s.subscription_id, s.credentials AS own, s.group_id, g.credentials AS shared"
+        " FROM rss_subscriptions s LEFT JOIN subscription_groups g ON g.group_id = s.group_id"
+        " WHERE s.feed_id = ?",
+        feed,
+    )
+    if row is None:
+        return []
+    shared = [] if row.shared is None else [Sealed(about_group(row.group_id), row.shared)]
+    own = [] if row.own is None else [Sealed(about_subscription(row.subscription_id), row.own)]
+    return [*shared, *own]
+
+
+async def of_subscription(view: Reader, subscription_id: int) -> Sealed | None:
+    row = await view.row(
+        "SELECT credentials FROM rss_subscriptions WHERE subscription_id = ?", subscription_id
+    )
+    if row is None or row.credentials is None:
+        return None
+    return Sealed(about_subscription(subscription_id), row.credentials)
+
+
+async def of_group(view: Reader, group_id: int) -> Sealed | None:
+    row = await view.row("SELECT credentials FROM subscription_groups WHERE group_id = ?", group_id)
+    if row is None or row.credentials is None:
+        return None
+    return Sealed(about_group(group_id), row.credentials)
+
+
+async def keep_for_subscription(
+    tx: Transaction, subscription_id: int, secret: bytes | None, now: datetime
+) -> None:
+    """None takes them away."""
+    touched = await tx.run(
+        "UPDATE rss_subscriptions SET credentials = ?, updated_at = ? WHERE subscription_id = ?",
+        secret,
+        to_micros(now),
+        subscription_id,
+    )
+    if not touched:
+        raise NotFound("There is no such subscription.", what="subscription")
+
+
+async def keep_for_group(
+    tx: Transaction, group_id: int, secret: bytes | None, now: datetime
+) -> None:
+    """None takes them away."""
+    touched = await tx.run(
+        "UPDATE subscription_groups SET credentials = ?, updated_at = ? WHERE group_id = ?",
+        secret,
+        to_micros(now),
+        group_id,
+    )
+    if not touched:
+        raise NotFound("There is no such group.", what="group")
+
+
+_PLACES = {
+    "subscription": ("rss_subscriptions", "subscription_id", "credentials"),
+    "group": ("subscription_groups", "group_id", "credentials"),
+    "fetcher": ("fetcher_modules", "name", "signing_key"),
+}
+"""What a secret is about → where it is kept: table, key and column."""
+
+
+async def sealed_otherwise(view: Reader, mark: bytes, limit: int) -> list[Sealed]:
+    """Secrets that do not begin with this mark; with an empty one, all of them."""
+    found: list[Sealed] = []
+    for what, (table, key, column) in _PLACES.items():
+        other = f" AND substr({column}, 1, {len(mark)}) <> ?" if mark else ""
+        rows = await view.rows(
+            f"SELECT {key} AS id, {column} AS secret FROM {table} WHERE {column} IS NOT NULL{other}"
+            f" ORDER BY {key} LIMIT ?",
+            *((mark,) if mark else ()),
+            limit,
+        )
+        found += [Sealed(f"{what}:{row.id}", row.secret) for row in rows]
+    return found
+
+
+async def renew(tx: Transaction, old: Sealed, secret: bytes) -> None:
+    """The same under another key, unless somebody set it anew meanwhile."""
+    what, _, which = old.about.partition(":")
+    table, key, column = _PLACES[what]
+    await tx.run(
+        f"UPDATE {table} SET {column} = ? WHERE {key} = ? AND {column} = ?",
+        secret,
+        which if key == "name" else int(which),
+        old.secret,
+    )

@@ -1,0 +1,168 @@
+"""How a subscription goes: what its visits brought in a window of days, as counts and rates."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from headwater.errors import BadInput
+from headwater.subscribe.fetcher import FetcherId
+from headwater.subscribe.tallies.days import OLDER, SubscriptionDay, day_of
+from headwater.values.ids import FeedId
+from headwater.values.instant import from_micros, to_micros
+
+USUAL_WINDOW = "7d"
+
+_DAYS = re.compile(r"([1-9][0-9]{0,4})d", re.ASCII)
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Whole days in UTC, today among them. None: everything ever counted."""
+
+    days: int | None
+
+    def first_day(self, now: datetime) -> int:
+        return OLDER if self.days is None else day_of(to_micros(now)) - self.days + 1
+
+    def since(self, now: datetime) -> date | None:
+        return None if self.days is None else date_of(self.first_day(now))
+
+
+def window_of(text: str, days_kept: int) -> Window:
+    """`7d` or `all`. Single days are kept for so long; what is older is in `all` only."""
+    if text == "all":
+        return Window(None)
+    given = _DAYS.fullmatch(text)
+    if given is None or int(given[1]) > days_kept:
+        raise BadInput(
+            f"window must be a number of days from 1d to {days_kept}d, or all.", field="window"
+        )
+    return Window(int(given[1]))
+
+
+def date_of(day: int) -> date:
+    return date.fromordinal(_EPOCH + day)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of failure: how many visits met it, and when last."""
+
+    error: str
+    visits: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """`on` is None for all that is older than the days kept."""
+
+    on: date | None
+    visits: int
+    failures: int
+    new_entries: int
+    bytes_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Counts of finished visits. `errors`: the most frequent first; `days`: the newest first."""
+
+    visits: int
+    failures: int
+    unchanged: int
+    new_entries: int
+    updated_entries: int
+    bytes_in: int
+    mean_latency_ms: float | None
+    dated_entries: int
+    mean_late_sec: float | None
+    errors: tuple[Kind, ...]
+    days: tuple[Day, ...]
+
+    @property
+    def successes(self) -> int:
+        return self.visits - self.failures
+
+    @property
+    def success_rate(self) -> float | None:
+        return self.successes / self.visits if self.visits else None
+
+    @property
+    def last_error(self) -> Kind | None:
+        return max(self.errors, key=lambda kind: kind.last_at, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """A subscription whose visits fail. `in_a_row`: failures since its last success."""
+
+    subscription_id: int
+    feed_id: FeedId
+    source_url: str
+    name: str | None
+    fetcher_id: FetcherId
+    fetcher_name: str
+    visits: int
+    failures: int
+    in_a_row: int
+    last_error: str | None
+    last_success_at: datetime | None
+    next_visit_at: datetime | None
+
+    @property
+    def failure_rate(self) -> float:
+        return self.failures / self.visits
+
+
+def statistics_of(days: Sequence[SubscriptionDay]) -> Statistics:
+    """The sum of all of them, by kind of failure and by day."""
+    visits = sum(day.visits for day in days)
+    dated = sum(day.dated_entries for day in days)
+    return Statistics(
+        visits=visits,
+        failures=_failures(days),
+        unchanged=sum(day.unchanged for day in days),
+        new_entries=sum(day.new_entries for day in days),
+        updated_entries=sum(day.updated_entries for day in days),
+        bytes_in=sum(day.bytes_in for day in days),
+        mean_latency_ms=sum(day.latency_ms for day in days) / visits if visits else None,
+        dated_entries=dated,
+        mean_late_sec=sum(day.late_sec for day in days) / dated if dated else None,
+        errors=_kinds(days),
+        days=_by_day(days),
+    )
+
+
+def _failures(days: Iterable[SubscriptionDay]) -> int:
+    return sum(day.visits for day in days if day.error)
+
+
+def _kinds(days: Sequence[SubscriptionDay]) -> tuple[Kind, ...]:
+    met: dict[str, list[SubscriptionDay]] = {}
+    for day in days:
+        if day.error:
+            met.setdefault(day.error, []).append(day)
+    kinds = [
+        Kind(error, sum(d.visits for d in some), from_micros(max(d.last_at for d in some)))
+        for error, some in met.items()
+    ]
+    return tuple(sorted(kinds, key=lambda kind: (-kind.visits, kind.error)))
+
+
+def _by_day(days: Sequence[SubscriptionDay]) -> tuple[Day, ...]:
+    met: dict[int, list[SubscriptionDay]] = {}
+    for day in days:
+        met.setdefault(day.day, []).append(day)
+    return tuple(
+        Day(
+            on=None if number == OLDER else date_of(number),
+            visits=sum(day.visits for day in some),
+            failures=_failures(some),
+            new_entries=sum(day.new_entries for day in some),
+            bytes_in=sum(day.bytes_in for day in some),
+        )
+        for number, some in sorted(met.items(), reverse=True)
+    )

@@ -1,0 +1,137 @@
+"""What may be asked of the counts: how a subscription goes, which go worst, who does better."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import orjson
+
+from headwater.ports import Reader, Row, marks
+from headwater.subscribe.conflict import Conflict
+from headwater.subscribe.evidence import Abstains, Learning, Question, Suggestion, Tally, advice
+from headwater.subscribe.fetcher import FetcherId
+from headwater.subscribe.statistics import Statistics, Window, Worst, statistics_of
+from headwater.subscribe.tallies.days import DAY_MICROS, SubscriptionDay, day_of
+from headwater.values.ids import FeedId, FeedPk
+from headwater.values.instant import maybe_moment, to_micros
+
+
+async def statistics(
+    view: Reader, subscription_id: int, feed: FeedPk, window: Window, now: datetime
+) -> Statistics:
+    """To the last visit: those that wait to be counted are counted here and now.
+
+    One statement, so that no visit is in both parts, or in neither.
+    """
+    first = window.first_day(now)
+    rows = await view.rows(
+        f"SELECT {', '.join(SubscriptionDay._fields)} FROM subscription_days"
+        " WHERE subscription_id = ? AND day >= ?"
+        f" UNION ALL SELECT CAST(? AS BIGINT), finished_at / {DAY_MICROS}, coalesce(error, ''), 1,"
+        " CASE WHEN outcome = 'unchanged' THEN 1 ELSE 0 END, new_entries, updated_entries,"
+        " bytes_in, latency_ms, dated_entries, late_sec, finished_at FROM visits"
+        " WHERE feed_id = ? AND NOT counted AND finished_at >= ?",
+        subscription_id,
+        first,
+        subscription_id,
+        feed,
+        first * DAY_MICROS,
+    )
+    return statistics_of([SubscriptionDay(*row) for row in rows])
+
+
+async def worst(
+    view: Reader, window: Window, now: datetime, *, min_visits: int, limit: int
+) -> list[Worst]:
+    """Active ones whose visits fail: by the share that does, then by failures in a row."""
+    first = window.first_day(now)
+    rows = await view.rows(
+        "SELECT * FROM (SELECT s.subscription_id, f.feed_id, s.source_url, f.overrides,"
+        " s.fetcher_id, m.name AS fetcher_name, failed.visits AS failures,"
+        " (SELECT sum(d.visits) FROM subscription_days d WHERE d.day >= ?"
+        " AND d.subscription_id = s.subscription_id) AS visits, f.failures AS in_a_row,"
+        " f.last_error, f.last_success_at,"
+        " CASE WHEN f.claimed_by IS NULL THEN f.next_visit_at ELSE f.scheduled_at END AS next_at"
+        " FROM (SELECT subscription_id, sum(visits) AS visits FROM subscription_days"
+        " WHERE day >= ? AND error <> '' GROUP BY subscription_id) failed"
+        " JOIN rss_subscriptions s ON s.subscription_id = failed.subscription_id AND s.is_active"
+        " JOIN feeds f ON f.id = s.feed_id"
+        " JOIN fetcher_modules m ON m.fetcher_id = s.fetcher_id) ranked WHERE visits >= ?"
+        " ORDER BY failures * 1.0 / visits DESC, in_a_row DESC, failures DESC, subscription_id"
+        " LIMIT ?",
+        first,
+        first,
+        min_visits,
+        limit,
+    )
+    return [_worst_of(row) for row in rows]
+
+
+def _worst_of(row: Row) -> Worst:
+    return Worst(
+        subscription_id=row.subscription_id,
+        feed_id=FeedId(row.feed_id),
+        source_url=row.source_url,
+        name=orjson.loads(row.overrides).get("title"),
+        fetcher_id=FetcherId(row.fetcher_id),
+        fetcher_name=row.fetcher_name,
+        visits=int(row.visits),
+        failures=int(row.failures),
+        in_a_row=row.in_a_row,
+        last_error=row.last_error,
+        last_success_at=maybe_moment(row.last_success_at),
+        next_visit_at=maybe_moment(row.next_at),
+    )
+
+
+async def tallies(
+    view: Reader, host: str, fetchers: Sequence[FetcherId], first_day: int
+) -> list[Tally]:
+    """Of those of these fetchers that are enabled, also when they have never been at this host."""
+    if not fetchers:
+        return []
+    rows = await view.rows(
+        "SELECT m.fetcher_id, m.name, d.error, sum(d.visits) AS visits,"
+        " sum(d.new_entries) AS new_entries, sum(d.dated_entries) AS dated_entries,"
+        " sum(d.late_sec) AS late_sec, sum(d.late_squares) AS late_squares"
+        " FROM fetcher_modules m LEFT JOIN fetcher_days d"
+        " ON d.fetcher_id = m.fetcher_id AND d.host = ? AND d.day >= ?"
+        f" WHERE m.is_enabled AND m.fetcher_id IN ({marks(len(fetchers))})"
+        " GROUP BY m.fetcher_id, m.name, d.error ORDER BY m.fetcher_id, d.error",
+        host,
+        first_day,
+        *fetchers,
+    )
+    by_fetcher: dict[int, list[Row]] = {}
+    for row in rows:
+        by_fetcher.setdefault(row.fetcher_id, []).append(row)
+    return [_tally_of(some) for some in by_fetcher.values()]
+
+
+def _tally_of(rows: Sequence[Row]) -> Tally:
+    met = [row for row in rows if row.error is not None]
+    return Tally(
+        fetcher_id=FetcherId(rows[0].fetcher_id),
+        name=rows[0].name,
+        visits=sum(int(row.visits) for row in met),
+        successes=sum(int(row.visits) for row in met if not row.error),
+        errors={row.error: int(row.visits) for row in met if row.error},
+        new_entries=sum(int(row.new_entries) for row in met),
+        dated_entries=sum(int(row.dated_entries) for row in met),
+        late_sec=sum(row.late_sec for row in met),
+        late_squares=sum(row.late_squares for row in met),
+    )
+
+
+async def suggestion_for(
+    view: Reader, conflict: Conflict, learning: Learning, now: datetime
+) -> Suggestion | Abstains:
+    """What the candidates' visits to the host of this subscription say."""
+    row = await view.row(
+        "SELECT f.host FROM rss_subscriptions s JOIN feeds f ON f.id = s.feed_id"
+        " WHERE s.subscription_id = ?",
+        conflict.subscription_id,
+    )
+    assert row is not None, "a conflict goes with its subscription"
+    first_day = day_of(to_micros(now)) - learning.days + 1
+    found = await tallies(view, row.host, conflict.candidates, first_day)
+    return advice(Question(row.host, learning.days, learning.min_visits), found)

@@ -1,0 +1,35 @@
+"""What tests of the registry may ask for: the API, a worker and real origins together."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from headwater.adapters.database import SqlDatabase
+from headwater.entrypoints.api.app import create_app
+from headwater.schedule.shards import store as shards
+from headwater.settings import Settings
+from tests.clock import VirtualClock
+from tests.engines import opened_engine
+from tests.entrypoints.api.calls import Api
+from tests.origin import Origin
+from tests.registry.world import ADDRESSES, World
+
+FAR = 2**62
+
+
+@pytest.fixture
+async def world(
+    database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
+) -> AsyncIterator[World]:
+    folder = tmp_path / "blobs"
+    async with (
+        Origin(virtual_clock) as origin,
+        opened_engine(database, virtual_clock, folder) as engine,
+    ):
+        async with database.write() as tx:
+            await shards.take_shards(tx, engine.worker, 0, FAR, 1024)
+        for address in ADDRESSES:
+            await origin.listen(address)
+        api = Api(create_app(engine, Settings(data_dir=tmp_path)))
+        yield World(engine, origin, virtual_clock, api, folder)

@@ -1,0 +1,119 @@
+"""A history by hand: fetchers, their subscriptions, and visits that went as the test says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from uuid_utils import uuid7
+
+from headwater.engine import Engine
+from headwater.entrypoints.housekeeping import count_visits
+from headwater.schedule.store import VisitRecord, record_visits
+from headwater.subscribe import store as feeds
+from headwater.subscribe.conflict import Conflict
+from headwater.subscribe.conflicts import store as conflicts
+from headwater.subscribe.fetcher import Fetcher, Registration
+from headwater.subscribe.fetchers import store as fetchers
+from headwater.subscribe.subscription import NewSubscription, Subscription
+from headwater.subscribe.subscriptions import store as subscriptions
+from headwater.values.ids import FeedId
+from headwater.values.instant import to_micros
+from tests.entrypoints.api.river import SECOND, a_visit
+
+OK, SAME = "ok", "same"
+"""Visits that succeeded: with a document, and without a new one. Anything else is an error code."""
+
+
+@dataclass
+class Ledger:
+    """Visits are a minute apart, and the last one ended a minute ago."""
+
+    engine: Engine
+    written: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def now(self) -> datetime:
+        return self.engine.clock.now()
+
+    async def fetcher(self, name: str, *, is_enabled: bool = True) -> Fetcher:
+        said = Registration(name, "1.0.0", None, f"https://{name}.example", 50, None, False)
+        async with self.engine.database.write() as tx:
+            made, _ = await fetchers.register(
+                tx,
+                said,
+                registered_by="tests",
+                token_id=None,
+                signing_key=None,
+                now=self.now,
+                is_enabled=is_enabled,
+            )
+        return made
+
+    async def subscribe(self, fetcher: Fetcher, url: str, name: str | None = None) -> Subscription:
+        new = NewSubscription(url, name=name)
+        async with self.engine.database.write() as tx:
+            followed = await feeds.follow(
+                tx,
+                url,
+                new.wish,
+                feed_id=FeedId(str(uuid7())),
+                interval_sec=900,
+                now=self.now,
+                visit_at=self.now,
+            )
+            return await subscriptions.add(
+                tx, new, followed, fetcher.id, auto_selected=True, now=self.now
+            )
+
+    async def visits(
+        self,
+        subscription: Subscription,
+        ends: Sequence[str],
+        *,
+        fetcher: Fetcher | None = None,
+        ago: timedelta = timedelta(),
+        **more: Any,
+    ) -> None:
+        """By the subscription's own fetcher, unless another is named; nothing is counted yet."""
+        by = fetcher.id if fetcher else subscription.fetcher_id
+        last = to_micros(self.now - ago)
+        before = self.written.get(subscription.feed_pk, 0)
+        self.written[subscription.feed_pk] = before + len(ends)
+        records = []
+        for place, end in enumerate(ends):
+            finished = last - (len(ends) - place) * 60 * SECOND
+            visit = a_visit(subscription.feed_pk, finished - 10 * SECOND - before)
+            records.append(visit._replace(finished_at=finished, fetcher_id=by, **_end(end), **more))
+        await self.record(records)
+
+    async def record(self, records: Sequence[VisitRecord]) -> None:
+        async with self.engine.database.write() as tx:
+            await record_visits(tx, records)
+
+    async def count(self) -> int:
+        return await count_visits(self.engine)
+
+    async def conflict(self, subscription: Subscription, *candidates: Fetcher) -> Conflict:
+        async with self.engine.database.write() as tx:
+            made, _ = await conflicts.open(
+                tx,
+                subscription.id,
+                "multi_fetcher_match",
+                [each.id for each in candidates],
+                "two can",
+                self.now,
+            )
+        return made
+
+    async def rows(self, sql: str) -> list[Any]:
+        async with self.engine.database.read() as view:
+            return list(await view.rows(sql))
+
+
+def _end(end: str) -> dict[str, Any]:
+    if end == OK:
+        return {"outcome": "fetched", "error": None}
+    if end == SAME:
+        return {"outcome": "unchanged", "error": None}
+    return {"outcome": "failed", "error": end, "error_detail": "it went wrong"}
