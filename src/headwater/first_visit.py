@@ -46,7 +46,7 @@ from headwater.subscribe.subscription import (
     as_assigned,
 )
 from headwater.subscribe.subscriptions import store as subscriptions
-from headwater.subscribe.subscriptions.queries import by_url
+from headwater.subscribe.subscriptions.queries import by_url, of_feed
 from headwater.unlock import keep_credentials, keyring_of
 from headwater.values.ids import FeedId, FeedPk
 from headwater.values.instant import to_micros
@@ -141,22 +141,25 @@ async def _follow(
         now=now,
         visit_at=now,
     )
+    former = await of_feed(tx, followed.id) if followed.revived else None
     made = await subscriptions.own(tx, followed, url, chosen.id, now=now)
     made = await welcome(tx, engine, made, now)
     await keep_credentials(tx, engine, made.id, url, wish.credentials)
-    await _write_down(tx, made, followed, who)
+    await _write_down(tx, made, former, who)
     return followed, subscription_created(made, revived=followed.revived)
 
 
-async def _write_down(tx: Transaction, made: Subscription, followed: Followed, who: str) -> None:
+async def _write_down(
+    tx: Transaction, made: Subscription, former: Subscription | None, who: str
+) -> None:
     await decisions.write(
         tx,
         made.id,
         at=made.updated_at,
         who=who,
-        what="revived" if followed.revived else "created",
-        why=None if followed.revived else "the best built-in fetcher for this URL",
-        before=None,
+        what="created" if former is None else "revived",
+        why="the best built-in fetcher for this URL" if former is None else None,
+        before=None if former is None else as_assigned(former),
         after=as_assigned(made),
     )
 

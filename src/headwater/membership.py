@@ -83,7 +83,7 @@ async def tell_members(engine: Engine, group_id: int) -> Told:
 
 
 async def finish_telling(engine: Engine) -> None:
-    """For housekeeping: what a crash interrupted."""
+    """What a crash interrupted; the worker looks every minute."""
     async with engine.database.read() as view:
         waiting = await groups.half_told(view)
     for group_id in waiting:

@@ -28,6 +28,7 @@ from headwater.subscribe.conflicts import store as conflicts
 from headwater.subscribe.feed import KEEP
 from headwater.subscribe.groups import store as groups
 from headwater.subscribe.history import store as history
+from headwater.subscribe.store import Followed
 from headwater.subscribe.subscription import NewSubscription, Subscription, as_assigned
 from headwater.subscribe.subscriptions import queries
 from headwater.subscribe.subscriptions import store as subscriptions
@@ -160,15 +161,8 @@ async def _make(
         await groups.group(tx, new.group_id)
     winner = await enabled_fetcher(tx, choice.winner)
     checked = replace(new, config=checked_config(new.config, winner.config_schema))
-    followed = await feeds.follow(
-        tx,
-        new.source_url,
-        new.wish,
-        feed_id=FeedId(str(uuid7())),
-        interval_sec=engine.schedule.initial_interval,
-        now=now,
-        visit_at=now,
-    )
+    followed = await _follow(tx, engine, new, now)
+    former = await queries.of_feed(tx, followed.id) if followed.revived else None
     auto = new.fetcher_id is None
     made = await subscriptions.add(tx, checked, followed, winner.id, auto_selected=auto, now=now)
     made = await welcome(tx, engine, made, now)
@@ -180,13 +174,26 @@ async def _make(
         who=who,
         what="revived" if followed.revived else "created",
         why=_why(new, choice),
-        before=None,
+        before=None if former is None else as_assigned(former),
         after=as_assigned(made),
     )
     events = [subscription_created(made, revived=followed.revived)]
     if choice.tied:
         events += await _open_tie(tx, made, choice, who, now)
     return made, events
+
+
+async def _follow(tx: Transaction, engine: Engine, new: NewSubscription, now: datetime) -> Followed:
+    """Its feed, due now."""
+    return await feeds.follow(
+        tx,
+        new.source_url,
+        new.wish,
+        feed_id=FeedId(str(uuid7())),
+        interval_sec=engine.schedule.initial_interval,
+        now=now,
+        visit_at=now,
+    )
 
 
 async def _open_tie(

@@ -14,7 +14,8 @@ from headwater.fetch.raw import raw_fetch_of
 from headwater.fetch.steps import Ask, ask
 from headwater.merge.reading import Job, Read, Unreadable
 from headwater.merge.steps import read
-from headwater.remember import Remembered, remember_group
+from headwater.remember import Lost, Remembered, remember_group
+from headwater.schedule import store as calendar
 from headwater.schedule.due import Due, asks_whole
 from headwater.settle import Finished
 from headwater.together import Together
@@ -53,7 +54,12 @@ class Visits:
         self, due: Due, outcome: Outcome, *, conditional: bool, by: WorkerId | None = None
     ) -> Remembered:
         """Archive, read, remember: the same for whoever asked. `by` is named when it was not us."""
-        archived = await self.keep(due.feed, outcome)
+        try:
+            archived = await self.keep(due.feed, outcome)
+        except Refused:
+            if await self._is_still_ours(due):
+                raise
+            return Lost()  # somebody has deleted the feed for good, and this visit with it
         document = await self.read(due, outcome, archived)
         now = self._engine.clock.now()
         finished = Finished(due, outcome, archived, document, conditional, now, by)
@@ -64,6 +70,12 @@ class Visits:
             unstorable = Unreadable("internal_error", remembered.message)
             return await self.remember(replace(finished, read=unstorable))
         return remembered
+
+    async def _is_still_ours(self, due: Due) -> bool:
+        now = to_micros(self._engine.clock.now())
+        async with self._engine.database.write() as tx:
+            held = (await calendar.holdings(tx, [due.feed], now)).get(due.feed)
+        return held is not None and held.fence == due.fence
 
     def question(self, due: Due) -> Ask:
         now = to_micros(self._engine.clock.now())

@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
-from typing import Any
 
 import pytest
-import structlog
-from structlog.testing import capture_logs
 
-from headwater.adapters import builtins
 from headwater.adapters.builtins import load_builtins
 from headwater.subscribe.builtin import BUILTINS, FEED, Builtin
+from tests.lines import Lines, heard
 
 GROUP = "headwater.fetchers"
 GOOD = Builtin("plug", "2.0.0", "A plug-in.", 70, lambda url, kind: url.endswith("/plug"))
@@ -20,9 +17,8 @@ NO_BUILTIN = object()
 
 
 @pytest.fixture
-def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    monkeypatch.setattr(builtins, "log", structlog.get_logger("builtins"))
-    with capture_logs() as lines:
+def log() -> Iterator[Lines]:
+    with heard() as lines:
         yield lines
 
 
@@ -39,7 +35,7 @@ def test_without_plug_ins_there_are_our_own() -> None:
     assert load_builtins()[: len(BUILTINS)] == BUILTINS
 
 
-def test_a_plug_in_comes_after_our_own(log: list[Any]) -> None:
+def test_a_plug_in_comes_after_our_own(log: Lines) -> None:
     assert load_builtins([here("GOOD")]) == (*BUILTINS, GOOD)
     assert log == []
 
@@ -54,14 +50,14 @@ def test_a_plug_in_comes_after_our_own(log: list[Any]) -> None:
         ("headwater.subscribe.builtin:FEED", "taken"),
     ],
 )
-def test_a_broken_plug_in_is_told_of_and_left_out(log: list[Any], value: str, why: str) -> None:
+def test_a_broken_plug_in_is_told_of_and_left_out(log: Lines, value: str, why: str) -> None:
     assert load_builtins([point(value), here("GOOD")]) == (*BUILTINS, GOOD)
     (line,) = log
     assert (line["event"], line["log_level"]) == ("fetcher_left_out", "warning")
     assert why in line["detail"]
 
 
-def test_of_two_plug_ins_of_one_name_the_first_stays(log: list[Any]) -> None:
+def test_of_two_plug_ins_of_one_name_the_first_stays(log: Lines) -> None:
     assert load_builtins([here("GOOD"), here("SECOND")]) == (*BUILTINS, GOOD)
     assert "taken" in log[0]["detail"]
 

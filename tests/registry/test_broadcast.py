@@ -4,13 +4,9 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import structlog
-from structlog.testing import capture_logs
 
-from headwater import assigning
 from headwater.adapters.database import SqlDatabase, open_database
 from headwater.assigning import broadcast_can_handle, chosen_fetcher, introduce_builtins
 from headwater.errors import BroadcastFailed, NoCapableFetcher
@@ -20,6 +16,7 @@ from headwater.subscribe.fetcher import FetcherId, FetcherPatch
 from headwater.subscribe.fetchers import store
 from headwater.values.signature import secret_of
 from tests.clock import START, VirtualClock
+from tests.lines import Lines, heard
 from tests.registry.asked import Registry, a_registry
 from tests.registry.processes import NO, YES
 
@@ -28,7 +25,6 @@ pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 MIKAN = "https://mikanani.me/RSS/Bangumi?bangumiId=3215"
 NOWHERE = "http://127.0.0.1:9"
 KEY = bytes(range(32))
-Log = list[Any]
 
 
 @pytest.fixture
@@ -40,13 +36,12 @@ async def registry(
 
 
 @pytest.fixture
-def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
-    monkeypatch.setattr(assigning, "log", structlog.get_logger("assigning"))
-    with capture_logs() as lines:
+def log() -> Iterator[Lines]:
+    with heard() as lines:
         yield lines
 
 
-def levels(log: Log, event: str) -> list[str]:
+def levels(log: Lines, event: str) -> list[str]:
     return [line["log_level"] for line in log if line["event"] == event]
 
 
@@ -66,7 +61,7 @@ async def failed(asking: Awaitable[object]) -> BroadcastFailed:
 
 
 async def test_of_three_real_fetchers_the_highest_priority_that_can_is_chosen(
-    registry: Registry, log: Log
+    registry: Registry, log: Lines
 ) -> None:
     fast, _ = await registry.fetcher(priority=10)
     slow, process = await registry.fetcher("--hold", priority=50)
@@ -160,7 +155,7 @@ async def test_a_frozen_fetcher_that_could_win_or_tie_is_waited_for(
     assert choice.tied == ((frozen, able) if priority == 50 else ())
 
 
-async def test_the_shared_limit_ends_the_waiting(registry: Registry, log: Log) -> None:
+async def test_the_shared_limit_ends_the_waiting(registry: Registry, log: Lines) -> None:
     able, quick = await registry.fetcher(priority=50)
     late, process = await registry.fetcher("--hold", priority=100)
     asking = asyncio.create_task(chosen_fetcher(registry.engine, MIKAN, "rss", 60))
@@ -172,7 +167,7 @@ async def test_the_shared_limit_ends_the_waiting(registry: Registry, log: Log) -
     assert (silent["fetcher"], silent["code"], silent["log_level"]) == (late, "timeout", "warning")
 
 
-async def test_each_fetcher_has_a_time_of_its_own(registry: Registry, log: Log) -> None:
+async def test_each_fetcher_has_a_time_of_its_own(registry: Registry, log: Lines) -> None:
     """Nobody lets the shared minute pass: the one that is given up has a tenth of a second."""
     registry.engine.broadcast = BroadcastPolicy(timeout=60.0, answer_timeout=0.1)
     _, frozen = await registry.fetcher(priority=100)
@@ -198,7 +193,7 @@ async def test_no_more_than_so_many_are_asked_at_once_and_the_best_first(
     assert best != second_id
 
 
-async def test_only_so_many_fetchers_are_asked_at_all(registry: Registry, log: Log) -> None:
+async def test_only_so_many_fetchers_are_asked_at_all(registry: Registry, log: Lines) -> None:
     registry.engine.broadcast = BroadcastPolicy(max_fetchers=2)
     low, _ = await registry.fetcher(priority=10)
     for priority in (20, 30):
@@ -211,13 +206,13 @@ async def test_only_so_many_fetchers_are_asked_at_all(registry: Registry, log: L
 # The whole table of what goes wrong
 
 
-async def test_no_enabled_fetcher_fails_the_broadcast(registry: Registry, log: Log) -> None:
+async def test_no_enabled_fetcher_fails_the_broadcast(registry: Registry, log: Lines) -> None:
     trouble = await failed(chosen_fetcher(registry.engine, MIKAN, "rss"))
     assert (trouble.status, trouble.code) == (500, "broadcast_failed")
     assert levels(log, "broadcast_failed") == ["error"]
 
 
-async def test_an_unknown_target_fails_the_broadcast(registry: Registry, log: Log) -> None:
+async def test_an_unknown_target_fails_the_broadcast(registry: Registry, log: Lines) -> None:
     await registry.register(NOWHERE)
     trouble = await failed(chosen_fetcher(registry.engine, MIKAN, "rss", target=FetcherId(999)))
     assert (trouble.status, trouble.code) == (500, "broadcast_failed")
@@ -232,7 +227,7 @@ async def test_a_disabled_target_fails_the_broadcast(registry: Registry) -> None
     assert (trouble.code, trouble.facts["fetcher_id"]) == ("broadcast_failed", target)
 
 
-async def test_an_empty_base_url_fails_the_broadcast(registry: Registry, log: Log) -> None:
+async def test_an_empty_base_url_fails_the_broadcast(registry: Registry, log: Lines) -> None:
     await registry.fetcher(priority=100)
     empty = await registry.register(" ", priority=1)
     trouble = await failed(chosen_fetcher(registry.engine, MIKAN, "rss"))
@@ -242,7 +237,7 @@ async def test_an_empty_base_url_fails_the_broadcast(registry: Registry, log: Lo
 
 
 async def test_a_database_out_of_reach_fails_the_broadcast(
-    registry: Registry, log: Log, tmp_path: Path
+    registry: Registry, log: Lines, tmp_path: Path
 ) -> None:
     registry.engine.database = open_database(f"sqlite:///{tmp_path}/no-such-folder/h.sqlite")
     trouble = await failed(chosen_fetcher(registry.engine, MIKAN, "rss"))
@@ -271,7 +266,7 @@ async def test_a_target_that_cannot_is_refused_by_its_number(registry: Registry)
 
 @pytest.mark.parametrize("alone", [False, True])
 async def test_when_all_time_out_it_is_as_if_nobody_could(
-    registry: Registry, log: Log, alone: bool
+    registry: Registry, log: Lines, alone: bool
 ) -> None:
     target, first = await registry.fetcher("--hold")
     _, second = await registry.fetcher("--hold", priority=10)
@@ -287,7 +282,7 @@ async def test_when_all_time_out_it_is_as_if_nobody_could(
     assert levels(log, "fetcher_silent") == ["warning"] * (1 if alone else 2)
 
 
-async def test_a_fetcher_that_is_gone_is_ignored(registry: Registry, log: Log) -> None:
+async def test_a_fetcher_that_is_gone_is_ignored(registry: Registry, log: Lines) -> None:
     able, _ = await registry.fetcher(priority=10)
     await registry.register(NOWHERE, priority=100)
     assert (await chosen_fetcher(registry.engine, MIKAN, "rss")).winner == able
@@ -299,7 +294,7 @@ async def test_a_fetcher_that_is_gone_is_ignored(registry: Registry, log: Log) -
 
 
 async def test_secrets_in_a_source_url_are_not_shown_before_anything_is_assigned(
-    registry: Registry, log: Log
+    registry: Registry, log: Lines
 ) -> None:
     _, process = await registry.fetcher()
     url = "https://reader:hunter2@private.example/feed?passkey=hunter2&cat=anime"
@@ -323,7 +318,7 @@ async def test_a_question_is_signed_with_the_key_the_fetcher_was_given(registry:
 
 
 async def test_a_key_that_does_not_open_makes_its_fetcher_silent_and_nobody_else(
-    registry: Registry, log: Log
+    registry: Registry, log: Lines
 ) -> None:
     able, _ = await registry.fetcher(priority=10)
     broken, process = await registry.fetcher(priority=100, key=KEY)
@@ -337,7 +332,7 @@ async def test_a_key_that_does_not_open_makes_its_fetcher_silent_and_nobody_else
 
 
 async def test_each_answer_is_a_debug_line_and_the_choice_an_information(
-    registry: Registry, log: Log
+    registry: Registry, log: Lines
 ) -> None:
     able, _ = await registry.fetcher(priority=10)
     unable, _ = await registry.fetcher(priority=100, body=NO)
@@ -380,7 +375,7 @@ async def test_a_built_in_fetcher_can_be_disabled_like_the_others(registry: Regi
     ],
 )
 async def test_a_plug_in_that_breaks_is_silent(
-    registry: Registry, log: Log, handles: Callable[[str, str], bool], code: str
+    registry: Registry, log: Lines, handles: Callable[[str, str], bool], code: str
 ) -> None:
     plug = Builtin("plug", "1.0.0", "A plug-in.", 70, handles)
     registry.engine.builtins = (*BUILTINS, plug)
@@ -391,7 +386,7 @@ async def test_a_plug_in_that_breaks_is_silent(
     assert (silent["code"], silent["log_level"]) == (code, "warning")
 
 
-async def test_a_plug_in_that_was_uninstalled_is_silent(registry: Registry, log: Log) -> None:
+async def test_a_plug_in_that_was_uninstalled_is_silent(registry: Registry, log: Lines) -> None:
     plug = Builtin("plug", "1.0.0", "A plug-in.", 70, lambda url, kind: True)
     registry.engine.builtins = (*BUILTINS, plug)
     await introduce_builtins(registry.engine)
@@ -403,7 +398,7 @@ async def test_a_plug_in_that_was_uninstalled_is_silent(registry: Registry, log:
     assert [line["code"] for line in log if line["event"] == "fetcher_silent"] == ["not_installed"]
 
 
-async def test_a_plug_in_whose_name_is_taken_stops_no_start(registry: Registry, log: Log) -> None:
+async def test_a_plug_in_whose_name_is_taken_stops_no_start(registry: Registry, log: Lines) -> None:
     await registry.register(NOWHERE)
     async with registry.engine.database.read() as view:
         taken = (await store.fetchers(view))[-1].name

@@ -350,6 +350,12 @@ async def test_the_worst_come_first(ledger: Ledger, api: Api) -> None:
     assert first["failure_rate"] == 1.0
     assert (first["consecutive_failures"], first["fetcher"]) == (6, "alpha")
     assert first["source_url"] == "https://dead.example/feed"
+    # The half that ended with a success still says what went wrong in the window.
+    assert [each["last_error"] for each in said["subscriptions"]] == [
+        "dns_error",
+        "timeout",
+        "timeout",
+    ]
     few = (await api.get("/stats/worst?min_visits=4&limit=2")).json
     assert order(few) == [("dead", 6, 6), ("few", 4, 4)]
 

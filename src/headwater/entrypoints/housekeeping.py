@@ -5,7 +5,6 @@ from datetime import timedelta
 from headwater.access import store as access
 from headwater.engine import Engine
 from headwater.fetch import store as raws
-from headwater.membership import finish_telling
 from headwater.schedule import store as calendar
 from headwater.settings import Settings
 from headwater.subscribe.tallies import store as tallies
@@ -31,7 +30,6 @@ async def keep_house(engine: Engine, settings: Settings) -> None:
         )
     deleted = await delete_unused_blobs(engine)
     counted = await count_visits(engine)
-    await finish_telling(engine)
     renewed = await renew_seals(engine)
     await gather_old_days(engine, settings)
     async with engine.database.write() as tx:

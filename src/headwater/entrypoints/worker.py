@@ -10,6 +10,7 @@ from headwater.entrypoints.housekeeping import count_visits, keep_house
 from headwater.entrypoints.loop import spare_the_collector
 from headwater.errors import DatabaseError, Refused, StorageError, TooSoon
 from headwater.logbook import tell
+from headwater.membership import finish_telling
 from headwater.schedule.due import Due
 from headwater.settings import Settings
 from headwater.settle import Settled
@@ -25,7 +26,7 @@ _LOOK_AGAIN_SECONDS = 1.0
 _TAKE_OVER_SECONDS = 4.0
 """How often we look whether another worker has died."""
 
-_COUNT_SECONDS = 60.0
+_CATCH_UP_SECONDS = 60.0
 """How old statistics, and what is decided by them, may be."""
 
 _WAITING_PER_HOST = 8
@@ -58,7 +59,7 @@ class Worker:
         keepers = [
             asyncio.create_task(self._every(sign, self._show_up)),
             asyncio.create_task(self._every(min(sign, _TAKE_OVER_SECONDS), self._take_over)),
-            asyncio.create_task(self._every(_COUNT_SECONDS, self._count)),
+            asyncio.create_task(self._every(_CATCH_UP_SECONDS, self._catch_up)),
             asyncio.create_task(self._every(self._settings.housekeeping_minutes * 60, self._tidy)),
         ]
         try:
@@ -209,9 +210,11 @@ class Worker:
     async def _take_over(self) -> None:
         await self._claims.take_over(self._held())
 
-    async def _count(self) -> None:
+    async def _catch_up(self) -> None:
+        """What visits have taught, and what a crash interrupted."""
         await count_visits(self._engine)
         await decide_open_conflicts(self._engine)
+        await finish_telling(self._engine)
 
     async def _tidy(self) -> None:
         await keep_house(self._engine, self._settings)

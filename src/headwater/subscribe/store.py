@@ -78,7 +78,11 @@ async def _back_again(
     None when it was deleted while we waited for it.
     """
     lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
-    there = await tx.row(f"SELECT id, feed_id, state FROM feeds WHERE id = ?{lock}", pk)
+    there = await tx.row(
+        "SELECT id, feed_id, state, last_outcome, last_decision_at, retry_after_sec FROM feeds"
+        f" WHERE id = ?{lock}",
+        pk,
+    )
     if there is None:
         return None
     if there.state == "removed":
@@ -152,7 +156,14 @@ def _wish_columns(wish: Wish) -> dict[str, Value]:
 async def _revive(
     tx: Transaction, there: Row, wish: Wish, interval_sec: float, now: int, due: int | None
 ) -> Followed:
-    """The new wish counts; validators, entries and counts stay, old failures are forgiven."""
+    """The new wish counts; validators, entries and counts stay, old failures are forgiven.
+
+    A host that asked for a rest gets it all the same.
+    """
+    rest_ends = _end_of_rest(there)
+    rests = rest_ends > now
+    if due is not None:
+        due = max(due, rest_ends)
     columns: dict[str, Value] = {
         **_wish_columns(wish),
         "state": "active",
@@ -162,11 +173,18 @@ async def _revive(
         "failures": 0,
         "failing_told": False,
         "gone_count": 0,
-        "retry_after_sec": None,
+        "retry_after_sec": there.retry_after_sec if rests else None,
         "updated_at": now,
     }
     await _change(tx, there.id, columns, new_fence=True)
     return Followed(FeedPk(there.id), FeedId(there.feed_id), revived=True)
+
+
+def _end_of_rest(there: Row) -> int:
+    """In the past when nobody asked for one."""
+    if there.last_outcome != "throttled" or there.retry_after_sec is None:
+        return 0
+    return int(there.last_decision_at + there.retry_after_sec * 1_000_000)
 
 
 async def save_wish(tx: Transaction, feed: Feed, now: datetime) -> None:

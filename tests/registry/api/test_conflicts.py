@@ -4,11 +4,10 @@ import asyncio
 
 import orjson
 import pytest
-import structlog
-from structlog.testing import capture_logs
 
 from headwater.errors import DatabaseError
 from tests.clock import VirtualClock
+from tests.lines import heard
 from tests.registry.api.scripted import Registry
 
 ADA = "https://ada.example/feed"
@@ -292,8 +291,7 @@ async def test_a_choice_that_fails_half_way_changes_nothing(
 
 async def test_a_choice_stands_in_the_log(registry: Registry) -> None:
     _, other = await two_tied(registry)
-    structlog.reset_defaults()
-    with capture_logs() as lines:
+    with heard() as lines:
         await registry.api.post("/conflicts/1/resolve", {"fetcher_id": other})
     levels = [line["log_level"] for line in lines if line["event"] == "conflict_resolved"]
     assert levels == ["info"]

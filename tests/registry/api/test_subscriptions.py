@@ -1,11 +1,10 @@
 """Subscriptions over HTTP: one per source, however spelt; changed, let go and brought back."""
 
 import pytest
-import structlog
-from structlog.testing import capture_logs
 
 from tests.clock import VirtualClock
 from tests.entrypoints.api.river import ScriptedWeb
+from tests.lines import heard
 from tests.origin import Post, rss
 from tests.registry.api.scripted import NO, Registry
 
@@ -349,8 +348,7 @@ async def test_a_group_that_does_not_exist_cannot_be_joined(registry: Registry) 
 
 
 async def test_lines_in_the_log_have_the_levels_they_should(registry: Registry) -> None:
-    structlog.reset_defaults()
-    with capture_logs() as lines:
+    with heard() as lines:
         await registry.subscribed(ADA)
         await registry.api.post("/subscriptions", {"source_url": ADA})
         await registry.api.post("/subscriptions", {"source_url": ADA + "2", "fetcher_id": 99})

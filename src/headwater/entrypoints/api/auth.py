@@ -162,6 +162,8 @@ def _refuse_another_fetcher(credential: Credential, path: str) -> None:
     """A fetcher's own token opens what stands under its own number, and nothing of another."""
     if credential.scope != "fetcher":
         return
+    if credential.fetcher_id is None:  # it would speak for whomever it names
+        raise Forbidden("This token belongs to no fetcher any more.")
     for template, pattern in _PATTERNS.items():
         found = pattern.match(path) if "{fetcher_id}" in template else None
         if found and found["fetcher_id"] != str(credential.fetcher_id):

@@ -1,5 +1,6 @@
 """Which subscription, fetcher or group a person means: its number, its name, or its URL."""
 
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ from headwater.errors import BadInput, NotFound
 Record = dict[str, Any]
 
 SHOWN = 20
+_URL = re.compile(r"\s*(?:https?://|feed:)", re.IGNORECASE)
 
 
 class SeveralMeant(BadInput):
@@ -19,10 +21,15 @@ class SeveralMeant(BadInput):
 
 
 def subscription_meant(api: Api, text: str) -> Record:
-    """Inactive ones too: they can be looked at, and come back."""
+    """Inactive ones too: they can be looked at, and come back. A URL means that source alone."""
     if text.isascii() and text.isdigit():
         found: Record = api.get(f"/subscriptions/{text}")
         return found
+    if _URL.match(text):
+        said = {"include_inactive": "true", "source_url": text}
+        for there in api.pages("/subscriptions", "subscriptions", **said):
+            return there
+        raise _nobody("subscription", text, "subscriptions")
     every = list(api.pages("/subscriptions", "subscriptions", include_inactive="true"))
     names = {each["subscription_id"]: [each["source_url"], each["name"] or ""] for each in every}
     return _the_one(text, every, "subscription_id", names, "subscription", "subscriptions")
@@ -59,10 +66,7 @@ def _the_one(
     parts = [each for each in every if any(wanted in n.casefold() for n in names[each[key]])]
     fitting = exact or parts
     if not fitting:
-        raise NotFound(
-            f"No {what} is called {one_line(text)!r}. `headwater {listing}` shows them all.",
-            given=text,
-        )
+        raise _nobody(what, text, listing)
     if len(fitting) > 1:
         shown = [f"  {each[key]}  {one_line(names[each[key]][0], 70)}" for each in fitting[:SHOWN]]
         more = [f"  … and {len(fitting) - SHOWN} more"] if len(fitting) > SHOWN else []
@@ -71,3 +75,10 @@ def _the_one(
             candidates=[each[key] for each in fitting],
         )
     return fitting[0]
+
+
+def _nobody(what: str, text: str, listing: str) -> NotFound:
+    return NotFound(
+        f"No {what} is called {one_line(text)!r}. `headwater {listing}` shows them all.",
+        given=text,
+    )

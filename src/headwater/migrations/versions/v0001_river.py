@@ -22,7 +22,10 @@ revision = "0001"
 down_revision = None
 
 BIG = BigInteger().with_variant(Integer, "sqlite")
-"""SQLite numbers rows by itself only in a column called INTEGER, which holds 64 bits too."""
+"""SQLite numbers rows by itself only in a column called INTEGER, which holds 64 bits too.
+
+Where rows are deleted for good it must be told not to give their numbers to others:
+`sqlite_autoincrement`. Who is still on the way to the old one would write to the new one."""
 
 
 def upgrade() -> None:
@@ -57,6 +60,7 @@ def _feeds() -> None:
         *_feed_schedule(),
         Column("created_at", BigInteger, nullable=False),
         Column("updated_at", BigInteger, nullable=False),
+        sqlite_autoincrement=True,
     )
     op.create_index("feeds_due", "feeds", ["next_visit_at"], **_where("next_visit_at IS NOT NULL"))
     op.create_index("feeds_host", "feeds", ["host"])

@@ -50,6 +50,7 @@ def _subscriptions() -> None:
         Column("assigned_at", BigInteger),
         Column("created_at", BigInteger, nullable=False),
         Column("updated_at", BigInteger, nullable=False),
+        sqlite_autoincrement=True,
     )
     op.create_index("idx_rss_subscriptions_fetcher_id", "rss_subscriptions", ["fetcher_id"])
     op.create_index("idx_rss_subscriptions_is_active", "rss_subscriptions", ["is_active"])
@@ -73,6 +74,7 @@ def _conflicts() -> None:
         Column("resolved_at", BigInteger),
         Column("created_at", BigInteger, nullable=False),
         Column("updated_at", BigInteger, nullable=False),
+        sqlite_autoincrement=True,
     )
     op.create_index(
         "idx_subscriptions_conflicts_status", "subscription_conflicts", ["resolution_status"]

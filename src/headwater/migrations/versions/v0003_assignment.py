@@ -55,6 +55,7 @@ def _groups() -> None:
         Column("credentials", LargeBinary),
         Column("created_at", BigInteger, nullable=False),
         Column("updated_at", BigInteger, nullable=False),
+        sqlite_autoincrement=True,
     )
 
 
@@ -226,6 +227,8 @@ def _subscribe_feeds(which: str, **values: Any) -> None:
 
 def downgrade() -> None:
     _give_back_to_workers()
+    # An older version knows neither this scope nor whose tokens these are.
+    _run("DELETE FROM api_tokens WHERE scope = 'fetcher'")
     op.drop_index("feeds_due_elsewhere", "feeds")
     op.drop_index("feeds_due", "feeds")
     op.create_index("feeds_due", "feeds", ["next_visit_at"], **_where("next_visit_at IS NOT NULL"))

@@ -2,13 +2,14 @@
 
 import orjson
 
-from headwater.errors import NotFound
+from headwater.errors import BadUrl, NotFound
 from headwater.ports import Reader, Row, Value
 from headwater.subscribe.fetcher import FetcherId
 from headwater.subscribe.store import url_key
 from headwater.subscribe.subscription import Subscription, shown_interval
 from headwater.values.ids import FeedId, FeedPk
 from headwater.values.instant import from_micros, maybe_moment
+from headwater.values.url import checked_source
 
 # While somebody visits, `next_visit_at` is the end of their lease; the visit itself is the one
 # that was scheduled.
@@ -35,7 +36,7 @@ async def subscription(view: Reader, subscription_id: int, *, lock: bool = False
 
 async def by_url(view: Reader, url: str, *, lock: bool = False) -> Subscription | None:
     """Of this source URL, however it is spelt; failing that, of the feed that lives there now."""
-    key = url_key(url)
+    key = url_key(_as_source(url))
     for where in ("s.source_key = ?", "f.url_key = ?"):
         if lock:
             await lock_feed_of(view, where, key)
@@ -43,6 +44,14 @@ async def by_url(view: Reader, url: str, *, lock: bool = False) -> Subscription 
         if found is not None:
             return found
     return None
+
+
+def _as_source(url: str) -> str:
+    """As it would be subscribed to; what could not be is looked for as it is."""
+    try:
+        return checked_source(url)
+    except BadUrl:
+        return url
 
 
 async def of_feed(view: Reader, feed_id: str) -> Subscription:

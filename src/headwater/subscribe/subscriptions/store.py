@@ -36,6 +36,8 @@ async def add(
     An inactive one comes back under its own number, with its history and the new wish.
     """
     chosen = await fetcher_by_id(tx, fetcher_id)
+    if feed.revived:
+        await _forget_validators_of_others(tx, feed.pk, chosen)
     columns = _assigned(chosen, "auto_assigned" if auto_selected else "assigned", now)
     columns |= {
         "source_type": new.source_type,
@@ -180,6 +182,16 @@ async def _move_to(tx: Transaction, feed: FeedPk, chosen: Fetcher) -> None:
     assert row is not None, "a subscription has a feed"
     shard = shard_of(row.host) if chosen.is_builtin else -chosen.id
     await tx.run("UPDATE feeds SET shard = ? WHERE id = ? AND shard <> ?", shard, feed, shard)
+
+
+async def _forget_validators_of_others(tx: Transaction, feed: FeedPk, chosen: Fetcher) -> None:
+    """To whoever has not seen the document, "not modified" would hide it."""
+    await tx.run(
+        "UPDATE feeds SET etag = NULL, last_modified = NULL WHERE id = ? AND NOT EXISTS"
+        " (SELECT 1 FROM rss_subscriptions s WHERE s.feed_id = feeds.id AND s.fetcher_id = ?)",
+        feed,
+        chosen.id,
+    )
 
 
 async def _start_afresh(tx: Transaction, feed: FeedPk, now: datetime) -> None:

@@ -49,7 +49,9 @@ async def worst(
         " s.fetcher_id, m.name AS fetcher_name, failed.visits AS failures,"
         " (SELECT sum(d.visits) FROM subscription_days d WHERE d.day >= ?"
         " AND d.subscription_id = s.subscription_id) AS visits, f.failures AS in_a_row,"
-        " f.last_error, f.last_success_at,"
+        " (SELECT d.error FROM subscription_days d WHERE d.subscription_id = s.subscription_id"
+        " AND d.day >= ? AND d.error <> '' ORDER BY d.last_at DESC, d.error LIMIT 1) AS last_error,"
+        " f.last_success_at,"
         " CASE WHEN f.claimed_by IS NULL THEN f.next_visit_at ELSE f.scheduled_at END AS next_at"
         " FROM (SELECT subscription_id, sum(visits) AS visits FROM subscription_days"
         " WHERE day >= ? AND error <> '' GROUP BY subscription_id) failed"
@@ -58,8 +60,7 @@ async def worst(
         " JOIN fetcher_modules m ON m.fetcher_id = s.fetcher_id) ranked WHERE visits >= ?"
         " ORDER BY failures * 1.0 / visits DESC, in_a_row DESC, failures DESC, subscription_id"
         " LIMIT ?",
-        first,
-        first,
+        *(first,) * 3,
         min_visits,
         limit,
     )
