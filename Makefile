@@ -4,6 +4,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 KILLS  ?= 20
+RUNS   ?= 200000
 ARGS   ?=
 PIN    := $(BIN)/uv --no-config pip compile --quiet --universal --python-version 3.11 \
           --generate-hashes --no-emit-index-url --no-emit-find-links --no-header $(if $(UPGRADE),--upgrade)
@@ -11,7 +12,7 @@ UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python
 SAY    := printf 'headwater: %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench test-crash format clean pins format-check lint types imports rooms
+.PHONY: help run test check bench bench-parse fuzz test-crash format clean pins format-check lint types imports rooms
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +28,12 @@ check: format-check lint types imports rooms ## formatting, lint, types, import 
 
 bench: $(VENV)/.bench ## measure polling beside a bare download loop and a naive engine
 	@$(BIN)/python -m bench.poll $(ARGS)
+
+bench-parse: $(VENV)/.bench ## measure parsing beside feedparser, fastfeedparser and bare lxml
+	@$(BIN)/python -m bench.parse $(ARGS)
+
+fuzz: $(VENV)/.dev ## feed the parser RUNS broken documents (200,000) and check what comes back
+	@$(BIN)/python -m tests.fuzz.run --runs $(RUNS) $(ARGS)
 
 test-crash: $(VENV)/.dev ## kill -9 the running service KILLS times (20) and audit what is left
 	@HEADWATER_TEST_KILLS=$(KILLS) $(BIN)/python -m pytest tests/crash --timeout=3600 $(ARGS)

@@ -140,6 +140,11 @@ def test_text_that_was_encoded_twice_is_decoded_twice() -> None:
     assert "encoded_twice" in codes(document)
 
 
+def test_text_that_would_become_a_forbidden_character_stays_as_it_is() -> None:
+    twice, odd = "caf\u00e9".encode().decode("latin-1"), "\uffff".encode().decode("latin-1")
+    assert titles(parse(rss(item(twice) + item(odd)))) == ["caf\u00e9", odd]
+
+
 def test_literal_entities_of_a_doctype_are_read() -> None:
     body = b"<!DOCTYPE rss [<!ENTITY me 'Me &#38; you'>]>" + rss(item("&me;"))
     assert titles(parse(body)) == ["Me & you"]

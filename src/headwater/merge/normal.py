@@ -7,7 +7,7 @@ from typing import Any, Literal
 import orjson
 
 from headwater.merge.entry import Entry
-from headwater.parse.document import Enclosure, Link, Person, Text
+from headwater.parse.document import Content, Enclosure, Link, Person, Text
 from headwater.parse.document import Entry as Parsed
 from headwater.values.ids import key_of
 from headwater.values.instant import rfc3339, to_micros
@@ -20,7 +20,7 @@ def normal(parsed: Parsed, uid: str, emails: Emails = "keep") -> Entry:
     link = canonical(parsed.link) if parsed.link else None
     content = parsed.content
     authors = _json([_person(person, emails) for person in parsed.authors])
-    categories = _json(_terms(parsed))
+    categories = _json(_terms(parsed)) if parsed.categories else "[]"
     enclosures = _json([_enclosure(enclosure) for enclosure in parsed.enclosures])
     title = parsed.title.value if parsed.title else None
     summary = parsed.summary.value if parsed.summary else None
@@ -37,7 +37,7 @@ def normal(parsed: Parsed, uid: str, emails: Emails = "keep") -> Entry:
         authors=authors,
         categories=categories,
         enclosures=enclosures,
-        details=_json(_details(parsed, emails)),
+        details=_json(_details(parsed, content, emails)),
         published=_micros(parsed.published),
         updated=_micros(parsed.updated),
         content_hash=_hash(title, summary, body, link, authors, categories, enclosures),
@@ -53,9 +53,7 @@ def _hash(*parts: str | None) -> str:
 
 def _terms(parsed: Parsed) -> list[str]:
     """Each category once, in order; a label says it better than nothing."""
-    return list(
-        dict.fromkeys(c.term or c.label or "" for c in parsed.categories if c.term or c.label)
-    )
+    return list(dict.fromkeys([word for c in parsed.categories if (word := c.term or c.label)]))
 
 
 def _person(person: Person, emails: Emails) -> dict[str, str | None]:
@@ -66,46 +64,66 @@ def _person(person: Person, emails: Emails) -> dict[str, str | None]:
 
 
 def _enclosure(enclosure: Enclosure) -> dict[str, Any]:
-    plain = {"url": enclosure.url, "type": enclosure.type, "length": enclosure.length}
-    extra = {name: getattr(enclosure, name) for name in ("duration", "title", "medium")}
-    return plain | {name: value for name, value in extra.items() if value is not None}
+    told: dict[str, Any] = {
+        "url": enclosure.url,
+        "type": enclosure.type,
+        "length": enclosure.length,
+    }
+    if enclosure.duration is not None:
+        told["duration"] = enclosure.duration
+    if enclosure.title is not None:
+        told["title"] = enclosure.title
+    if enclosure.medium is not None:
+        told["medium"] = enclosure.medium
+    return told
 
 
-def _details(parsed: Parsed, emails: Emails) -> dict[str, Any]:
+def _details(parsed: Parsed, content: Content | None, emails: Emails) -> dict[str, Any]:
     """What has no column of its own; only what is there."""
-    told = {name: value for name in _TOLD_AS_IT_IS if (value := getattr(parsed, name))}
-    if kind := _type(parsed.title):
-        told["title_type"] = kind
-    if kind := _type(parsed.summary):
-        told["summary_type"] = kind
-    if parsed.content:
-        told["content_type"] = parsed.content.type
+    told = {name: value for name, value in _as_it_is(parsed) if value}
+    if (title := parsed.title) and title.type != "text":
+        told["title_type"] = title.type
+    if (summary := parsed.summary) and summary.type != "text":
+        told["summary_type"] = summary.type
+    if content:
+        told["content_type"] = content.type
     if parsed.links:
         told["links"] = [_link(link) for link in parsed.links]
     if parsed.contributors:
         told["contributors"] = [_person(person, emails) for person in parsed.contributors]
-    for name in ("created", "expired"):
-        if moment := getattr(parsed, name):
-            told[name] = rfc3339(moment)
+    if parsed.created:
+        told["created"] = rfc3339(parsed.created)
+    if parsed.expired:
+        told["expired"] = rfc3339(parsed.expired)
     if source := parsed.source:
         told["source"] = {"title": source.title, "link": source.link, "id": source.id}
     return told
 
 
-_TOLD_AS_IT_IS = (
-    "native_id", "id_is_permalink", "comments", "language", "rights", "thumbnails", "extensions",
-)  # fmt: skip
-
-
-def _type(text: Text | None) -> str | None:
-    return text.type if text and text.type != "text" else None
+def _as_it_is(parsed: Parsed) -> tuple[tuple[str, Any], ...]:
+    return (
+        ("native_id", parsed.native_id),
+        ("id_is_permalink", parsed.id_is_permalink),
+        ("comments", parsed.comments),
+        ("language", parsed.language),
+        ("rights", parsed.rights),
+        ("thumbnails", parsed.thumbnails),
+        ("extensions", parsed.extensions),
+    )
 
 
 def _link(link: Link) -> dict[str, Any]:
-    return {name: value for name in _LINK if (value := getattr(link, name)) is not None}
-
-
-_LINK = ("href", "rel", "type", "title", "length", "hreflang")
+    """What a link says of itself; most say only where it leads, how and to what."""
+    told: dict[str, Any] = {"href": link.href, "rel": link.rel}
+    if link.type is not None:
+        told["type"] = link.type
+    if link.title is not None:
+        told["title"] = link.title
+    if link.length is not None:
+        told["length"] = link.length
+    if link.hreflang is not None:
+        told["hreflang"] = link.hreflang
+    return told
 
 
 def _micros(moment: datetime | None) -> int | None:

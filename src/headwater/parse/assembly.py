@@ -10,6 +10,4 @@ from headwater.parse.identity import IdentityMemory, identify
 def named_entries(drafts: Sequence[EntryDraft], url: str | None) -> tuple[Entry, ...]:
     """With uids as a first document's: the feed's own memory is the merge's to apply."""
     uids, _ = identify(drafts, url or "", IdentityMemory())
-    for draft, uid in zip(drafts, uids, strict=True):
-        draft.uid = uid
-    return finished_entries(drafts)
+    return finished_entries(drafts, uids)

@@ -12,17 +12,23 @@ _QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'|<!--.*?-->|[\[\]>]", re.DOTALL)
 _ENTITY = re.compile(
     rb"<!ENTITY\s+(%\s+)?([\w:.-]+)\s+(SYSTEM\b|PUBLIC\b|\"[^\"]*\"|'[^']*')", re.IGNORECASE
 )
+# What a scan of the whole body would take for an entry, a comment, a CDATA section or a PI.
+_MISLEADING = re.compile(rb"<(?!!(?:DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)\b)", re.IGNORECASE)
 _REFERENCE = re.compile(rb"[&%](#?[\w:.-]+);")
 
 
 @dataclass(frozen=True, slots=True)
 class Prolog:
-    """The document without its DOCTYPE; `literals` are entities that are plain short words."""
+    """The document without its DOCTYPE; `literals` are entities that are plain short words.
+
+    `is_misleading` when where it ends is a guess, or when it holds what looks like markup.
+    """
 
     document: bytes
     literals: dict[str, str]
     is_bomb: bool
     is_netscape: bool
+    is_misleading: bool = False
 
 
 def without_doctype(document: bytes, tally: Tally) -> Prolog:
@@ -30,7 +36,7 @@ def without_doctype(document: bytes, tally: Tally) -> Prolog:
     start = _doctype_at(document)
     if start < 0:
         return Prolog(document, {}, False, False)
-    end, subset = _doctype_end(document, start)
+    end, subset, is_torn = _doctype_end(document, start)
     declaration = document[start:end]
     literals, is_bomb = _entities(subset)
     if is_bomb:
@@ -38,7 +44,11 @@ def without_doctype(document: bytes, tally: Tally) -> Prolog:
     elif subset:
         tally.note("doctype_dropped", "the DOCTYPE's internal subset was not used")
     return Prolog(
-        document[:start] + document[end:], literals, is_bomb, b"netscape" in declaration.lower()
+        document[:start] + document[end:],
+        literals,
+        is_bomb,
+        b"netscape" in declaration.lower(),
+        is_torn or _MISLEADING.search(declaration) is not None,
     )
 
 
@@ -61,8 +71,11 @@ def _doctype_at(document: bytes) -> int:
             return -1
 
 
-def _doctype_end(document: bytes, start: int) -> tuple[int, bytes]:
-    """The end, and the internal subset. Quoted `>` and `]` do not end it."""
+def _doctype_end(document: bytes, start: int) -> tuple[int, bytes, bool]:
+    """The end, the internal subset, and whether the end is a guess.
+
+    Quoted `>` and `]` do not end it.
+    """
     depth, opened = 0, -1
     for token in _QUOTED.finditer(document, start + 9):
         mark = token[0]
@@ -72,11 +85,12 @@ def _doctype_end(document: bytes, start: int) -> tuple[int, bytes]:
         elif mark == b"]":
             depth -= 1
         elif mark == b">" and depth <= 0:
-            return token.end(), document[opened : token.start()] if opened >= 0 else b""
+            subset = document[opened : token.start()] if opened >= 0 else b""
+            return token.end(), subset, False
     # Never closed, or an apostrophe in a comment-less subset hid the end: up to the next tag.
     root = re.compile(rb">\s*<(?=[A-Za-z_])").search(document, start)
     end = root.start() + 1 if root else len(document)
-    return end, document[opened:end] if opened >= 0 else b""
+    return end, document[opened:end] if opened >= 0 else b"", True
 
 
 def _entities(subset: bytes) -> tuple[dict[str, str], bool]:

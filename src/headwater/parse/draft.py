@@ -66,11 +66,11 @@ class EntryDraft:
         self.fragment: Fragment | None = None
 
 
-def finished_entries(drafts: Sequence[EntryDraft]) -> tuple[Entry, ...]:
-    """The same objects, now Entries that nobody can change."""
-    become = object.__setattr__
-    for draft in drafts:
-        become(draft, "__class__", Entry)
+def finished_entries(drafts: Sequence[EntryDraft], uids: Sequence[str]) -> tuple[Entry, ...]:
+    """The same objects, named, and now Entries that nobody can change."""
+    for draft, uid in zip(drafts, uids, strict=True):
+        draft.uid = uid
+        draft.__class__ = Entry  # type: ignore[assignment]
     return cast(tuple[Entry, ...], tuple(drafts))
 
 
@@ -109,7 +109,7 @@ class Spare:
     """What is remembered while one feed or entry is read, and then forgotten."""
 
     __slots__ = (
-        "category_keys",
+        "categories",
         "duration",
         "extension_count",
         "link_rank",
@@ -125,7 +125,7 @@ class Spare:
         self.source_authors: tuple[Person, ...] = ()
         self.duration: int | None = None
         self.extension_count = 0
-        self.category_keys: dict[CategoryKey, None] | None = None
+        self.categories: dict[CategoryKey, Category] | None = None
 
 
 class Context:
@@ -136,6 +136,7 @@ class Context:
         "has_base",
         "has_lang",
         "is_atom",
+        "lifted",
         "limits",
         "people",
         "relative",
@@ -157,6 +158,7 @@ class Context:
         self.people: dict[str, Person | None] = {}
         self.has_base = False
         self.has_lang = False
+        self.lifted: dict[str, str] = {}
         self.relative: Attributes = ALL_ATTRIBUTES
 
     def base_of(self, element: etree._Element) -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headwater.parse.limits import Tally
 from headwater.parse.quirks import LANGUAGE_CHARSETS
@@ -120,6 +120,10 @@ _MARKS = (
     (b"<\x00", "utf-16le", 0),
     (b"\x00<", "utf-16be", 0),
 )
+_USUAL_PROLOGS = (
+    b'<?xml version="1.0" encoding="utf-8"',
+    b"<?xml version='1.0' encoding='utf-8'",
+)
 _USUAL_STARTS = (b"<?", b"<r", b"<f", b"<R", b"<!")
 
 
@@ -162,6 +166,14 @@ def rescued(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
     return _by_trial(body[skipped:], _declared(body, headers, Tally()), tally)
 
 
+def decoded_like(whole: Decoded, part: bytes) -> Decoded:
+    """A part of a document in the charset of the whole, whatever the part alone could be."""
+    if whole.is_body:
+        return replace(whole, utf8=part[whole.skipped :])
+    text = part.decode(whole.codec, "replace").removeprefix(_FEFF)
+    return replace(whole, utf8=text.encode("utf-8", "replace"))
+
+
 def header_value(headers: Mapping[str, str], name: str) -> str | None:
     """A header field by its lower-case name, however the caller spelled it."""
     for key, value in headers.items():
@@ -183,12 +195,7 @@ def _declared(body: bytes, headers: Mapping[str, str], tally: Tally) -> list[str
     found: list[str] = []
     content_type = header_value(headers, "content-type") if headers else None
     in_header = _HEADER.search(content_type[:1024]) if content_type else None
-    end = body.find(b"?>", 0, 512)
-    in_prolog = _PROLOG.search(body, 0, end + 2) if end > 0 else None
-    for label in (
-        in_header[1] if in_header else None,
-        in_prolog[1].decode("ascii") if in_prolog else None,
-    ):
+    for label in (in_header[1] if in_header else None, _in_prolog(body)):
         if label is None:
             continue
         if label.lower() in CODECS:
@@ -196,6 +203,16 @@ def _declared(body: bytes, headers: Mapping[str, str], tally: Tally) -> list[str
         else:
             tally.note("encoding_unknown", f"charset {label[:40]!r} is not one we read")
     return found
+
+
+def _in_prolog(body: bytes) -> str | None:
+    end = body.find(b"?>", 0, 512)
+    if end <= 0:
+        return None
+    if body[:36].lower() in _USUAL_PROLOGS:
+        return "utf-8"
+    found = _PROLOG.search(body, 0, end + 2)
+    return found[1].decode("ascii") if found else None
 
 
 def _by_trial(body: bytes, labels: list[str], tally: Tally) -> Decoded:

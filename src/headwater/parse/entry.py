@@ -37,7 +37,6 @@ from headwater.parse.names import plain_name
 from headwater.parse.people import read_author, read_contributor
 from headwater.parse.quirks import read_mikan_torrent
 from headwater.parse.terms import (
-    categories_of,
     read_category,
     read_itunes_category,
     read_itunes_keywords,
@@ -49,11 +48,14 @@ from headwater.parse.text import construct, shortened, within, words
 
 
 def read_title(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    if context.spare.title_rank > 1:
+    spare = context.spare
+    if spare.title_rank > 1:
         value, kind = construct(element, "text", context)
         if value:
-            draft.title = text(title_within(value, context), kind)
-            context.spare.title_rank = 1
+            if len(value) > context.limits.title_chars:
+                value = title_within(value, context)
+            draft.title = text(value, kind)
+            spare.title_rank = 1
 
 
 def read_lesser_title(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -304,8 +306,8 @@ BY_NAME: dict[str, EntryHandler] = {
 def complete(draft: EntryDraft, fallback: tuple[Person, ...], context: Context) -> None:
     """What can be said only after all elements were read; `fallback` are the feed's authors."""
     spare = context.spare
-    if spare.category_keys:
-        draft.categories = categories_of(context)
+    if spare.categories is not None:
+        draft.categories = tuple(spare.categories.values())
     if not draft.authors:
         draft.authors = spare.source_authors or fallback
     if spare.more_summaries and not draft.contents:

@@ -1,5 +1,7 @@
 """What has no field of its own is kept by namespace and name."""
 
+from functools import lru_cache
+
 from lxml import etree
 
 from headwater.parse.draft import Context, EntryDraft
@@ -7,6 +9,7 @@ from headwater.parse.names import split_name
 from headwater.parse.text import words
 
 _DEEPEST = 4
+_FEW = 16
 
 
 def keep_extension(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -40,25 +43,32 @@ def _keep(draft: EntryDraft, element: etree._Element, context: Context, depth: i
 def _keep_attributes(
     draft: EntryDraft, uri: str, name: str, element: etree._Element, context: Context
 ) -> None:
-    # By name, one after the other: lxml's own items() takes quadratic time.
     names = element.keys()
     limit = context.limits.attributes
     if len(names) > limit:
         context.tally.note("attributes_cut", f"more than {limit} attributes, cut")
-    for attribute in names[:limit]:
-        value = element.get(attribute) or ""
-        add_value(draft, uri, f"{name}@{split_name(str(attribute))[1]}", value, context)
+    if len(names) <= _FEW:
+        values = element.values()
+    else:  # by name, and no more than are kept: asking for all values takes quadratic time
+        values = [element.get(attribute) or "" for attribute in names[:limit]]
+    for attribute, value in zip(names, values, strict=False):
+        add_value(draft, uri, _attribute_name(name, str(attribute)), str(value), context)
+
+
+@lru_cache(maxsize=1024)
+def _attribute_name(name: str, attribute: str) -> str:
+    return f"{name}@{split_name(attribute)[1]}"
 
 
 def add_value(draft: EntryDraft, uri: str, name: str, value: str, context: Context) -> None:
-    limits = context.limits
-    if context.spare.extension_count >= limits.extension_values:
+    limits, spare = context.limits, context.spare
+    if spare.extension_count >= limits.extension_values:
         context.tally.note("extensions_cut", f"more than {limits.extension_values} values, cut")
         return
     if len(value) > limits.text_chars:
         context.tally.note("extension_cut", f"longer than {limits.text_chars} characters, cut")
         value = value[: limits.text_chars]
-    context.spare.extension_count += 1
+    spare.extension_count += 1
     names = draft.extensions.get(uri)
     if names is None:
         draft.extensions[uri] = {name: (value,)}

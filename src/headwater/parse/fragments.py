@@ -1,21 +1,25 @@
 """Where each entry's own XML stands in the body, so that it can be parsed again alone."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 from lxml import etree
 
 from headwater.parse.document import Fragment
 
-_WIDE = ("utf-16", "utf-32")
+# In these, bytes that look like tags may be something else.
+_OTHER_THAN_ASCII = ("utf-16", "utf-32", "iso2022", "hz")
 _PATTERNS: dict[bytes, tuple[re.Pattern[bytes], re.Pattern[bytes]]] = {}
 _MOST_PATTERNS = 64
 _make = tuple.__new__  # what Fragment(…) does, without a call in between
+_VERBATIM = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>"))
 _NAME = re.compile(rb"<([^\s<>/]+)")
 
 
 def locate(
-    body: bytes, codec: str, entries: Sequence[etree._Element], *, is_cut: bool
+    body: bytes, codec: str, entries: Sequence[etree._Element], *, is_cut: bool, is_repaired: bool
 ) -> list[Fragment] | None:
     """One fragment per entry element, in order, or None when they cannot be had exactly.
 
@@ -24,7 +28,7 @@ def locate(
     are exact. Otherwise a scanner that knows CDATA, comments and PIs decides, and its count
     must agree with the tree.
     """
-    if not entries or codec.startswith(_WIDE):
+    if not entries or codec.startswith(_OTHER_THAN_ASCII):
         return None
     name = _common_name(entries)
     if name is None:
@@ -32,7 +36,7 @@ def locate(
     starting, tokens = _patterns(name)
     starts = [match.start() for match in starting.finditer(body)]
     if len(starts) == len(entries):
-        simple = _up_to_next(body, b"</" + name, starts)
+        simple = _up_to_next(body, b"</" + name, starts, is_repaired)
         if simple is not None:
             return simple
     found = _scanned(body, tokens, is_cut)
@@ -46,7 +50,7 @@ def _common_name(entries: Sequence[etree._Element]) -> bytes | None:
     """
     first = entries[0]
     tag = first.tag
-    if any(entry.tag != tag for entry in entries):
+    if len({entry.tag for entry in entries}) > 1:
         return None
     local, prefix = str(tag).rpartition("}")[2], first.prefix
     return (f"{prefix}:{local}" if prefix else local).encode("utf-8")
@@ -69,23 +73,38 @@ def _patterns(name: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     return found
 
 
-def _up_to_next(body: bytes, ending: bytes, starts: list[int]) -> list[Fragment] | None:
+def _up_to_next(
+    body: bytes, ending: bytes, starts: list[int], is_repaired: bool
+) -> list[Fragment] | None:
     """Each entry ends with the last end tag before the next entry.
 
     Exact, because every start is an entry's own (their number says so) and nothing but white
     space may follow until the next; anything else is left to the scanner.
     """
     found: list[Fragment] = []
-    for start, limit in zip(starts, (*starts[1:], len(body)), strict=True):
-        end = body.rfind(ending, start, limit)
-        end = body.find(b">", end, limit) + 1 if end >= 0 else 0
-        if not end:
-            return None
-        gap = body[end:limit]
-        if (b"<!" in gap) if limit == len(body) else bool(gap.strip()):
+    find_last, shut = body.rfind, ending + b">"
+    for start, limit in pairwise(starts):
+        end = find_last(shut, start, limit) + len(shut)
+        if end < start or not (end == limit or body[end:limit].isspace()):
             return None
         found.append(_make(Fragment, (start, end - start)))
+    start = starts[-1]
+    end = find_last(ending, start)
+    end = body.find(b">", end) + 1 if end >= 0 else 0
+    rest = body[end:]
+    if not end or (b"<!" in rest if is_repaired else not _is_outside(rest)):
+        return None
+    found.append(_make(Fragment, (start, end - start)))
     return found
+
+
+def _is_outside(rest: bytes) -> bool:
+    """Whether this rest of a sound document begins in no comment, CDATA section or PI."""
+    for opening, closing in _VERBATIM:
+        before, mark, _ = rest.partition(closing)
+        if mark and opening not in before:
+            return False
+    return True
 
 
 def _scanned(body: bytes, tokens: re.Pattern[bytes], is_cut: bool) -> list[Fragment] | None:
@@ -112,14 +131,35 @@ def _scanned(body: bytes, tokens: re.Pattern[bytes], is_cut: bool) -> list[Fragm
     return found if depth == 0 or is_cut else None
 
 
-def alone(body: bytes, fragment: Fragment) -> bytes | None:
-    """The document with all its entries but this one left out, or None."""
-    slice_ = body[fragment.offset : fragment.offset + fragment.length]
-    name = _NAME.match(slice_)
-    if name is None:
-        return None
-    held = _scanned(body, _patterns(name[1])[1], True)
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A body taken apart: what it is without its entries, and where in that each one stood."""
+
+    body: bytes
+    rest: bytes
+    places: Mapping[Fragment, int]
+
+    def alone(self, fragment: Fragment) -> bytes | None:
+        """The document with all its entries but this one left out; None for another's fragment."""
+        at = self.places.get(fragment)
+        if at is None:
+            return None
+        offset, length = fragment
+        return self.rest[:at] + self.body[offset : offset + length] + self.rest[at:]
+
+
+def taken_apart(body: bytes, fragment: Fragment) -> Parts | None:
+    """By the name of the entry whose fragment it is, or None when it is none."""
+    name = _NAME.match(body, max(0, fragment.offset))
+    held = _scanned(body, _patterns(name[1])[1], True) if name is not None else None
     if not held:
         return None
-    last = held[-1]
-    return body[: held[0].offset] + slice_ + body[last.offset + last.length :]
+    pieces: list[bytes] = []
+    places: dict[Fragment, int] = {}
+    done = size = 0
+    for one in held:
+        pieces.append(body[done : one.offset])
+        size += one.offset - done
+        places[one] = size
+        done = one.offset + one.length
+    return Parts(body, b"".join((*pieces, body[done:])), places)

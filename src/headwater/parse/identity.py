@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
+from struct import Struct
 from typing import Any, Protocol
 
 from headwater.parse.document import Text
@@ -12,6 +13,7 @@ from headwater.values.ids import key_of
 from headwater.values.instant import to_micros
 from headwater.values.url import canonical
 
+_LENGTH = Struct(">Q").pack
 MOST_AMBIGUOUS = 1_000
 """More doubtful guids than this, and none of the feed's guids are trusted."""
 
@@ -60,7 +62,7 @@ def identify(
     """
     memory = _learned(entries, memory)
     if not memory.distrust_all and not memory.ambiguous:
-        return tuple(entry.native_id or hashed_uid(entry, feed_id) for entry in entries), memory
+        return tuple([entry.native_id or hashed_uid(entry, feed_id) for entry in entries]), memory
     return tuple(
         entry.native_id
         if entry.native_id and _is_trusted(entry.native_id, memory)
@@ -78,12 +80,8 @@ def hashed_uid(entry: Identifiable, feed_id: str) -> str:
         str(to_micros(entry.published)) if entry.published else "",
         feed_id,
     )
-    digest = sha256()
-    for fact in facts:
-        encoded = fact.encode("utf-8", "surrogatepass")
-        digest.update(len(encoded).to_bytes(8, "big"))
-        digest.update(encoded)
-    return digest.hexdigest()
+    encoded = [fact.encode("utf-8", "surrogatepass") for fact in facts]
+    return sha256(b"".join([_LENGTH(len(fact)) + fact for fact in encoded])).hexdigest()
 
 
 def _is_trusted(native_id: str, memory: IdentityMemory) -> bool:
@@ -96,10 +94,11 @@ def _learned(entries: Sequence[Identifiable], memory: IdentityMemory) -> Identit
     ids = [entry.native_id for entry in entries if entry.native_id]
     if len(set(ids)) == len(ids):
         return memory
-    doubtful = _doubtful(entries)
+    times = Counter(ids)
+    doubtful = _doubtful([entry for entry in entries if times[entry.native_id or ""] > 1])
     if not doubtful:
         return memory
-    most_common = max(Counter(ids)[guid] for guid in doubtful)
+    most_common = max(times[guid] for guid in doubtful)
     ambiguous = memory.ambiguous | {key_of(guid) for guid in doubtful}
     if (len(ids) > 2 and most_common * 2 > len(ids)) or len(ambiguous) > MOST_AMBIGUOUS:
         return IdentityMemory(True, frozenset())
@@ -112,12 +111,7 @@ def _doubtful(entries: Sequence[Identifiable]) -> set[str]:
     doubtful: set[str] = set()
     for entry in entries:
         guid = entry.native_id
-        if not guid:
-            continue
-        thing = _thing(entry)
-        if guid not in seen:
-            seen[guid] = thing
-        elif seen[guid] != thing:
+        if guid and seen.setdefault(guid, thing := _thing(entry)) != thing:
             doubtful.add(guid)
     return doubtful
 

@@ -30,13 +30,13 @@ from headwater.parse.links import (
     resolved_file,
 )
 from headwater.parse.relative import ALL_ATTRIBUTES, with_absolute_links
+from headwater.parse.repair import without_controls
 from headwater.parse.sniff import looks_like
 from headwater.parse.terms import add_category
 from headwater.parse.text import shortened
 
 _ANY_LENGTH = 1 << 24
 _VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/(\d(?:\.\d)?)")
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 # Every escape is matched, so that an escaped backslash is never taken for the start of another.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
@@ -93,7 +93,7 @@ def _string(value: Any, limit: int) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     text = value if isinstance(value, str) else repr(value)
-    return _CONTROLS.sub("", text[: limit + 64]).strip()[:limit]
+    return without_controls(text[: limit + 64]).strip()[:limit]
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -212,7 +212,7 @@ def _long_text(value: Any, context: Context) -> str:
     text = cut_bytes(value, limit)
     if len(text) < len(value):
         context.tally.note("content_cut", f"longer than {limit} bytes, cut")
-    return _CONTROLS.sub("", text).strip()
+    return without_controls(text).strip()
 
 
 def _dates(draft: EntryDraft, item: dict[str, Any], context: Context) -> None:

@@ -7,7 +7,11 @@ from headwater.parse.document import Problem
 
 @dataclass(frozen=True, slots=True)
 class ParseLimits:
-    """Every bound of the parser; what goes over is cut and told in `problems`."""
+    """Every bound of the parser; what goes over is cut and told in `problems`.
+
+    `reread` is how many times its size a repaired document may be read again to check its
+    fragments; those beyond are not given.
+    """
 
     depth: int = 100
     attributes: int = 256
@@ -26,6 +30,7 @@ class ParseLimits:
     extension_values: int = 256
     json_depth: int = 32
     date_chars: int = 128
+    reread: int = 4
 
 
 class Tally:
@@ -36,6 +41,12 @@ class Tally:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._details: dict[str, str] = {}
+
+    def copy(self) -> "Tally":
+        other = Tally()
+        other._counts.update(self._counts)
+        other._details.update(self._details)
+        return other
 
     def note(self, code: str, detail: str, count: int = 1) -> None:
         self._counts[code] = self._counts.get(code, 0) + count

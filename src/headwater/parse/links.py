@@ -8,10 +8,10 @@ from lxml import etree
 from headwater.parse.document import Enclosure, Link
 from headwater.parse.draft import Context, Draft, EntryDraft, FeedDraft
 from headwater.parse.limits import cut_bytes
-from headwater.parse.making import link
+from headwater.parse.making import enclosure, link
 from headwater.parse.names import RDF
+from headwater.parse.relative import joined
 from headwater.parse.text import words
-from headwater.values.url import resolve
 
 _MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9][\w.+-]*/[A-Za-z0-9][\w.+*-]*)")
 _TORN_AMPERSAND = re.compile(r"&(?:amp|#38|#x26);")
@@ -22,6 +22,8 @@ _WEB = ("http://", "https://")
 _PLAIN = re.compile(r"https?://[^/?#\\\s][!-~]*").fullmatch
 _PAGES = (None, "text/html", "application/xhtml+xml")
 _RESOURCE = RDF + "resource"
+_USUAL_RELATIONS = frozenset(("alternate", "self", "replies", "edit", "related", "hub", "next"))
+_USUAL_ATTRIBUTES = frozenset(("href", "rel", "type"))
 _IANA = "http://www.iana.org/assignments/relation/"
 
 
@@ -41,7 +43,7 @@ def resolved_address(given: str, base: str | None, context: Context) -> str | No
         return None
     if "\n" in given or "\t" in given or "\r" in given:
         given = _LINE_BREAK.sub("", given)
-    found = resolve(base, given)
+    found = joined(base, given)
     if found is None or not found.startswith(_WEB):
         context.tally.note("link_dropped", f"not a web address: {given[:80]!r}")
         return None
@@ -86,7 +88,7 @@ def byte_count(given: str | None) -> int | None:
 
 def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
     """RSS's link (text) and Atom's link (attributes), in either format."""
-    href = element.get("href")
+    href = element.get("href") if element.keys() else None
     if href is None:
         href = words(element)
         if href:
@@ -96,7 +98,8 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
         if href is None:
             return
     rel = element.get("rel")
-    rel = rel.strip().lower().removeprefix(_IANA) if rel else "alternate"
+    if rel not in _USUAL_RELATIONS:
+        rel = rel.strip().lower().removeprefix(_IANA) if rel else "alternate"
     if rel == "enclosure" and isinstance(draft, EntryDraft):
         add_enclosure(draft, _linked_file(element, href, context), context)
     found = web_address(href, element, context)
@@ -118,13 +121,16 @@ def _text_link(draft: Draft, href: str, element: etree._Element, context: Contex
 
 
 def _link(element: etree._Element, href: str, rel: str) -> Link:
-    if len(element.keys()) <= 3 and element.get("title") is None:
-        return link(href, rel, media_type(element.get("type")))
+    kind = element.get("type")
+    if kind is not None:
+        kind = media_type(kind)
+    if _USUAL_ATTRIBUTES.issuperset(element.keys()):
+        return link(href, rel, kind)
     title, hreflang = element.get("title"), element.get("hreflang")
     return Link(
         href,
         rel,
-        media_type(element.get("type")),
+        kind,
         title[:1024] if title else None,
         byte_count(element.get("length")),
         hreflang[:64] if hreflang else None,
@@ -132,10 +138,11 @@ def _link(element: etree._Element, href: str, rel: str) -> Link:
 
 
 def _keep(draft: Draft, new: Link, context: Context) -> None:
-    if len(draft.links) >= context.limits.links:
+    links = draft.links
+    if len(links) >= context.limits.links:
         context.tally.note("links_cut", f"more than {context.limits.links} links, cut")
         return
-    draft.links += (new,)
+    draft.links = (*links, new)
     if new.rel == "alternate":
         # A page beats another kind of document; among pages the last one named stands.
         rank = 1 if new.type in _PAGES else 4
@@ -148,11 +155,13 @@ def _linked_file(element: etree._Element, href: str, context: Context) -> Enclos
     if url is None:
         return None
     title = element.get("title")
-    return Enclosure(
+    return enclosure(
         url,
         media_type(element.get("type")),
         byte_count(element.get("length")),
-        title=title[:1024] if title else None,
+        None,
+        title[:1024] if title else None,
+        None,
     )
 
 
@@ -161,8 +170,9 @@ def add_enclosure(draft: EntryDraft, found: Enclosure | None, context: Context) 
     if found is None:
         return
     enclosures = draft.enclosures
+    url = found.url
     for position, held in enumerate(enclosures):
-        if held.url == found.url:
+        if held.url == url:
             joined = _joined(held, found)
             draft.enclosures = (*enclosures[:position], joined, *enclosures[position + 1 :])
             return
@@ -175,7 +185,7 @@ def add_enclosure(draft: EntryDraft, found: Enclosure | None, context: Context) 
 
 
 def _joined(held: Enclosure, more: Enclosure) -> Enclosure:
-    return Enclosure(
+    return enclosure(
         held.url,
         held.type or more.type,
         held.length if held.length is not None else more.length,
@@ -199,12 +209,13 @@ def read_guid(draft: EntryDraft, element: etree._Element, context: Context) -> N
     if not value:
         return
     keep_native_id(draft, value, context)
-    permalink = element.get("isPermaLink")
-    if permalink is None:
-        permalink = element.get("ispermalink") or "true"
-    if permalink != "true" and permalink.strip().lower() != "true":
-        draft.id_is_permalink = False
-        return
+    if element.keys():
+        permalink = element.get("isPermaLink")
+        if permalink is None:
+            permalink = element.get("ispermalink") or "true"
+        if permalink != "true" and permalink.strip().lower() != "true":
+            draft.id_is_permalink = False
+            return
     draft.id_is_permalink = value.startswith(("http://", "https://", "/", "./", "../"))
     if draft.id_is_permalink and context.spare.link_rank > 5:
         found = web_address(value, element, context)

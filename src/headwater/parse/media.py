@@ -12,6 +12,7 @@ from headwater.parse.links import (
     media_type,
     web_address,
 )
+from headwater.parse.making import enclosure
 from headwater.parse.names import plain_name
 from headwater.parse.text import words
 
@@ -41,7 +42,7 @@ def media_file(
     if url is None:
         return None
     medium = element.get("medium")
-    return Enclosure(
+    return enclosure(
         url,
         media_type(element.get("type")),
         byte_count(element.get("fileSize") or element.get("filesize")),

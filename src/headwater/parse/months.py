@@ -135,6 +135,6 @@ ENGLISH_MONTHS: dict[str, int] = {
 }
 
 ISO_MONTHS: dict[str, str] = {
-    f" {name[:3].title()} ": f"-{number:02}-" for number, name in enumerate(_ENGLISH.split(), 1)
+    name[:3].title(): f"-{number:02}-" for number, name in enumerate(_ENGLISH.split(), 1)
 }
-"""The month of an RFC 822 date with the blanks around it, as it stands in an ISO date."""
+"""The month of an RFC 822 date as it stands in an ISO date, with the dashes around it."""

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-
-from lxml import etree
+from typing import NamedTuple
 
 from headwater.parse import feed as feeds_of
 from headwater.parse.assembly import named_entries
@@ -14,21 +13,24 @@ from headwater.parse.draft import Context
 from headwater.parse.encoding import (
     Decoded,
     decoded,
+    decoded_like,
     header_value,
     is_valid_utf8,
     rescued,
 )
-from headwater.parse.fragments import alone, locate
+from headwater.parse.fragments import locate, taken_apart
 from headwater.parse.jsonfeed import parse_json
+from headwater.parse.lift import lifted
 from headwater.parse.limits import ParseLimits, Tally
 from headwater.parse.names import plain_name
 from headwater.parse.pause import pause_collector, resume_collector
-from headwater.parse.relative import relative_attributes
+from headwater.parse.relative import Attributes, relative_attributes
 from headwater.parse.repair import (
     decode_again,
     may_be_encoded_twice,
     needs_scrubbing,
     scrubbed,
+    without_controls,
 )
 from headwater.parse.sniff import looks_like, root_offset
 from headwater.parse.version import format_of
@@ -40,6 +42,21 @@ _DEFAULT_LIMITS = ParseLimits()
 _NO_HEADERS: Mapping[str, str] = {}
 _INHERITED = re.compile(rb"xml:(?:base|lang)")
 _JUNK = b" \t\r\n\x00\x0b\x0c"
+_EACH_READING, _EACH_DOCUMENT = 1_000, 8_192
+"""What a reading costs beside its bytes, and what a document may cost beside its own, in bytes."""
+
+
+class _Asked(NamedTuple):
+    """A body and all that decides how it is read.
+
+    `relative` is given for an entry that is read alone: what holds for its whole document.
+    """
+
+    body: bytes
+    url: str | None
+    headers: Mapping[str, str]
+    limits: ParseLimits
+    relative: Attributes | None = None
 
 
 def parse(
@@ -54,14 +71,14 @@ def parse(
     `body` is the document after content decoding (gzip, br, …); `url` is where it was found;
     of the `headers` only Content-Type and Content-Location are looked at.
     """
-    headers = headers or _NO_HEADERS
+    asked = _Asked(body, url, headers or _NO_HEADERS, limits)
     tally = Tally()
     was_on = pause_collector()
     try:
-        document = decoded(body, headers, tally)
-        if document.utf8.lstrip(_JUNK)[:1] in (b"{", b"["):
+        document = decoded(body, asked.headers, tally)
+        if _is_json(document):
             return parse_json(document, url, limits, tally)
-        return _xml(body, document, url, headers, limits, tally)
+        return _xml(asked, document, tally)
     finally:
         resume_collector(was_on)
 
@@ -79,70 +96,111 @@ def parse_fragment(
     Equal to the entry of the whole document, but for the uid where a guid is ambiguous among
     several entries. None when the fragment is not one of this body's.
     """
-    document = alone(body, fragment)
-    if document is None:
+    headers = headers or _NO_HEADERS
+    parts = taken_apart(body, fragment)
+    alone = parts.alone(fragment) if parts is not None else None
+    if alone is None:
         return None
-    entries = parse(document, url=url, headers=headers, limits=limits).entries
-    return replace(entries[0], fragment=fragment) if len(entries) == 1 else None
+    whole = decoded(body, headers, Tally())
+    if _is_json(whole):
+        return None
+    prolog = without_doctype(whole.utf8, Tally())
+    if whole.is_body and not is_valid_utf8(prolog.document):
+        whole = rescued(body, headers, Tally())
+        prolog = without_doctype(whole.utf8, Tally())
+    asked = _Asked(alone, url, headers, limits, relative_attributes(prolog.document))
+    found = _alone(asked, whole)
+    return None if found is None else replace(found, fragment=fragment)
 
 
-def _xml(
-    body: bytes,
-    document: Decoded,
-    url: str | None,
-    headers: Mapping[str, str],
-    limits: ParseLimits,
-    tally: Tally,
-) -> Document:
+def _is_json(document: Decoded) -> bool:
+    return document.utf8.lstrip(_JUNK)[:1] in (b"{", b"[")
+
+
+def _alone(asked: _Asked, whole: Decoded) -> Entry | None:
+    """The one entry of a document whose others were left out."""
+    was_on = pause_collector()
+    try:
+        entries = _xml(asked, decoded_like(whole, asked.body), Tally()).entries
+    finally:
+        resume_collector(was_on)
+    return entries[0] if len(entries) == 1 else None
+
+
+def _xml(asked: _Asked, document: Decoded, tally: Tally) -> Document:
+    kept = tally.copy()
+    found = _read(asked, document, tally, lifts=True)
+    if found is None:
+        found = _read(asked, document, kept, lifts=False)
+    return found or _no_feed(document, tally)
+
+
+def _read(asked: _Asked, document: Decoded, tally: Tally, *, lifts: bool) -> Document | None:
+    """None when something that was lifted out of the document was not read."""
     prolog = without_doctype(document.utf8, tally)
     if prolog.is_bomb or root_offset(prolog.document) < 0:
         return _no_feed(document, tally)
-    tree, document, prolog = _tree(body, document, prolog, headers, limits, tally)
+    tree, document, prolog = _tree(asked, document, prolog, tally, lifts=lifts)
     root = tree.root
     if root is None or not isinstance(root.tag, str):
         return _no_feed(document, tally)
     kind = format_of(root, prolog.is_netscape)
     if kind is None:
         return _no_feed(document, tally)
-    context = _context(root, prolog.document, _base(url, headers), limits, tally)
-    context.is_atom = kind[0] == "atom"
-    context.unwraps_div = kind == ("atom", "1.0")
+    context = _context(asked, tree, kind, prolog.document, tally)
+    is_doubtful = tree.is_doubtful or prolog.is_misleading
     if may_be_encoded_twice(prolog.document):
-        decode_again(root, tally)
+        is_doubtful = decode_again(root, tree.lifted, tally) or is_doubtful
     walked = Walk(context).over(root, plain_name(root.tag))
+    if context.lifted:
+        return None
     if walked.feed.language is None:
-        walked.feed.language = (header_value(headers, "content-language") or "")[:64] or None
-    return _assembled(body, document, tree, kind, walked, url, tally)
+        language = header_value(asked.headers, "content-language") or ""
+        walked.feed.language = without_controls(language)[:64] or None
+    is_whole = asked.relative is None
+    if is_whole:
+        _locate(asked, document, tree, walked)
+    found = _assembled(asked, document, tree, kind, walked, tally)
+    if is_doubtful and is_whole:
+        return replace(found, entries=_checked(asked, document, found.entries, context.relative))
+    return found
 
 
 def _tree(
-    body: bytes,
-    document: Decoded,
-    prolog: Prolog,
-    headers: Mapping[str, str],
-    limits: ParseLimits,
-    tally: Tally,
+    asked: _Asked, document: Decoded, prolog: Prolog, tally: Tally, *, lifts: bool
 ) -> tuple[Tree, Decoded, Prolog]:
     """Well-formed at once, or repaired; each step only when the one before failed."""
     text = prolog.document.lstrip(_JUNK)
-    if needs_scrubbing(text):
-        if document.is_body and not is_valid_utf8(text):
-            document = rescued(body, headers, tally)
-            prolog = without_doctype(document.utf8, Tally())
-            text = prolog.document.lstrip(_JUNK)
-        text = scrubbed(text, tally)
-    root = sound_tree(text)
-    if root is not None:
-        return Tree(root), document, prolog
-    if document.is_body and not is_valid_utf8(text):
-        document = rescued(body, headers, tally)
+    is_odd = needs_scrubbing(text)
+    if not is_odd:
+        tree = _well_formed(text, lifts)
+        if tree is not None:
+            return tree, document, prolog
+    is_other = document.is_body and not is_valid_utf8(text)
+    if is_other:
+        document = rescued(asked.body, asked.headers, tally)
         prolog = without_doctype(document.utf8, Tally())
         text = prolog.document.lstrip(_JUNK)
-        root = sound_tree(text)
-        if root is not None:
-            return Tree(root), document, prolog
-    repaired = repaired_tree(text, prolog.literals, limits, tally)
+        is_odd = needs_scrubbing(text)
+    has_dropped = False
+    if is_odd:
+        text, has_dropped = scrubbed(text, tally)
+    root = sound_tree(text) if is_odd or is_other else None
+    if root is not None:
+        return Tree(root, text, is_doubtful=has_dropped), document, prolog
+    repaired = repaired_tree(text, prolog.literals, asked.limits, tally)
+    if has_dropped:
+        repaired = replace(repaired, is_doubtful=True)
     return repaired, document, prolog
+
+
+def _well_formed(text: bytes, lifts: bool) -> Tree | None:
+    marked, texts = lifted(text) if lifts else (text, {})
+    root = sound_tree(marked)
+    if root is None and texts:
+        marked, texts = text, {}
+        root = sound_tree(text)
+    return None if root is None else Tree(root, marked, lifted=texts)
 
 
 def _base(url: str | None, headers: Mapping[str, str]) -> str | None:
@@ -153,34 +211,73 @@ def _base(url: str | None, headers: Mapping[str, str]) -> str | None:
 
 
 def _context(
-    root: etree._Element, document: bytes, base: str | None, limits: ParseLimits, tally: Tally
+    asked: _Asked, tree: Tree, kind: tuple[str, str], document: bytes, tally: Tally
 ) -> Context:
-    context = Context(base, limits, tally)
-    if _INHERITED.search(document) is not None:
-        context.has_base = b"xml:base" in document
-        context.has_lang = b"xml:lang" in document
-    context.relative = relative_attributes(document)
+    context = Context(_base(asked.url, asked.headers), asked.limits, tally)
+    context.is_atom = kind[0] == "atom"
+    context.unwraps_div = kind == ("atom", "1.0")
+    context.lifted = tree.lifted
+    if _INHERITED.search(tree.markup) is not None:
+        context.has_base = b"xml:base" in tree.markup
+        context.has_lang = b"xml:lang" in tree.markup
+    given = asked.relative
+    context.relative = relative_attributes(document) if given is None else given
     return context
 
 
+def _locate(asked: _Asked, document: Decoded, tree: Tree, walked: Walked) -> None:
+    fragments = locate(
+        asked.body,
+        document.codec,
+        walked.elements,
+        is_cut=tree.is_cut,
+        is_repaired=tree.is_repaired,
+    )
+    for draft, fragment in zip(walked.entries, fragments or (), strict=False):
+        draft.fragment = fragment
+
+
 def _assembled(
-    body: bytes,
+    asked: _Asked,
     document: Decoded,
     tree: Tree,
     kind: tuple[str, str],
     walked: Walked,
-    url: str | None,
     tally: Tally,
 ) -> Document:
     feed = feeds_of.finished(walked.feed)
-    fragments = locate(body, document.codec, walked.elements, is_cut=tree.is_cut)
-    for draft, fragment in zip(walked.entries, fragments or (), strict=False):
-        draft.fragment = fragment
     if tree.is_cut:
         tally.note("partial", "the document ended before its root element did")
-    entries = named_entries(walked.entries, url)
+    entries = named_entries(walked.entries, asked.url)
     format_, version = kind
     return Document(format_, version, document.label, tree.is_cut, tally.problems(), feed, entries)
+
+
+def _checked(
+    asked: _Asked, whole: Decoded, entries: tuple[Entry, ...], relative: Attributes
+) -> tuple[Entry, ...]:
+    """Each fragment read again alone, and not given when that makes another entry.
+
+    Where tags had to be repaired, positions in the body and the tree need not mean the same.
+    """
+    first = next((entry.fragment for entry in entries if entry.fragment is not None), None)
+    parts = taken_apart(asked.body, first) if first is not None else None
+    left = asked.limits.reread * (len(asked.body) + _EACH_DOCUMENT)
+    found: list[Entry] = []
+    for entry in entries:
+        alone = None
+        if parts is not None and entry.fragment is not None:
+            left -= _EACH_READING + len(parts.rest) + entry.fragment.length
+            alone = parts.alone(entry.fragment) if left >= 0 else None
+        again = (
+            _alone(asked._replace(body=alone, relative=relative), whole)
+            if alone is not None
+            else None
+        )
+        if again is None or replace(again, uid=entry.uid, fragment=entry.fragment) != entry:
+            entry = replace(entry, fragment=None)
+        found.append(entry)
+    return tuple(found)
 
 
 def _no_feed(document: Decoded, tally: Tally) -> Document:

@@ -1,6 +1,7 @@
 """People: names, addresses and pages, out of every way in which feeds write them."""
 
 import re
+from functools import lru_cache
 
 from lxml import etree
 
@@ -36,20 +37,18 @@ def person_from(text: str) -> Person | None:
 
 
 def read_author(draft: Draft, element: etree._Element, context: Context) -> None:
-    draft.authors = _with(draft.authors, _person(element, context), context)
+    person = _person(element, context)
+    if person is not None:
+        draft.authors = _with(draft.authors, person, context) if draft.authors else (person,)
 
 
 def read_contributor(draft: Draft, element: etree._Element, context: Context) -> None:
-    draft.contributors = _with(draft.contributors, _person(element, context), context)
+    person = _person(element, context)
+    if person is not None:
+        draft.contributors = _with(draft.contributors, person, context)
 
 
-def _with(
-    people: tuple[Person, ...], person: Person | None, context: Context
-) -> tuple[Person, ...]:
-    if person is None:
-        return people
-    if not people:
-        return (person,)
+def _with(people: tuple[Person, ...], person: Person, context: Context) -> tuple[Person, ...]:
     if len(people) >= context.limits.people:
         context.tally.note("people_cut", f"more than {context.limits.people} people, cut")
         return people
@@ -66,14 +65,19 @@ def _person(element: etree._Element, context: Context) -> Person | None:
     found: dict[str, str] = {}
     for child in element:
         if isinstance(child.tag, str):
-            field = plain_name(child.tag).rpartition(":")[2]
-            value = shortened(words(child), context.limits.title_chars, context)
+            value = words(child)
             if value:
-                found.setdefault(field, value)
+                value = shortened(value, context.limits.title_chars, context)
+                found.setdefault(_field(child.tag), value)
     if not found:
         return person_from(shortened(words(element), context.limits.title_chars, context))
     uri = found.get("uri") or found.get("url") or found.get("homepage") or found.get("href")
     return _complete(found.get("name"), found.get("email"), uri, element, context)
+
+
+@lru_cache(maxsize=256)
+def _field(tag: str) -> str:
+    return plain_name(tag).rpartition(":")[2]
 
 
 def _complete(

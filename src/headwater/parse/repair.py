@@ -11,11 +11,15 @@ from headwater.parse.sections import MARKUP, sections
 
 _ILLEGAL = bytes(code for code in range(32) if code not in (9, 10, 13))
 _NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
-_SUSPECT_REFERENCE = re.compile(rb"&#(?:0*1(?:2[7-9]|[345]\d);|[xX]0*(?:7[fF]|[89][0-9a-fA-F]);)")
+# Begins with "#", which is rarer than "&": the search for it runs at memory speed.
+_SUSPECT_REFERENCE = re.compile(
+    rb"#(?<=&#)(?:0*1(?:2[7-9]|[345]\d);|[xX]0*(?:7[fF]|[89][0-9a-fA-F]);)"
+)
 _SUSPECT_BYTES = re.compile(rb"\xc2[\x80-\x9f]")
 _TWICE_ENCODED = re.compile(rb"\xc3[\x82\x83]\xc2[\x80-\xbf]")
 _C1 = re.compile("[\x7f-\x9f]")
-_REFERENCE = re.compile(r"&#(?:(\d{1,7})|[xX]([0-9a-fA-F]{1,6}));")
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
+_REFERENCE = re.compile(r"&#(?:0*(\d{1,7})|[xX]0*([0-9a-fA-F]{1,6}));")
 _AMPERSAND = re.compile(
     rb"&(?:#(?:(\d{1,9})|[xX]([0-9a-fA-F]{1,8}));?|([A-Za-z][A-Za-z0-9]{0,31});"
     rb"|([A-Za-z]{2,6})(?![\w;=]))?"
@@ -39,18 +43,36 @@ def needs_scrubbing(document: bytes) -> bool:
     )
 
 
-def scrubbed(document: bytes, tally: Tally) -> bytes:
-    """C1 control characters become what Windows-1252 authors meant by them."""
-    text = document.decode("utf-8", "replace")
-    text = _C1.sub(lambda found: _CP1252[ord(found[0])], text)
-    text = _REFERENCE.sub(_scrubbed_reference, text)
+def scrubbed(document: bytes, tally: Tally) -> tuple[bytes, bool]:
+    """C1 control characters become what Windows-1252 authors meant by them.
+
+    And whether some meant nothing and were dropped: that may have changed a tag.
+    """
+    has_dropped = False
+
+    def meant(found: re.Match[str]) -> str:
+        nonlocal has_dropped
+        code = ord(found[0]) if found.re is _C1 else _code(found)
+        character = _CP1252.get(code, found[0])
+        has_dropped = has_dropped or not character
+        return character
+
+    text = _C1.sub(meant, document.decode("utf-8", "replace"))
+    text = _REFERENCE.sub(meant, text)
+    if has_dropped:
+        # What was dropped may have made a reference of what stood on both sides of it.
+        text = _REFERENCE.sub(lambda found: meant(found) or "\ufffd", text)
     tally.note("control_characters", "control characters were read as Windows-1252 or dropped")
-    return text.encode("utf-8", "replace")
+    return text.encode("utf-8", "replace"), has_dropped
 
 
-def _scrubbed_reference(match: re.Match[str]) -> str:
-    code = int(match[1]) if match[1] else int(match[2], 16)
-    return _CP1252.get(code, match[0])
+def without_controls(text: str) -> str:
+    """For text that was no part of an XML document: tab, newline and return are all it keeps."""
+    return _CONTROLS.sub("", text)
+
+
+def _code(reference: re.Match[str]) -> int:
+    return int(reference[1]) if reference[1] else int(reference[2], 16)
 
 
 def may_be_encoded_twice(document: bytes) -> bool:
@@ -60,16 +82,33 @@ def may_be_encoded_twice(document: bytes) -> bool:
     )
 
 
-def decode_again(root: etree._Element, tally: Tally) -> None:
-    """Puts twice-encoded text right, where the whole of a text says the same."""
+def decode_again(root: etree._Element, lifted: dict[str, str], tally: Tally) -> bool:
+    """Puts twice-encoded text right, where the whole of a text says the same; whether any was."""
+    has_changed = False
     for element in root.iter():
-        text = element.text
-        if text is not None and not text.isascii():
-            try:
-                element.text = text.encode("latin-1").decode("utf-8")
-            except UnicodeError:
-                continue
+        again = _decoded_again(element.text)
+        if again is not None:
+            element.text = again
+            has_changed = True
             tally.note("encoded_twice", "text that was UTF-8 encoded twice")
+    for mark, text in lifted.items():
+        again = _decoded_again(text)
+        if again is not None:
+            lifted[mark] = again
+            has_changed = True
+            tally.note("encoded_twice", "text that was UTF-8 encoded twice")
+    return has_changed
+
+
+def _decoded_again(text: str | None) -> str | None:
+    """None for a text that was not encoded twice, or to characters that XML does not allow."""
+    if text is None or text.isascii():
+        return None
+    try:
+        again = text.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return None
+    return None if _CONTROLS.search(again) is not None else again
 
 
 def without_illegal(document: bytes, tally: Tally) -> bytes:
@@ -110,9 +149,13 @@ def with_sound_references(document: bytes, literals: Mapping[str, str], tally: T
 def _character(code: int) -> bytes:
     if code in _CP1252:
         return _CP1252[code].encode()
+    return b"&#%d;" % code if _is_allowed(code) else b"\xef\xbf\xbd"
+
+
+def _is_allowed(code: int) -> bool:
     if code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code <= 0xFFFD:
-        return b"&#%d;" % code
-    return b"&#%d;" % code if 0x10000 <= code <= 0x10FFFF else b"\xef\xbf\xbd"
+        return True
+    return 0x10000 <= code <= 0x10FFFF
 
 
 def _named(given: bytes | None, ended: bool, literals: Mapping[str, str]) -> bytes:
@@ -129,6 +172,12 @@ def _named(given: bytes | None, ended: bool, literals: Mapping[str, str]) -> byt
 
 
 def _escaped(text: str) -> bytes:
-    text = _REFERENCE.sub(lambda m: chr(int(m[1]) if m[1] else int(m[2], 16) & 0xFFFF), text)
+    text = _REFERENCE.sub(_plain, text)
+    text = _CONTROLS.sub(lambda found: _CP1252.get(ord(found[0]), ""), text)
     escaped = "".join(_ESCAPES.get(character, character) for character in text)
     return escaped.encode("utf-8", "replace")
+
+
+def _plain(reference: re.Match[str]) -> str:
+    code = _code(reference)
+    return chr(code) if _is_allowed(code) else "\ufffd"

@@ -4,6 +4,8 @@ import re
 
 _JUNK = b" \t\r\n\x00\x0b\x0c"
 _ROOT = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?(rss|feed|rdf|channel|entry)(?=[\s>/])", re.IGNORECASE)
+# Nearly all documents begin so; the declaration holds no tag that could be the root.
+_USUAL_ROOT = re.compile(rb"(?:<\?xml[^<>]*>\s*)?(?=<(?:rss|feed|rdf:RDF)[\s>])")
 _START = re.compile(rb"<([A-Za-z_][\w.:-]*)")
 _HTML = frozenset((b"html", b"head", b"body", b"script", b"div", b"p", b"table", b"center"))
 _SCANNED = 65_536
@@ -52,5 +54,8 @@ def looks_like(document: bytes) -> str:
 
 def root_offset(document: bytes) -> int:
     """Where the feed's root element starts, or -1: junk may stand before it."""
+    usual = _USUAL_ROOT.match(document)
+    if usual is not None:
+        return usual.end()
     match = _ROOT.search(document)
     return match.start() if match else -1

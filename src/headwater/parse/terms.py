@@ -14,29 +14,32 @@ MEDIA = "http://search.yahoo.com/mrss/category_schema"
 
 def add_category(term: str, scheme: str | None, label: str | None, context: Context) -> None:
     """Once each; longer terms are cut."""
-    limits = context.limits
+    limits, spare = context.limits, context.spare
     if len(term) > limits.title_chars:
         context.tally.note("category_cut", f"longer than {limits.title_chars} characters, cut")
         term = term[: limits.title_chars]
-    held = context.spare.category_keys
+    held, key = spare.categories, (term, scheme, label)
     if held is None:
-        context.spare.category_keys = {(term, scheme, label): None}
+        spare.categories = {key: category(term, scheme, label)}
+    elif key in held:
+        return
     elif len(held) < limits.categories:
-        held[(term, scheme, label)] = None
-    elif (term, scheme, label) not in held:
+        held[key] = category(term, scheme, label)
+    else:
         context.tally.note("categories_cut", f"more than {limits.categories} categories, cut")
 
 
 def categories_of(context: Context) -> tuple[Category, ...]:
-    return tuple([category(*key) for key in context.spare.category_keys or ()])
+    held = context.spare.categories
+    return tuple(held.values()) if held is not None else ()
 
 
 def read_category(draft: Draft, element: etree._Element, context: Context) -> None:
     """RSS's text with a domain, or Atom's term with scheme and label."""
     if not element.keys():
-        text = words(element)
-        if text:
-            add_category(text, None, None, context)
+        term = words(element)
+        if term:
+            add_category(term, None, None, context)
         return
     term = (element.get("term") or "").strip() or words(element)
     scheme = element.get("scheme") or element.get("domain")

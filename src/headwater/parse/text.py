@@ -9,8 +9,10 @@ from html import escape
 from lxml import etree
 
 from headwater.parse.draft import Context
+from headwater.parse.lift import MARK
 from headwater.parse.limits import cut_bytes
 from headwater.parse.relative import with_absolute_links
+from headwater.parse.repair import without_controls
 
 _VOID = frozenset(
     "area base basefont br col embed frame hr img input link meta param source track wbr".split()
@@ -53,19 +55,20 @@ def words(element: etree._Element) -> str:
 
 def construct(element: etree._Element, default: str, context: Context) -> tuple[str, str]:
     """Value and kind of a text construct; the kind is `default` when nothing is said."""
-    given = element.get("type")
+    # Asking for all attributes is cheaper than asking for one, when there are none.
+    given = element.get("type") if context.is_atom or element.keys() else None
     if len(element):
         return _markup(element, _kind(given, default), context)
     text = element.text
     if text is None:
         return "", _kind(given, default)
-    value = text.strip()
-    kind = default
+    value, kind = text.strip(), default
+    if context.lifted and value[:1] == MARK:
+        value = context.lifted.pop(value, value).strip()
     if given is not None or context.is_atom:
         kind = _kind(given, default)
-        if "/" in kind or not context.unwraps_div:
-            if element.get("mode") == "base64" or _is_base64(kind):
-                return _unbase64(value), kind
+        if _is_base64(element, kind, context):
+            return _unbase64(value), kind
         if kind == "xhtml":
             value = escape(value, quote=False)
     if kind == "text":
@@ -111,8 +114,9 @@ def inner_markup(element: etree._Element, context: Context) -> str:
     inner = outer[outer.index(">") + 1 : outer.rindex("<")]
     if "xmlns" in inner:
         inner = _DECLARATION.sub("", inner)
-    if any(prefix and f"<{prefix}:" in outer for prefix in _prefixes(element)):
-        inner = _PREFIXED.sub(r"<\1", inner)
+    if _PREFIXED.search(inner) is not None:
+        if any(prefix and f"<{prefix}:" in outer for prefix in _prefixes(element)):
+            inner = _PREFIXED.sub(r"<\1", inner)
     return _without_shortcuts(inner) if "/>" in inner else inner
 
 
@@ -180,17 +184,25 @@ def _cut_depth(element: etree._Element, context: Context) -> bool:
 def _kind(given: str | None, default: str) -> str:
     if given is None:
         return default
+    known = KINDS.get(given)
+    if known is not None:
+        return known
     given = given.strip().lower()
     return KINDS.get(given) or given.partition(";")[0].strip() or default
 
 
-def _is_base64(kind: str) -> bool:
+def _is_base64(element: etree._Element, kind: str, context: Context) -> bool:
+    """Said by a `mode` before Atom 1.0, by the media type since."""
+    if "/" not in kind and context.unwraps_div:
+        return False
+    if element.get("mode") == "base64":
+        return True
     return "/" in kind and not kind.startswith("text/") and not kind.endswith(("+xml", "/xml"))
 
 
 def _unbase64(value: str) -> str:
     try:
-        return base64.b64decode(value, validate=False).decode("utf-8")
+        return without_controls(base64.b64decode(value, validate=False).decode("utf-8"))
     except (binascii.Error, ValueError):
         return value
 
