@@ -1,8 +1,9 @@
 """Who can handle a source: all fetchers are asked at once, and the best who can is chosen."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from headwater.engine import Engine
 from headwater.errors import (
@@ -22,6 +23,9 @@ from headwater.telemetry.log import logger
 from headwater.values.url import redacted
 
 RETRY_DATABASE_SECONDS = 5
+_OUR_SET_UP = frozenset({"secret_unreadable", "not_installed"})
+"""Why a fetcher was silent that only an operator can mend."""
+
 _LATE = FetcherAnswer("silent", "timeout", "no answer within the time for all of them")
 
 log = logger("assigning")
@@ -254,8 +258,7 @@ class _Race:
 
     def _hear(self, fetcher: Fetcher, answer: FetcherAnswer) -> None:
         self.answers[fetcher.id] = answer
-        tell = log.warning if answer.verdict == "silent" else log.debug
-        tell(
+        _level_of(answer)(
             "fetcher_silent" if answer.verdict == "silent" else "fetcher_answered",
             fetcher=fetcher.id,
             fetcher_name=fetcher.name,
@@ -264,6 +267,12 @@ class _Race:
             detail=answer.detail,
             source_url=self._question.shown_url,
         )
+
+
+def _level_of(answer: FetcherAnswer) -> Callable[..., Any]:
+    if answer.verdict != "silent":
+        return log.debug
+    return log.error if answer.code in _OUR_SET_UP else log.warning
 
 
 def _said_by(builtin: Builtin, question: _Question) -> FetcherAnswer:

@@ -327,7 +327,7 @@ async def test_a_key_that_does_not_open_makes_its_fetcher_silent_and_nobody_else
             "UPDATE fetcher_modules SET signing_key = ? WHERE fetcher_id = ?", b"x", broken
         )
     assert (await chosen_fetcher(registry.engine, MIKAN, "rss")).winner == able
-    assert levels(log, "fetcher_silent") == ["warning"]
+    assert levels(log, "fetcher_silent") == ["error"]
     assert await process.ended() == [f"ready {process.port}"]
 
 

@@ -49,6 +49,9 @@ def test_a_disabled_fetcher_is_not_asked(alone: Shell) -> None:
     assert alone("fetchers", "enable", "mikanani").code == 0
     changed = alone("fetchers", "set", "feed", "--priority", "7", "--json").json
     assert changed["priority"] == 7
+    shown = alone("fetchers", "show", "feed", "--json").json
+    assert [each["source_url"] for each in shown["subscriptions"]] == [SHOW]
+    assert "built in" in alone("fetchers", "show", "feed").out
     nothing = alone("fetchers", "set", "feed")
     assert nothing.code == 2
     assert "--priority or --base-url" in nothing.err

@@ -6,7 +6,11 @@ import typer
 
 from headwater.entrypoints.cli.meant import fetcher_meant, path
 from headwater.entrypoints.cli.options import Json, here_and_now, session_of
-from headwater.entrypoints.cli.registry_tables import fetchers_table
+from headwater.entrypoints.cli.registry_tables import (
+    fetcher_facts,
+    fetchers_table,
+    subscriptions_table,
+)
 from headwater.entrypoints.cli.render import plain
 from headwater.errors import BadInput
 
@@ -25,6 +29,23 @@ def list_fetchers(ctx: typer.Context, json: Json = False) -> None:
         session.print_json(found)
     else:
         session.out.print(fetchers_table(found, here_and_now()))
+
+
+@fetchers.command()
+def show(ctx: typer.Context, fetcher: Which, json: Json = False) -> None:
+    """One fetcher: where it is, what it wants configured, what it fetches."""
+    session = session_of(ctx, as_json=json)
+    with session.api() as api:
+        meant = fetcher_meant(api, fetcher)
+        where = path("fetcher-modules", meant["fetcher_id"], "subscriptions")
+        held = list(api.pages(where, "subscriptions"))
+    if json:
+        session.print_json({**meant, "subscriptions": held})
+        return
+    session.out.print(fetcher_facts(meant, here_and_now()))
+    if held:
+        names = {meant["fetcher_id"]: meant["name"]}
+        session.out.print(subscriptions_table(held, names, here_and_now()))
 
 
 @fetchers.command()

@@ -135,6 +135,24 @@ def fetchers_table(fetchers: Iterable[Record], now: datetime) -> Table:
     return made
 
 
+def fetcher_facts(each: Record, now: datetime) -> Table:
+    return facts(
+        [
+            ("fetcher", str(each["fetcher_id"])),
+            ("name", plain(each["name"])),
+            ("version", plain(each["version"])),
+            ("description", plain(each["description"])),
+            ("where", "built in" if each["is_builtin"] else plain(each["base_url"], 2_000)),
+            ("priority", str(each["priority"])),
+            ("state", word("enabled" if each["is_enabled"] else "disabled")),
+            ("wants news", "yes" if each["wants_news"] else "no"),
+            ("config", plain(each["config_schema"], 2_000)),
+            ("last seen", on_the_clock(each["last_seen_at"], now)),
+            ("since", on_the_clock(each["created_at"], now)),
+        ]
+    )
+
+
 def conflicts_table(conflicts: Iterable[Record], now: datetime) -> Table:
     made = table("id", "source", "candidates", "opened", "state", wide=("source", "candidates"))
     for each in conflicts:
