@@ -220,10 +220,27 @@ async def test_trouble_with_a_post_is_in_its_reply() -> None:
 
 
 async def test_one_fetcher_is_never_asked_more_than_so_many_questions_at_once() -> None:
-    """The rest waits for its turn, and its own time runs out meanwhile."""
+    """The rest waits for its turn; another fetcher is asked meanwhile."""
+    async with (
+        Site(Talk.stay_silent) as site,
+        Site(response(body=YES)) as other,
+        the_fetchers() as fetchers,
+    ):
+        asking = [
+            asyncio.create_task(fetchers.can_handle(site.url(), KEY, SOURCE, "rss", 60.0))
+            for _ in range(40)
+        ]
+        await site.asked(32)
+        said = await fetchers.can_handle(other.url(), KEY, SOURCE, "rss", 60.0)
+        assert (said.verdict, site.connections, len(site.requests)) == ("yes", 32, 32)
+        for each in asking:
+            each.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+
+
+async def test_who_waits_for_a_turn_runs_out_of_time_all_the_same() -> None:
     async with Site(Talk.stay_silent) as site, the_fetchers() as fetchers:
         said = await asyncio.gather(
             *(fetchers.can_handle(site.url(), KEY, SOURCE, "rss", 0.5) for _ in range(40))
         )
     assert {answer.code for answer in said} == {"timeout"}
-    assert site.connections == 32
