@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
+from bench.bars import Bar
 from bench.parse.contenders import BARE, FEEDPARSER, LXML_BACKEND, MAIN, RUST_BACKEND
 from bench.parse.race import Race
 
@@ -14,26 +15,6 @@ LEAST_SPEED = {FEEDPARSER: 20.0, LXML_BACKEND: 1.0, RUST_BACKEND: 0.35}
 MOST_BARE_TIME = 2.8
 MOST_TIME_PER_BYTE = 5.0
 MOST_MEMORY = 12.0
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """Something Headwater must reach."""
-
-    what: str
-    found: float
-    wanted: float
-    at_most: bool = False
-
-    @property
-    def is_met(self) -> bool:
-        return self.found <= self.wanted if self.at_most else self.found >= self.wanted
-
-    @property
-    def in_words(self) -> str:
-        sign = "≤" if self.at_most else "≥"
-        verdict = "met" if self.is_met else "MISSED"
-        return f"  {self.what:<58} {self.found:7.2f}   bar {sign} {self.wanted:g}   {verdict}"
 
 
 @dataclass(frozen=True, slots=True)

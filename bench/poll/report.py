@@ -1,9 +1,10 @@
 """The figures as a table and as JSON, with the bars they are held to."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from statistics import median
 from typing import Any
 
+from bench.bars import Bar
 from bench.poll.contenders import PASSES, Course, Measured, Pass
 
 Runs = dict[str, dict[Pass, list[Measured]]]
@@ -12,26 +13,6 @@ Runs = dict[str, dict[Pass, list[Measured]]]
 MAIN, NAIVE, BARE = "Headwater", "naive engine", "bare loop"
 SHARE_OF_BARE: dict[Pass, float] = {"cold": 0.12, "304": 0.35}
 MOST_MEGABYTES = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """Something Headwater must reach."""
-
-    what: str
-    found: float
-    wanted: float
-    at_most: bool = False
-
-    @property
-    def is_met(self) -> bool:
-        return self.found <= self.wanted if self.at_most else self.found >= self.wanted
-
-    @property
-    def in_words(self) -> str:
-        sign = "≤" if self.at_most else "≥"
-        verdict = "met" if self.is_met else "MISSED"
-        return f"  {self.what:<44} {self.found:8.2f}   bar {sign} {self.wanted:g}   {verdict}"
 
 
 def bars(runs: Runs) -> list[Bar]:

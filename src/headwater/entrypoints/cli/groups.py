@@ -1,10 +1,16 @@
 """Groups: subscriptions with shared settings, and one wish for all of them."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from headwater.entrypoints.cli.logins import (
+    Forget,
+    LoginFile,
+    give,
+    in_words,
+    refuse_unless_one,
+)
 from headwater.entrypoints.cli.meant import group_meant, path, subscription_meant
 from headwater.entrypoints.cli.options import Json, Yes, here_and_now, session_of
 from headwater.entrypoints.cli.registry_tables import (
@@ -14,7 +20,7 @@ from headwater.entrypoints.cli.registry_tables import (
 )
 from headwater.entrypoints.cli.render import plain
 from headwater.entrypoints.cli.session import Api, Session
-from headwater.entrypoints.cli.subscriptions import give, values_of
+from headwater.entrypoints.cli.subscriptions import values_of
 from headwater.errors import BadInput
 
 groups = typer.Typer(no_args_is_help=True, help="Subscriptions with shared settings.")
@@ -137,21 +143,17 @@ def act(
 def credentials(
     ctx: typer.Context,
     group: Which,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FILE]", help="JSON: headers, cookies, basic, bearer; - is stdin."),
-    ] = None,
-    forget: Annotated[bool, typer.Option("--forget", help="Take them away.")] = False,
+    file: LoginFile = None,
+    forget: Forget = False,
     json: Json = False,
 ) -> None:
     """Give all members one login, or take it away. It is never shown again."""
     session = session_of(ctx, as_json=json)
-    if (file is None) != forget:
-        raise BadInput("Name a file with the credentials, or say --forget.")
+    refuse_unless_one(file, forget=forget)
     with session.api(writes=True) as api:
         meant = group_meant(api, group)
         held = give(api, path("groups", meant["group_id"], "credentials"), file)
-    _told(session, held, f"{meant['name']}: credentials {', '.join(held['kinds']) or 'none'}.")
+    _told(session, held, in_words(meant["name"], held))
 
 
 @groups.command()

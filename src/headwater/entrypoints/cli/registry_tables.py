@@ -9,7 +9,7 @@ from rich.text import Text
 
 from headwater.entrypoints.cli.moments import from_now, on_the_clock
 from headwater.entrypoints.cli.render import facts, plain, table, word
-from headwater.schedule.words import counted, duration
+from headwater.schedule.words import duration
 
 Record = dict[str, Any]
 
@@ -218,5 +218,5 @@ def action_lines(report: Record) -> Table:
             plain(each["source_url"], 100),
             plain("done" if each["done"] else each["message"]),
         )
-    made.caption = counted(report["done"], "done", "done")
+    made.caption = f"{report['done']} done, {report['refused']} refused"
     return made

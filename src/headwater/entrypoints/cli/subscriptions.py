@@ -8,6 +8,14 @@ import orjson
 import typer
 
 from headwater.entrypoints.cli.adding import NOBODY_VISITS
+from headwater.entrypoints.cli.logins import (
+    Forget,
+    LoginFile,
+    give,
+    in_words,
+    json_object,
+    refuse_unless_one,
+)
 from headwater.entrypoints.cli.meant import fetcher_meant, group_meant, path, subscription_meant
 from headwater.entrypoints.cli.options import Json, Limit, Yes, here_and_now, session_of
 from headwater.entrypoints.cli.registry_tables import (
@@ -231,42 +239,20 @@ def stats(
 def credentials(
     ctx: typer.Context,
     subscription: Which,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FILE]", help="JSON: headers, cookies, basic, bearer; - is stdin."),
-    ] = None,
-    forget: Annotated[bool, typer.Option("--forget", help="Take them away.")] = False,
+    file: LoginFile = None,
+    forget: Forget = False,
     json: Json = False,
 ) -> None:
     """Give a private source its login, or take it away. It is never shown again."""
     session = session_of(ctx, as_json=json)
-    if (file is None) != forget:
-        raise BadInput("Name a file with the credentials, or say --forget.")
+    refuse_unless_one(file, forget=forget)
     with session.api(writes=True) as api:
         meant = subscription_meant(api, subscription)
         held = give(api, path("subscriptions", meant["subscription_id"], "credentials"), file)
     if json:
         session.print_json(held)
     else:
-        kinds = ", ".join(held["kinds"]) or "none"
-        session.out.print(plain(f"Subscription {meant['subscription_id']}: credentials {kinds}."))
-
-
-def give(api: Api, where: str, file: Path | None) -> Any:
-    """Credentials are put where nobody can read them back; without a file they are taken away."""
-    return api.delete(where) if file is None else api.put(where, json_object(file))
-
-
-def json_object(file: Path) -> dict[str, Any]:
-    """Secrets come by file or standard input: what stands on a command line, everybody sees."""
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
-        said = orjson.loads(text)
-    except (OSError, ValueError) as trouble:
-        raise BadInput(f"{file} cannot be read as JSON: {trouble}") from trouble
-    if not isinstance(said, dict):
-        raise BadInput(f"{file} must hold a JSON object.")
-    return said
+        session.out.print(plain(in_words(f"Subscription {meant['subscription_id']}", held)))
 
 
 def values_of(values: list[str]) -> dict[str, Any]:
