@@ -45,7 +45,7 @@ format: $(VENV)/.dev ## put every file into the project's format
 pins: $(VENV)/.made ## resolve the pins again (UPGRADE=1 for the newest versions)
 	@$(PIN) --group setup -o requirements-setup.txt
 	@$(PIN) pyproject.toml -o requirements.txt
-	@$(PIN) pyproject.toml --group dev -c requirements.txt -o requirements-dev.txt
+	@$(PIN) pyproject.toml --all-extras --group dev -c requirements.txt -o requirements-dev.txt
 	@$(PIN) bench/requirements.in -c requirements-dev.txt -o requirements-bench.txt
 
 clean: ## remove the virtual environment and every cache (never your data)

@@ -1,6 +1,6 @@
 """What may be asked of the outside world. Adapters answer; wiring introduces them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -89,6 +89,67 @@ class Fetchers(Protocol):
         """JSON. A message sent again keeps its `message_id`; without one a new one is made."""
 
     async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """One event on its way to a sink. `body` is JSON, byte for byte the same each time.
+
+    `at` is in microseconds. `payload` is the event's own part of `body`, already read.
+    """
+
+    seq: int
+    event_id: str
+    type: str
+    at: int
+    feed_id: str | None
+    payload: Mapping[str, Any]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The first `taken` parcels are safe at the sink. `trouble` says why the next one is not.
+
+    `about` the event: nothing is wrong with the sink, it will not have this one. `gone`: the sink
+    does not want anything any more. `retry_after` is how many seconds it asked to be left alone.
+    """
+
+    taken: int
+    trouble: str | None = None
+    detail: str = ""
+    about: Literal["sink", "event"] = "sink"
+    gone: bool = False
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutletPlan:
+    """What a sink is made of: its kind, what everybody may know of it, and its secrets."""
+
+    name: str
+    kind: str
+    options: Mapping[str, Any]
+    secrets: Mapping[str, str]
+
+
+class Outlet(Protocol):
+    """The way to one sink, open while there is something to deliver."""
+
+    async def deliver(self, parcels: Sequence[Parcel], *, replay: int) -> Receipt:
+        """In order. Trouble is in the receipt, never raised. `replay` counts how often the cursor
+        was moved back: what was taken under the same number need not be taken twice."""
+
+    async def close(self) -> None: ...
+
+
+class Outlets(Protocol):
+    """Every kind of sink there is."""
+
+    def checked(self, plan: OutletPlan) -> OutletPlan:
+        """With defaults filled in; BadInput names the field that is wrong. Nothing is opened."""
+
+    async def open(self, plan: OutletPlan) -> Outlet: ...
 
 
 class Blobs(Protocol):
