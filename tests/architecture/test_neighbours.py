@@ -19,6 +19,9 @@ PLACES = {
     "obstore": ("adapters/",),
     # One place seals secrets.
     "cryptography": ("adapters/vault.py",),
+    # One place cleans what goes out as HTML; one writes columns.
+    "nh3": ("publish/clean.py",),
+    "pyarrow": ("entrypoints/cli/export_parquet.py",),
     # Schemas of strangers are looked through before they are used.
     "jsonschema_rs": ("subscribe/config_schema.py",),
     # Shapes of the outside are checked at the border and turned into our nouns there.
@@ -26,21 +29,26 @@ PLACES = {
     "pydantic_settings": ("settings.py",),
     "fastapi": ("entrypoints/",),
     "starlette": ("entrypoints/",),
-    "sse_starlette": ("entrypoints/",),
     "uvicorn": ("entrypoints/",),
     "typer": ("entrypoints/",),
     "click": ("entrypoints/",),
     "rich": ("entrypoints/",),
     "uvloop": ("entrypoints/",),
     "structlog": ("telemetry/",),
-    "random": ("adapters/",),
+    # Loaded when traces are configured, and only there.
+    "opentelemetry": ("adapters/tracing.py",),
+    # gRPC is a way in like any other.
+    "grpc": ("entrypoints/rpc/",),
+    "google.protobuf": ("entrypoints/rpc/",),
+    # A reader that lost its connection rests for a time of its own, so that not all come at once.
+    "random": ("adapters/", "client/following.py"),
     "subprocess": ("adapters/", "entrypoints/"),
     "multiprocessing": ("adapters/",),
-    "socket": ("adapters/", "entrypoints/"),
+    "socket": ("adapters/", "entrypoints/", "client/conversation.py"),
     # A second way out to the network, or code from bytes: nowhere.
     "urllib.request": (),
-    # Command line and builder's kit talk to a running Headwater, never to what a feed named.
-    "http.client": ("entrypoints/transport.py", "sdk/client.py"),
+    # Command line and clients talk to a running Headwater, never to what a feed named.
+    "http.client": ("entrypoints/transport.py",),
     "http.server": ("sdk/listening.py",),
     "requests": (),
     "httpx": (),

@@ -40,7 +40,7 @@ PURE_LIBRARIES = {
     "parse": {"ada_url", "lxml", "orjson", "selectolax"},
     "merge": {"ada_url", "lxml", "orjson", "selectolax"},
     "announce": {"orjson"},
-    "publish": {"lxml", "orjson"},
+    "publish": {"lxml", "nh3", "orjson"},
     "collect": {"orjson", "re2"},
 }
 # A reason beside each exception.

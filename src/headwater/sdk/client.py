@@ -1,41 +1,21 @@
 """A fetcher's side of Headwater's API: join, show up, claim, renew, report, listen for news."""
 
-import http.client
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, urlsplit
 
 import orjson
 
-from headwater.errors import BadSettings, HeadwaterError
+from headwater.client.conversation import answered, streamed
+from headwater.client.frames import Frame
+from headwater.client.place import EVENTS, Patience, Place, Query
+from headwater.client.questions import json_of
+from headwater.client.troubles import Garbled
+from headwater.client.troubles import Refusal as Refusal
+from headwater.client.troubles import Unreachable as Unreachable
 from headwater.sdk.results import News, Result, Work
 
 SECONDS = 60.0
-STREAM_SECONDS = 45.0
-"""Headwater pings a quiet stream every 15 seconds: after three of them it is dead."""
-
-LONGEST_LINE = 4 * 1024 * 1024
-
-
-_ENVELOPE = frozenset({"error", "message", "detail", "status_code"})
-
-
-class Refusal(HeadwaterError):
-    """Headwater said no: its code, its status and its facts."""
-
-    def __init__(self, said: Mapping[str, Any]) -> None:
-        facts = {name: value for name, value in said.items() if name not in _ENVELOPE}
-        super().__init__(said.get("message", "no reason was given"), **facts)
-        self.code = said.get("error", "unknown")
-        self.status = said.get("status_code", 0)
-
-
-class Unreachable(HeadwaterError):
-    """No answer from Headwater; try again in a while."""
-
-    code = "service_unreachable"
-    status = 503
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +46,8 @@ class Client:
     """One Headwater. Safe to use from several threads: each call has a connection of its own."""
 
     def __init__(self, url: str, token: str | None = None, *, seconds: float = SECONDS) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise BadSettings("Headwater's URL begins with http:// or https://.", url=url)
-        self._parts, self._token, self._seconds = parts, token, seconds
+        self._place = Place.of(url, token, agent="headwater-sdk")
+        self._patience = Patience(ask=seconds)
 
     def join(
         self, name: str, base_url: str, about: About | None = None, *, rotate: bool = False
@@ -95,9 +73,10 @@ class Client:
 
     def subscriptions(self, fetcher_id: int) -> Iterator[dict[str, Any]]:
         """All that is assigned to the fetcher."""
-        path, cursor = f"/fetcher-modules/{fetcher_id}/subscriptions", None
+        cursor: str | None = None
         while True:
-            page = self.ask("GET", f"{path}?cursor={quote(cursor)}" if cursor else path)
+            query = [("cursor", cursor)]
+            page = self.ask("GET", f"/fetcher-modules/{fetcher_id}/subscriptions", query=query)
             yield from page["subscriptions"]
             cursor = page["next_cursor"]
             if cursor is None:
@@ -135,73 +114,34 @@ class Client:
 
     def news(self, fetcher_id: int, after: int | None = None) -> Generator[News, None, None]:
         """News as it comes, until the stream ends; go on with `after` the last `seq`."""
-        headers = self._headers() | {"accept": "text/event-stream"}
+        headers = {"accept": EVENTS}
         if after is not None:
             headers["last-event-id"] = str(after)
-        connection = self._connection(STREAM_SECONDS)
-        try:
-            connection.request("GET", self._path(f"/fetcher-modules/{fetcher_id}/events"), None,
-                               headers)  # fmt: skip
-            answer = connection.getresponse()
-            if answer.status != 200:
-                raise _refusal(answer.status, answer.read(LONGEST_LINE))
-            yield from _events(answer)
-        except (OSError, http.client.HTTPException) as trouble:
-            raise Unreachable(f"The stream of news broke: {trouble}") from trouble
-        finally:
-            connection.close()
+        path = f"/fetcher-modules/{fetcher_id}/events"
+        request = self._place.request("GET", path, headers=headers)
+        for frames in streamed(self._place, self._patience, request):
+            yield from _news(frames)
 
-    def ask(self, method: str, path: str, said: Mapping[str, Any] | None = None) -> Any:
+    def ask(
+        self, method: str, path: str, said: Mapping[str, Any] | None = None, query: Query = ()
+    ) -> Any:
         """One request, answered with JSON. Refusal or Unreachable otherwise."""
         body = None if said is None else orjson.dumps(said)
-        headers = self._headers()
-        if body is not None:
-            headers["content-type"] = "application/json"
-        connection = self._connection(self._seconds)
-        try:
-            connection.request(method, self._path(path), body, headers)
-            answer = connection.getresponse()
-            status, got = answer.status, answer.read()
-        except (OSError, http.client.HTTPException) as trouble:
-            raise Unreachable(f"Headwater does not answer: {trouble}") from trouble
-        finally:
-            connection.close()
-        if status >= 400:
-            raise _refusal(status, got)
-        return orjson.loads(got) if got else None
-
-    def _headers(self) -> dict[str, str]:
-        said = {"accept": "application/json", "user-agent": "headwater-sdk"}
-        return said | ({"authorization": f"Bearer {self._token}"} if self._token else {})
-
-    def _path(self, path: str) -> str:
-        return f"{self._parts.path.rstrip('/')}{path}"
-
-    def _connection(self, seconds: float) -> http.client.HTTPConnection:
-        secure = self._parts.scheme == "https"
-        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        return kind(self._parts.hostname or "", self._parts.port, timeout=seconds)
+        request = self._place.request(method, path, query, body=body)
+        return json_of(*answered(self._place, self._patience, request))
 
 
 def _asked(**said: Any) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def _refusal(status: int, body: bytes) -> Refusal:
-    try:
-        said = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        said = None
-    return Refusal(said if isinstance(said, dict) else {"status_code": status})
-
-
-def _events(lines: http.client.HTTPResponse) -> Iterator[News]:
-    """Server-sent events: only `data` is needed, the number is in it."""
-    data: list[bytes] = []
-    while line := lines.readline(LONGEST_LINE):
-        line = line.rstrip(b"\r\n")
-        if line.startswith(b"data:"):
-            data.append(line.removeprefix(b"data:").removeprefix(b" "))
-        elif not line and data:
-            yield News.of(orjson.loads(b"\n".join(data)))
-            data.clear()
+def _news(frames: Sequence[Frame]) -> Iterator[News]:
+    """Only `data` is needed, the number is in it. A log that was set back is no news."""
+    for frame in frames:
+        if frame.data is None or frame.event in (b"log_reset", b"unreadable"):
+            continue
+        try:
+            news = News.of(orjson.loads(frame.data))
+        except (ValueError, KeyError, TypeError) as trouble:
+            raise Garbled(f"The stream has news that are none: {trouble}") from trouble
+        yield news

@@ -1,0 +1,130 @@
+"""Requests and answers over sockets, each with one of its own, every wait with an end."""
+
+import socket
+import time
+from collections.abc import Generator
+from types import TracebackType
+from typing import Self
+
+from headwater.client.answer import Head, Incoming
+from headwater.client.frames import Frame, Frames
+from headwater.client.place import Patience, Place
+from headwater.client.questions import body_of, refuse_other_than_events
+from headwater.client.troubles import Unexpected, Unreachable
+
+PIECE = 256 * 1024
+
+
+def answered(place: Place, patience: Patience, request: bytes) -> tuple[Head, bytes]:
+    """The head and the whole body, whatever the status is."""
+    deadline = time.monotonic() + patience.ask
+    with Conversation(place, patience.connect) as talk:
+        head, first = talk.ask(request, deadline)
+        return head, talk.rest(first, deadline, patience.most_bytes)
+
+
+def streamed(
+    place: Place, patience: Patience, request: bytes
+) -> Generator[list[Frame], None, None]:
+    """Frames as they come, until the stream ends. A byte now and then is no sign of life."""
+    with Conversation(place, patience.connect) as talk:
+        deadline = time.monotonic() + patience.stream
+        head, came = talk.ask(request, deadline)
+        if head.status >= 400:
+            body_of(head, talk.rest(came, deadline, patience.most_bytes))
+        refuse_other_than_events(head)
+        frames = Frames(patience.longest_event)
+        while came or (came := talk.more(deadline)):
+            if found := frames.feed(came):
+                yield found
+                deadline = time.monotonic() + patience.stream
+            came = b""
+
+
+class Conversation:
+    """Open inside a `with`. Whatever the other side does, each step ends by its deadline."""
+
+    def __init__(self, place: Place, connect_seconds: float) -> None:
+        self._place, self._seconds = place, connect_seconds
+        self._socket: socket.socket | None = None
+        self._incoming = Incoming()
+
+    def __enter__(self) -> Self:
+        place, deadline = self._place, time.monotonic() + self._seconds
+        try:
+            plain = socket.create_connection((place.host, place.port), self._seconds)
+        except OSError as trouble:
+            raise Unreachable(f"Headwater does not answer: {trouble}") from trouble
+        self._socket = plain
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if place.tls is not None:
+                plain.settimeout(_left(deadline))
+                self._socket = place.tls.wrap_socket(plain, server_hostname=place.host)
+        except OSError as trouble:
+            plain.close()
+            raise Unreachable(f"No secure way to Headwater: {trouble}") from trouble
+        except BaseException:
+            plain.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        trouble: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        if self._socket is not None:
+            self._socket.close()
+
+    def ask(self, request: bytes, deadline: float) -> tuple[Head, bytes]:
+        """The head, and what of the body came with it."""
+        try:
+            self._open.settimeout(_left(deadline))
+            self._open.sendall(request)
+        except OSError as trouble:
+            raise Unreachable(f"Headwater does not listen: {trouble}") from trouble
+        body = b""
+        while self._incoming.head is None:
+            body = self._received(deadline)
+        return self._incoming.head, body
+
+    def more(self, deadline: float) -> bytes:
+        """The next piece of the body; b"" at its end."""
+        body = b""
+        while not body and not self._incoming.ended:
+            body = self._received(deadline)
+        return body
+
+    def rest(self, first: bytes, deadline: float, most: int) -> bytes:
+        """All of the body, when its first piece is here already."""
+        pieces, size = [first], len(first)
+        while piece := self.more(deadline):
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise Unexpected(f"The answer is larger than {most} bytes.")
+        return b"".join(pieces)
+
+    def _received(self, deadline: float) -> bytes:
+        try:
+            self._open.settimeout(_left(deadline))
+            came = self._open.recv(PIECE)
+        except TimeoutError as trouble:
+            raise Unreachable("Headwater was too slow.") from trouble
+        except OSError as trouble:
+            raise Unreachable(f"Headwater fell silent: {trouble}") from trouble
+        return self._incoming.feed(came)
+
+    @property
+    def _open(self) -> socket.socket:
+        assert self._socket is not None, "a conversation is held inside its with"
+        return self._socket
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise Unreachable("Headwater was too slow.")
+    return left

@@ -1,0 +1,112 @@
+"""A published feed as Atom 1.0 (RFC 4287), with the links of a paged feed (RFC 5005)."""
+
+from lxml import etree
+
+from headwater.publish.document import GENERATOR, Document
+from headwater.publish.item import Enclosure, Item, Person, Source
+from headwater.publish.wire_text import email, media_type, sound, web_url
+from headwater.publish.xml_tree import ATOM, child, root, written
+from headwater.values.instant import rfc3339
+
+MEDIA_TYPE = "application/atom+xml"
+
+
+def atom_xml(document: Document) -> bytes:
+    feed = root(_atom("feed"), {None: ATOM})
+    child(feed, _atom("id"), document.id)
+    child(feed, _atom("title"), document.title)
+    if document.description:
+        child(feed, _atom("subtitle"), document.description)
+    child(feed, _atom("updated"), rfc3339(document.updated))
+    # Items without an author of their own are allowed only below a feed that has one.
+    child(child(feed, _atom("author")), _atom("name"), document.author or GENERATOR)
+    _links(feed, document)
+    child(feed, _atom("generator"), GENERATOR)
+    for item in document.items:
+        _entry(feed, item)
+    return written(feed)
+
+
+def _links(feed: etree._Element, document: Document) -> None:
+    places = document.places
+    _link(feed, "self", places.self_url, MEDIA_TYPE)
+    _link(feed, "alternate", places.home, "text/html")
+    _link(feed, "hub", places.hub)
+    for rel, url in (
+        ("first", places.first),
+        ("previous", places.previous),
+        ("next", places.next),
+    ):
+        _link(feed, rel, url, MEDIA_TYPE)
+
+
+def _entry(feed: etree._Element, item: Item) -> None:
+    entry = child(feed, _atom("entry"))
+    link = web_url(item.link)
+    child(entry, _atom("id"), item.id)
+    child(entry, _atom("title"), item.title)
+    child(entry, _atom("updated"), rfc3339(item.updated))
+    if item.published is not None:
+        child(entry, _atom("published"), rfc3339(item.published))
+    for person in item.authors:
+        _author(entry, person)
+    for term in dict.fromkeys(map(sound, item.categories)):
+        child(entry, _atom("category"), term=term)
+    _link(entry, "alternate", link)
+    for enclosure in item.enclosures:
+        _enclosure(entry, enclosure)
+    if item.summary:
+        child(entry, _atom("summary"), item.summary, type="html")
+    if item.content or not link:
+        # Without an alternate link there must be content, though it be empty.
+        child(entry, _atom("content"), item.content or "", type="html")
+    if item.source is not None:
+        _source(entry, item.source)
+
+
+def _author(parent: etree._Element, person: Person) -> None:
+    name = person.name or person.email or person.uri
+    if not name:
+        return
+    author = child(parent, _atom("author"))
+    child(author, _atom("name"), name)
+    if address := email(person.email):
+        child(author, _atom("email"), address)
+    if uri := web_url(person.uri):
+        child(author, _atom("uri"), uri)
+
+
+def _source(entry: etree._Element, source: Source) -> None:
+    """Its name is the author of what has no other."""
+    made = child(entry, _atom("source"))
+    child(made, _atom("id"), source.id)
+    child(made, _atom("title"), source.title or "")
+    if source.title:
+        child(child(made, _atom("author")), _atom("name"), source.title)
+    _link(made, "alternate", web_url(source.link))
+    _link(made, "self", web_url(source.feed_url))
+
+
+def _enclosure(entry: etree._Element, enclosure: Enclosure) -> None:
+    url = web_url(enclosure.url, "magnet:")
+    if url is None:
+        return
+    length = enclosure.length
+    child(
+        entry,
+        _atom("link"),
+        rel="enclosure",
+        href=url,
+        type=media_type(enclosure.type),
+        length=None if length is None or length < 0 else str(length),
+        title=enclosure.title,
+    )
+
+
+def _link(parent: etree._Element, rel: str, url: str | None, type: str | None = None) -> None:
+    if url is not None:
+        child(parent, _atom("link"), rel=rel, href=url, type=type)
+
+
+def _atom(name: str) -> str:
+    return f"{{{ATOM}}}{name}"

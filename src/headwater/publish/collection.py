@@ -1,0 +1,43 @@
+"""Which feeds a published document is made of, as its name says."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.errors import NotFound
+
+ALL = "all"
+Kind = Literal["all", "feed", "category", "group_name", "group_number"]
+
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What a name means; `value` is the id, the category, the number or the group's name."""
+
+    kind: Kind
+    value: str
+
+
+def meaning_of(name: str) -> Name:
+    """`all`; `feed-ID`, `category-NAME` and `group-NAME`; a group's number; else its name.
+
+    In this order, so that one name has one meaning. A group whose name means something else here
+    is found by its number, or with `group-` in front.
+    """
+    if name == ALL:
+        return Name("all", "")
+    kind, dash, rest = name.partition("-")
+    if dash and kind == "feed":
+        return Name("feed", rest)
+    if dash and kind == "category":
+        return Name("category", rest)
+    if dash and kind == "group":
+        return Name("group_name", rest)
+    if name.isascii() and name.isdigit() and len(name) < 20 and int(name) <= _LARGEST:
+        return Name("group_number", name)
+    return Name("group_name", name)
+
+
+def no_such_collection() -> NotFound:
+    return NotFound("There is no such collection.", what="collection")

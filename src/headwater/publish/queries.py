@@ -1,0 +1,278 @@
+"""What may be asked of a collection: which feeds it has, one page of its entries, their words.
+
+A page is found by keys alone, in a way whose cost does not depend on how many entries there are:
+that is enough to say whether anything has changed. Words are read only when it has.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+import orjson
+
+from headwater.ports import Reader, Row, Value, marks
+from headwater.publish.collection import Name, no_such_collection
+from headwater.publish.ways import NEWER, OLDER, Place, Way
+from headwater.values.instant import EPOCH, from_micros
+
+T = TypeVar("T")
+
+_IN_ONE_QUERY = 400
+_UNITED = 100
+"""Sub-queries in one; SQLite takes five hundred."""
+
+_KEYS = (
+    "SELECT e.feed_id AS feed, e.uid_key, e.first_seen, e.sort_at, e.version, e.content_hash,"
+    " f.feed_id AS public_id, f.title AS feed_title, f.home_link, f.url AS feed_url"
+    " FROM entries e JOIN feeds f ON f.id = e.feed_id"
+)
+_WORDS = (
+    " SELECT e.feed_id AS feed, e.uid_key, e.entry_uid, e.canonical_link, e.title, e.summary,"
+    " e.content, e.authors, e.categories, e.enclosures, e.details, e.published, e.updated,"
+    " e.first_seen, f.feed_id AS public_id, f.title AS feed_title, f.home_link,"
+    " f.url AS feed_url FROM w CROSS JOIN entries e CROSS JOIN feeds f"
+    " WHERE e.feed_id = w.feed_id AND e.uid_key = w.uid_key AND f.id = e.feed_id"
+)
+_EDITS = (
+    " SELECT v.feed_id AS feed, v.uid_key, max(v.replaced_at) AS at"
+    " FROM w CROSS JOIN entry_versions v WHERE v.feed_id = w.feed_id AND v.uid_key = w.uid_key"
+    " GROUP BY v.feed_id, v.uid_key"
+)
+# CROSS JOIN keeps SQLite from trying another order: the wanted ones come first, each finds its row
+# by key. With two lists (`IN … AND … IN …`) databases try every pair of them.
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """`key` is the same whichever of its names it was asked by. `feeds` None means all."""
+
+    key: str
+    title: str
+    since: datetime
+    feeds: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries by their keys, newest first. `edited` is when an entry last changed, if ever.
+
+    `next` is where the next page begins. `previous` is where the one before does: None for the
+    first page, and `at_start` says that there is one.
+    """
+
+    rows: tuple[Row, ...]
+    edited: Mapping[tuple[int, bytes], int]
+    next: Place | None
+    previous: Place | None
+    at_start: bool
+
+    @property
+    def changed(self) -> int | None:
+        """The newest change of what is shown, in microseconds."""
+        moments = [*(row.first_seen for row in self.rows), *self.edited.values()]
+        return max(moments, default=None)
+
+
+async def collection(view: Reader, name: Name) -> Collection:
+    """NotFound when nothing is called that."""
+    match name.kind:
+        case "all":
+            return Collection("all", "All entries", EPOCH, None)
+        case "feed":
+            return await _one_feed(view, name.value)
+        case "category":
+            return await _category(view, name.value)
+        case "group_number":
+            return await _group(view, "group_id", int(name.value))
+        case "group_name":
+            return await _group(view, "name", name.value)
+
+
+async def origin(view: Reader) -> str:
+    """The id of the log's first event: no other installation has it. Empty while there is none."""
+    row = await view.row("SELECT event_id FROM events WHERE seq = 1")
+    return "" if row is None else str(row.event_id)
+
+
+async def page(view: Reader, of: Collection, *, after: Place | None, limit: int) -> Page:
+    """Newest first by first_seen, which never changes: a cursor stays where it is."""
+    found = await _rows(view, of.feeds, OLDER, after, limit + 1)
+    shown = tuple(found[:limit])
+    newer = await _rows(view, of.feeds, NEWER, after, limit) if after else []
+    return Page(
+        rows=shown,
+        edited=await _edited(view, [row for row in shown if row.version > 1]),
+        next=_place_of(shown[-1]) if len(found) > limit else None,
+        previous=_place_of(newer[-1]) if len(newer) == limit else None,
+        at_start=after is None,
+    )
+
+
+async def words(view: Reader, shown: Page) -> list[tuple[Row, int | None]]:
+    """The page's entries with their words, and when each was last edited: for `entries.item_of`.
+
+    In the same view as the page itself.
+    """
+    found: dict[tuple[int, bytes], Row] = {}
+    for some in _slices(list(shown.rows), _IN_ONE_QUERY):
+        wanted, values = _wanted(view, some)
+        for row in await view.rows(wanted + _WORDS, *values):
+            found[(row.feed, row.uid_key)] = row
+    keys = [(row.feed, row.uid_key) for row in shown.rows]
+    return [(found[key], shown.edited.get(key)) for key in keys if key in found]
+
+
+# Collections ----------------------------------------------------------------------------------
+
+
+async def _one_feed(view: Reader, feed_id: str) -> Collection:
+    row = await view.row(
+        "SELECT id, feed_id, title, created_at FROM feeds WHERE feed_id = ?", feed_id.lower()
+    )
+    if row is None:
+        raise no_such_collection()
+    title = row.title or "Entries of one feed"
+    return Collection(f"feed-{row.feed_id}", title, from_micros(row.created_at), (row.id,))
+
+
+async def _category(view: Reader, name: str) -> Collection:
+    """Feeds that people gave this category, exactly this text."""
+    position = "instr" if view.dialect == "sqlite" else "strpos"
+    rows = await view.rows(
+        "SELECT id, categories, created_at FROM feeds WHERE state <> 'removed'"
+        f" AND {position}(categories, ?) > 0 ORDER BY id",
+        orjson.dumps(name).decode(),
+    )
+    having = [row for row in rows if name in orjson.loads(row.categories)]
+    if not having:
+        raise no_such_collection()
+    since = from_micros(having[0].created_at)
+    return Collection(f"category-{name}", name, since, tuple(row.id for row in having))
+
+
+async def _group(view: Reader, column: str, value: Value) -> Collection:
+    row = await view.row(
+        f"SELECT group_id, name, created_at FROM subscription_groups WHERE {column} = ?", value
+    )
+    if row is None:
+        raise no_such_collection()
+    members = await view.rows(
+        "SELECT feed_id FROM rss_subscriptions WHERE group_id = ? AND is_active"
+        " AND feed_id IS NOT NULL ORDER BY feed_id",
+        row.group_id,
+    )
+    feeds = tuple(member.feed_id for member in members)
+    return Collection(f"group-{row.group_id}", row.name, from_micros(row.created_at), feeds)
+
+
+# Pages ----------------------------------------------------------------------------------------
+
+
+async def _rows(
+    view: Reader, feeds: tuple[int, ...] | None, way: Way, start: Place | None, limit: int
+) -> list[Row]:
+    """The nearest `limit` entries on this way, nearest first."""
+    if feeds is None:
+        where, values = way.beyond(start) if start else ("1 = 1", [])
+        return list(await view.rows(f"{_KEYS} WHERE {where} {way.order} LIMIT ?", *values, limit))
+    same = await _of_the_same_moment(view, frozenset(feeds), way, start, limit) if start else []
+    if len(same) >= limit:
+        return same[:limit]
+    rest = await _of_other_moments(view, feeds, way, start, limit - len(same))
+    return [*same, *rest]
+
+
+async def _of_the_same_moment(
+    view: Reader, feeds: frozenset[int], way: Way, start: Place, limit: int
+) -> list[Row]:
+    """All entries of one document have one moment: the page may have ended among them."""
+    where, values = way.within_moment(start)
+    rows = await view.rows(f"{_KEYS} WHERE {where} {way.order}", *values)
+    return [row for row in rows if row.feed in feeds][:limit]
+
+
+async def _of_other_moments(
+    view: Reader, feeds: tuple[int, ...], way: Way, start: Place | None, limit: int
+) -> list[Row]:
+    """First the few feeds that can have any of these, then how far to look, then the entries."""
+    from_here = start[0] if start else way.outermost
+    if len(feeds) > limit:
+        feeds = await _nearest_feeds(view, feeds, way, from_here, limit)
+    moments = await _moments(view, feeds, way, from_here, limit)
+    if not moments:
+        return []
+    bound = way.sorted(moments)[:limit][-1]
+    found: list[Row] = []
+    for some in _slices(list(feeds), _IN_ONE_QUERY):
+        found += await view.rows(
+            f"{_KEYS} WHERE e.feed_id IN ({marks(len(some))}) AND e.first_seen {way.sign} ?"
+            f" AND e.first_seen {way.reverse}= ? {way.order} LIMIT ?",
+            *some,
+            from_here,
+            bound,
+            limit,
+        )
+    return way.in_order(found, _place_of)[:limit]
+
+
+async def _nearest_feeds(
+    view: Reader, feeds: tuple[int, ...], way: Way, from_here: int, limit: int
+) -> tuple[int, ...]:
+    """Those whose nearest entry is among the nearest `limit` of all feeds: one look at each."""
+    nearest: list[tuple[int, int]] = []
+    for some in _slices(list(feeds), _IN_ONE_QUERY):
+        rows = await view.rows(
+            f"SELECT f.id AS feed, (SELECT {way.best}(x.first_seen) FROM entries x"
+            f" WHERE x.feed_id = f.id AND x.first_seen {way.sign} ?) AS at"
+            f" FROM feeds f WHERE f.id IN ({marks(len(some))})",
+            from_here,
+            *some,
+        )
+        nearest += [(row.at, row.feed) for row in rows if row.at is not None]
+    if len(nearest) <= limit:
+        return tuple(feed for _, feed in nearest)
+    bound = way.sorted([at for at, _ in nearest])[limit - 1]
+    return tuple(feed for at, feed in nearest if way.reaches(at, bound))
+
+
+async def _moments(
+    view: Reader, feeds: Sequence[int], way: Way, from_here: int, limit: int
+) -> list[int]:
+    """The nearest moments of each of these feeds, from an index alone."""
+    found: list[int] = []
+    each = (
+        "SELECT first_seen FROM (SELECT first_seen FROM entries WHERE feed_id = ?"
+        f" AND first_seen {way.sign} ? ORDER BY first_seen {way.direction} LIMIT ?) AS nearest"
+    )
+    for some in _slices(list(feeds), _UNITED):
+        values: list[Value] = [value for feed in some for value in (feed, from_here, limit)]
+        rows = await view.rows(" UNION ALL ".join([each] * len(some)), *values)
+        found += [row.first_seen for row in rows]
+    return found
+
+
+async def _edited(view: Reader, rows: Sequence[Row]) -> dict[tuple[int, bytes], int]:
+    found: dict[tuple[int, bytes], int] = {}
+    for some in _slices(list(rows), _IN_ONE_QUERY):
+        wanted, values = _wanted(view, some)
+        for edit in await view.rows(wanted + _EDITS, *values):
+            found[(edit.feed, edit.uid_key)] = edit.at
+    return found
+
+
+def _wanted(view: Reader, rows: Sequence[Row]) -> tuple[str, list[Value]]:
+    """`w`, the keys of these entries. PostgreSQL learns the types of the first one; SQLite must not
+    be told of BYTEA."""
+    first = "(CAST(? AS BIGINT), CAST(? AS BYTEA))" if view.dialect == "postgresql" else "(?, ?)"
+    values = ", ".join([first, *["(?, ?)"] * (len(rows) - 1)])
+    sql = f"WITH w (feed_id, uid_key) AS (VALUES {values})"
+    return sql, [value for row in rows for value in (row.feed, row.uid_key)]
+
+
+def _place_of(row: Row) -> Place:
+    return row.first_seen, row.sort_at, row.feed, row.uid_key
+
+
+def _slices(values: list[T], size: int) -> list[list[T]]:
+    return [values[i : i + size] for i in range(0, len(values), size)]

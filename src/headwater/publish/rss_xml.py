@@ -1,0 +1,75 @@
+"""A published feed as RSS 2.0, with Atom's links, whole contents and the names of authors."""
+
+from lxml import etree
+
+from headwater.publish.document import GENERATOR, Document
+from headwater.publish.item import Enclosure, Item, Source
+from headwater.publish.wire_text import OCTETS, media_type, rfc822, sound, web_url
+from headwater.publish.xml_tree import ATOM, CONTENT, DUBLIN_CORE, child, root, written
+
+MEDIA_TYPE = "application/rss+xml"
+_NAMESPACES: dict[str | None, str] = {"atom": ATOM, "content": CONTENT, "dc": DUBLIN_CORE}
+
+
+def rss_xml(document: Document) -> bytes:
+    """`lastBuildDate` is the newest change, not the time of day: the same items, the same bytes."""
+    rss = root("rss", _NAMESPACES, version="2.0")
+    channel = child(rss, "channel")
+    places = document.places
+    child(channel, "title", document.title)
+    child(channel, "link", places.home or places.self_url)
+    child(channel, "description", document.description or document.title)
+    child(channel, "lastBuildDate", rfc822(document.updated))
+    child(channel, "generator", GENERATOR)
+    for rel, url in (
+        ("self", places.self_url),
+        ("hub", places.hub),
+        ("first", places.first),
+        ("previous", places.previous),
+        ("next", places.next),
+    ):
+        if url is not None:
+            kind = None if rel == "hub" else MEDIA_TYPE
+            child(channel, f"{{{ATOM}}}link", rel=rel, href=url, type=kind)
+    for item in document.items:
+        _item(channel, item)
+    return written(rss)
+
+
+def _item(channel: etree._Element, item: Item) -> None:
+    made = child(channel, "item")
+    if title := sound(item.title):
+        child(made, "title", title)
+    if link := web_url(item.link):
+        child(made, "link", link)
+    child(made, "guid", item.id, isPermaLink="false")
+    child(made, "pubDate", rfc822(item.published or item.updated))
+    for person in item.authors:
+        if name := person.name or person.email:
+            child(made, f"{{{DUBLIN_CORE}}}creator", name)
+    for category in dict.fromkeys(map(sound, item.categories)):
+        child(made, "category", category)
+    for enclosure in item.enclosures:
+        _enclosure(made, enclosure)
+    if item.summary or not title:
+        # An item has a title or a description; an empty one says that there is nothing to say.
+        child(made, "description", item.summary or "")
+    if item.content:
+        child(made, f"{{{CONTENT}}}encoded", item.content)
+    if item.source is not None:
+        _source(made, item.source)
+
+
+def _enclosure(made: etree._Element, enclosure: Enclosure) -> None:
+    """All three attributes are required; what is not known is said in the usual way."""
+    url = web_url(enclosure.url, "magnet:")
+    if url is not None:
+        length = max(0, enclosure.length or 0)
+        kind = media_type(enclosure.type) or OCTETS
+        child(made, "enclosure", url=url, length=str(length), type=kind)
+
+
+def _source(made: etree._Element, source: Source) -> None:
+    """RSS wants the address of the feed itself, which only some sources let everybody know."""
+    if url := web_url(source.feed_url):
+        child(made, "source", source.title or "", url=url)

@@ -1,0 +1,109 @@
+"""RSS 2.0 as its specification demands it, of our own output."""
+
+from email.utils import parsedate_to_datetime
+
+from headwater.parse.parser import parse
+from headwater.publish.item import Enclosure, Item, Person, Source
+from headwater.publish.rss_xml import rss_xml
+from tests.publish.shown import (
+    ATOM,
+    CONTENT,
+    CREATOR,
+    PUBLISHED,
+    SELF,
+    UPDATED,
+    a_document,
+    an_item,
+    strict,
+    texts,
+)
+
+
+def test_a_channel_has_title_link_and_description() -> None:
+    rss = strict(rss_xml(a_document()))
+    assert (rss.tag, rss.get("version"), len(rss)) == ("rss", "2.0", 1)
+    (channel,) = rss
+    assert texts(channel, "title") == ["All entries"]
+    assert texts(channel, "link") == [SELF]
+    assert texts(channel, "description") == ["All entries"]
+    assert texts(channel, "lastBuildDate") == ["Sun, 01 Mar 2026 12:30:15 GMT"]
+
+
+def test_a_channel_says_where_it_and_its_neighbours_are() -> None:
+    channel = strict(rss_xml(a_document(next=f"{SELF}?cursor=2", hub="https://hub.example/")))[0]
+    links = {link.get("rel"): link.get("href") for link in channel.findall(f"{ATOM}link")}
+    assert links == {"self": SELF, "next": f"{SELF}?cursor=2", "hub": "https://hub.example/"}
+
+
+def test_a_guid_is_an_id_and_no_address() -> None:
+    (guid,) = strict(rss_xml(a_document(an_item()))).findall("channel/item/guid")
+    assert (guid.text, guid.get("isPermaLink")) == (an_item().id, "false")
+
+
+def test_moments_are_rfc_822_with_four_digits_of_the_year() -> None:
+    channel = strict(rss_xml(a_document(an_item())))[0]
+    (date,) = texts(channel, "item/pubDate")
+    assert date == "Sat, 28 Feb 2026 08:00:00 GMT"
+    assert parsedate_to_datetime(date) == PUBLISHED
+
+
+def test_an_item_has_a_title_or_a_description() -> None:
+    bare = Item(id="urn:x", updated=UPDATED)
+    (item,) = strict(rss_xml(a_document(bare))).findall("channel/item")
+    assert texts(item, "description") == [""]
+    assert item.find("title") is None
+    titled = Item(id="urn:x", updated=UPDATED, title="Only this")
+    (item,) = strict(rss_xml(a_document(titled))).findall("channel/item")
+    assert texts(item, "title") == ["Only this"]
+
+
+def test_contents_stand_whole_beside_the_summary() -> None:
+    (item,) = strict(rss_xml(a_document(an_item()))).findall("channel/item")
+    assert texts(item, "description") == ["<p>In short</p>"]
+    assert texts(item, f"{CONTENT}encoded") == ["<p>At <b>length</b></p>"]
+
+
+def test_an_enclosure_has_all_three_attributes() -> None:
+    item = an_item(enclosures=(Enclosure("https://posts.example/a"),))
+    (found,) = strict(rss_xml(a_document(item))).findall("channel/item/enclosure")
+    assert dict(found.attrib) == {
+        "url": "https://posts.example/a",
+        "length": "0",
+        "type": "application/octet-stream",
+    }
+
+
+def test_names_are_creators_because_an_author_is_an_address() -> None:
+    item = an_item(authors=(Person("Ada"), Person(None, "eve@posts.example"), Person()))
+    (found,) = strict(rss_xml(a_document(item))).findall("channel/item")
+    assert texts(found, CREATOR) == ["Ada", "eve@posts.example"]
+    assert found.find("author") is None
+
+
+def test_a_source_is_named_only_with_its_address() -> None:
+    """The attribute is required, and a private feed's address is a key."""
+    assert strict(rss_xml(a_document(an_item()))).find("channel/item/source") is None
+    known = Source("urn:x", "A river", None, "https://posts.example/feed")
+    (source,) = strict(rss_xml(a_document(an_item(source=known)))).findall("channel/item/source")
+    assert (source.text, source.get("url")) == ("A river", "https://posts.example/feed")
+
+
+def test_our_own_parser_reads_it_back_equal() -> None:
+    read = parse(rss_xml(a_document(an_item())))
+    assert (read.format, read.problems) == ("rss", ())
+    assert read.feed.self_link == SELF
+    (entry,) = read.entries
+    item = an_item()
+    assert (entry.native_id, entry.id_is_permalink) == (item.id, False)
+    assert entry.title is not None
+    assert entry.summary is not None
+    assert entry.content is not None
+    assert entry.title.value == item.title
+    assert (entry.summary.value, entry.content.value) == (item.summary, item.content)
+    assert entry.link == item.link
+    assert entry.published == PUBLISHED
+    assert [author.name for author in entry.authors] == ["Ada"]
+    assert [category.term for category in entry.categories] == ["water", "stone"]
+    assert [(e.url, e.type, e.length) for e in entry.enclosures] == [
+        ("https://posts.example/1.mp3", "audio/mpeg", 5)
+    ]
