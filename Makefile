@@ -5,14 +5,17 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 KILLS  ?= 20
 RUNS   ?= 200000
+JOBS   ?= 2
 ARGS   ?=
 PIN    := $(BIN)/uv --no-config pip compile --quiet --universal --python-version 3.11 \
           --generate-hashes --no-emit-index-url --no-emit-find-links --no-header $(if $(UPGRADE),--upgrade)
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python
 SAY    := printf 'headwater: %s\n'
+# Tests start hundreds of processes: what Python compiled once is kept, also where it is told not to.
+TESTS  := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/compiled $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-parse fuzz test-crash format clean pins format-check lint types imports rooms
+.PHONY: protos help run test check bench bench-parse bench-events fuzz test-crash format clean pins format-check lint types imports rooms
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,8 +24,9 @@ help: ## show this list
 run: $(VENV)/.runtime ## set up if needed, then run Headwater (ARGS="--help" for its options)
 	@trap : INT; $(BIN)/headwater run $(ARGS) || { code=$$?; [ $$code -eq 130 ] || exit $$code; }
 
+# Files stay whole and in order, so that what a module shares is made once and long files come early.
 test: $(VENV)/.dev ## run every test, on SQLite and PostgreSQL (ARGS="tests/merge -k guid" for some)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(TESTS) -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: format-check lint types imports rooms ## formatting, lint, types, import contracts, rooms, docs
 
@@ -32,11 +36,14 @@ bench: $(VENV)/.bench ## measure polling beside a bare download loop and a naive
 bench-parse: $(VENV)/.bench ## measure parsing beside feedparser, fastfeedparser and bare lxml
 	@$(BIN)/python -m bench.parse $(ARGS)
 
+bench-events: $(VENV)/.dev ## measure the event stream: one busy reader, a thousand idle ones
+	@$(BIN)/python -m bench.events $(ARGS)
+
 fuzz: $(VENV)/.dev ## feed the parser RUNS broken documents (200,000) and check what comes back
 	@$(BIN)/python -m tests.fuzz.run --runs $(RUNS) $(ARGS)
 
 test-crash: $(VENV)/.dev ## kill -9 the running service KILLS times (20) and audit what is left
-	@HEADWATER_TEST_KILLS=$(KILLS) $(BIN)/python -m pytest tests/crash --timeout=3600 $(ARGS)
+	@HEADWATER_TEST_KILLS=$(KILLS) $(TESTS) tests/crash --timeout=3600 $(ARGS)
 
 format: $(VENV)/.dev ## put every file into the project's format
 	@$(BIN)/ruff check --quiet --select I --fix .
@@ -47,6 +54,10 @@ pins: $(VENV)/.made ## resolve the pins again (UPGRADE=1 for the newest versions
 	@$(PIN) pyproject.toml -o requirements.txt
 	@$(PIN) pyproject.toml --all-extras --group dev -c requirements.txt -o requirements-dev.txt
 	@$(PIN) bench/requirements.in -c requirements-dev.txt -o requirements-bench.txt
+
+protos: $(VENV)/.dev ## make the code of headwater.proto again
+	@cd src && ../$(BIN)/python -m grpc_tools.protoc -I . --python_out=. --pyi_out=. \
+	  --grpc_python_out=. headwater/entrypoints/rpc/headwater.proto
 
 clean: ## remove the virtual environment and every cache (never your data)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
@@ -67,7 +78,7 @@ imports: $(VENV)/.dev
 	@$(SAY) 'import contracts' && PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
 rooms: $(VENV)/.dev
-	@$(SAY) 'rooms and docs' && $(BIN)/python -m pytest tests/architecture tests/docs
+	@$(SAY) 'rooms and docs' && $(TESTS) tests/architecture tests/docs
 
 # The virtual environment, in three steps with a stamp each.
 

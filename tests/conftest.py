@@ -3,33 +3,64 @@
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pytest
 
 from headwater.adapters.database import SqlDatabase, open_database
 from headwater.adapters.schema import upgrade
+from tests.brokers import OwnServer, Server, own_nats, own_redis, running_nats, running_redis
 from tests.clock import VirtualClock
 from tests.servers import Postgres, ServerMissing, outside_the_loop, running_postgres
 
 Dialect = Literal["sqlite", "postgresql"]
+T = TypeVar("T")
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A real PostgreSQL server for the whole run."""
+    with ExitStack() as end:
+        yield had(end, running_postgres())
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[Server]:
+    """A real Redis or Valkey for the whole run; tests use streams of their own."""
+    with ExitStack() as end:
+        yield had(end, running_redis())
+
+
+@pytest.fixture(scope="session")
+def nats_server() -> Iterator[Server]:
+    """A real NATS with JetStream for the whole run; tests use streams of their own."""
+    with ExitStack() as end:
+        yield had(end, running_nats())
+
+
+@pytest.fixture
+def mortal_redis() -> Iterator[OwnServer]:
+    """A Redis for one test, which may kill it and start it again."""
+    with ExitStack() as end:
+        yield had(end, own_redis())
+
+
+@pytest.fixture
+def mortal_nats() -> Iterator[OwnServer]:
+    with ExitStack() as end:
+        yield had(end, own_nats())
+
+
+def had(end: ExitStack, server: AbstractContextManager[T]) -> T:
+    """Where such a server cannot be had, the test is skipped; not where nothing may be missing."""
     try:
-        server = running_postgres()
-        running = server.__enter__()
+        return end.enter_context(server)
     except ServerMissing as reason:
         if os.environ.get("CI") == "true":
             pytest.fail(str(reason))
         pytest.skip(str(reason))
-    try:
-        yield running
-    finally:
-        server.__exit__(None, None, None)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

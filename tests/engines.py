@@ -7,6 +7,7 @@ from pathlib import Path
 from headwater.adapters.blobs import FolderBlobs
 from headwater.adapters.database import SqlDatabase
 from headwater.adapters.fetchers import HttpFetchers
+from headwater.adapters.outlets.kinds import EveryOutlet
 from headwater.adapters.parsers import ProcessParsers
 from headwater.adapters.vault import open_vault
 from headwater.adapters.web import CurlWeb
@@ -31,15 +32,26 @@ async def opened_engine(
     addresses = address_policy(["127.0.0.0/8"])
     web, parsers = CurlWeb(WebLimits(), addresses), ProcessParsers(count=1)
     fetchers = HttpFetchers(WebLimits(), addresses, clock=clock, user_agent=USER_AGENT)
+    blobs = FolderBlobs(folder)
+    outlets = EveryOutlet(
+        web_limits=WebLimits(),
+        address=addresses,
+        clock=clock,
+        user_agent=USER_AGENT,
+        database=database,
+        blobs=blobs,
+        out_dir=folder / "out",
+    )
     try:
         yield Engine(
             clock=clock,
             web=web,
             fetchers=fetchers,
-            blobs=FolderBlobs(folder),
+            blobs=blobs,
             parsers=parsers,
             database=database,
             vault=open_vault(None, folder / "secret.key"),
+            outlets=outlets,
             fetch=FetchPolicy(user_agent=USER_AGENT, address=addresses),
             schedule=Policy(),
             reading=ReadingPolicy(),

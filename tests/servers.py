@@ -92,7 +92,7 @@ def running_postgres() -> Iterator[Postgres]:
         password = secrets.token_urlsafe(16)
         _make_cluster(programs, room, owner, password)
         process, port = _start(programs, room, owner, password)
-        with _ended_with_us(process, room):
+        with ended_with_us(process, room):
             yield Postgres(f"postgresql://headwater:{password}@127.0.0.1:{port}/postgres")
 
 
@@ -107,7 +107,7 @@ def end(process: "subprocess.Popen[Any]") -> None:
 
 
 @contextmanager
-def _ended_with_us(process: "subprocess.Popen[bytes]", room: Path) -> Iterator[None]:
+def ended_with_us(process: "subprocess.Popen[bytes]", room: Path) -> Iterator[None]:
     """Also when we are killed: then the heir's input ends, and it ends the server by its pid."""
     heir = subprocess.Popen(
         [
@@ -143,6 +143,15 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def quiet_port() -> int:
+    """Below those that connections get: nobody takes it while its server is away for a moment."""
+    while True:
+        port = secrets.choice(range(20_000, 30_000))
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @contextmanager

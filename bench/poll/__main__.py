@@ -21,6 +21,7 @@ from bench.poll.documents import Shape
 from bench.poll.profile import profile
 from bench.poll.publishers import Publishers, publishers
 from bench.poll.report import Runs, as_json, bars, table
+from bench.poll.tap import tap
 
 CONTENDERS: dict[str, Callable[[], Contender]] = {
     "wire": lambda: Bare("bare, no gunzip", "wire"),
@@ -32,7 +33,9 @@ CONTENDERS: dict[str, Callable[[], Contender]] = {
 
 def arguments() -> argparse.Namespace:
     words = argparse.ArgumentParser(prog="bench.poll", description=__doc__)
-    words.add_argument("--rounds", type=int, default=3, help="everybody runs in each round")
+    words.add_argument(
+        "--rounds", type=int, help="everybody runs in each round; default 3, with --tap 10"
+    )
     words.add_argument("--feeds", type=int, default=1_000, help="at most 60,000")
     words.add_argument("--items", type=int, default=30, help="in each feed")
     words.add_argument(
@@ -54,6 +57,9 @@ def arguments() -> argparse.Namespace:
     )
     words.add_argument("--json", action="store_true", help="figures for programs")
     words.add_argument("--check", action="store_true", help="fail when a bar is missed")
+    words.add_argument(
+        "--tap", action="store_true", help="Headwater alone, cold, with and without an NDJSON sink"
+    )
     words.add_argument("--profile", choices=PASSES, help="Headwater alone, and where its time goes")
     return words.parse_args()
 
@@ -70,6 +76,9 @@ def main() -> int:
             if given.profile:
                 print(profile(given.profile, course))
                 return 0
+            if given.tap:
+                met = tap(given.rounds or 10, origin, course, say=_progress)
+                return 1 if given.check and not met else 0
             return compare(given, origin, course)
     except Failed as trouble:
         print(f"bench.poll: {trouble}", file=sys.stderr)
@@ -85,11 +94,12 @@ def compare(given: argparse.Namespace, origin: Publishers, course: Course) -> in
         )
     contenders = [CONTENDERS[name]() for name in names]
     runs: Runs = {each.name: {"cold": [], "304": []} for each in contenders}
-    for turn in range(given.rounds):
+    rounds = given.rounds or 3
+    for turn in range(rounds):
         # Whoever came first comes last in the next round: a busy minute hits everybody.
         order = contenders[turn % len(contenders) :] + contenders[: turn % len(contenders)]
         for contender in order:
-            _progress(f"round {turn + 1} of {given.rounds}: {contender.name}")
+            _progress(f"round {turn + 1} of {rounds}: {contender.name}")
             for _ in range(contender.times):
                 _round(contender, runs, origin, course)
     sizes = {"average_bytes": origin.average_bytes, "average_coded": origin.average_coded}

@@ -29,12 +29,13 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One pass of one contender."""
+    """One pass of one contender. `lag`: seconds until its tap had everything too."""
 
     seconds: float
     main_mb: float
     all_mb: float
     cpu: dict[str, float]
+    lag: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +94,21 @@ class Naive:
 
 @dataclass(slots=True)
 class Headwater:
-    """Shipped defaults; only the data folder is its own and the loopback addresses are allowed."""
+    """Shipped defaults; only the data folder is its own and the loopback addresses are allowed.
+
+    `tap`: every event goes to NDJSON files meanwhile, with its entry and its raw bytes.
+    """
 
     name: str = "Headwater"
     times: int = 1
     profile: Path | None = None
+    tap: bool = False
     passes: int = field(default=0, init=False)
 
     def run(self, what: Pass, folder: Path, course: Course) -> Measured:
         surroundings = _surroundings(folder, course.port)
+        if self.tap:
+            surroundings["HEADWATER_SINKS"] = json.dumps([{"name": "tap", "kind": "ndjson"}])
         if what == "cold":
             self.passes = 0
             follow = [sys.executable, "-m", "bench.poll.river", "follow"]
@@ -118,15 +125,22 @@ class Headwater:
         command = [sys.executable, "-m", "bench.poll.river", "work"]
         if self.profile is not None:
             command.append(str(self.profile))
-        committed = Committed(folder / "headwater.db", self.passes * course.feeds)
-        return _timed(command, folder, surroundings, committed)
+        committed = Count(folder / "headwater.db", VISITS, self.passes * course.feeds)
+        everything = course.feeds * course.items
+        tapped = Count(folder / "headwater.db", TAPPED, everything) if self.tap else None
+        return _timed(command, folder, surroundings, committed, tapped)
+
+
+VISITS = "SELECT count(*) FROM visits"
+TAPPED = "SELECT max(cursor) FROM sinks"
 
 
 @dataclass(slots=True)
-class Committed:
-    """Whether that many visits are in the database, as another process sees it."""
+class Count:
+    """Whether the database counts so many of something, as another process sees it."""
 
     database: Path
+    question: str
     wanted: int
     _view: sqlite3.Connection = field(init=False)
 
@@ -134,8 +148,8 @@ class Committed:
         self._view = sqlite3.connect(self.database)
 
     def __call__(self) -> bool:
-        (count,) = self._view.execute("SELECT count(*) FROM visits").fetchone()
-        return bool(count >= self.wanted)
+        (count,) = self._view.execute(self.question).fetchone()
+        return bool(count is not None and count >= self.wanted)
 
 
 def make_due(database: Path) -> None:
@@ -168,9 +182,13 @@ def _timed(
     command: list[str],
     folder: Path,
     surroundings: dict[str, str] | None = None,
-    committed: Committed | None = None,
+    committed: Count | None = None,
+    tapped: Count | None = None,
 ) -> Measured:
-    """From `started` until `done`, or until somebody outside sees that all is committed."""
+    """From `started` until `done`, or until somebody outside sees that all is committed.
+
+    With a tap, CPU and memory are those until it has everything too.
+    """
     os.sync()
     with _running(command, folder, surroundings) as process:
         family, start = Family(process.pid), _said(process, folder)["started"]
@@ -180,13 +198,14 @@ def _timed(
             end = _said(process, folder)["done"]
         else:
             end = _seen(committed, process, family, start, folder)
+        lag = 0.0 if tapped is None else _seen(tapped, process, family, start, folder) - end
         family.look()
         spent = {who: seconds - before[who] for who, seconds in family.cpu.items()}
-        return Measured(end - start, family.main_mb, family.all_mb, spent)
+        return Measured(end - start, family.main_mb, family.all_mb, spent, lag)
 
 
 def _seen(
-    committed: Committed,
+    committed: Count,
     process: subprocess.Popen[str],
     family: Family,
     start: float,
@@ -196,7 +215,7 @@ def _seen(
     while not committed():
         looks += 1
         if process.poll() is not None or time.monotonic() - start > LONGEST:
-            raise Failed(f"{process.args!r}: not all visits were made\n{_last(folder)}")
+            raise Failed(f"{process.args!r}: not all of it was done\n{_last(folder)}")
         if looks % 16 == 1:
             family.look()
         time.sleep(LOOK_EVERY)

@@ -15,9 +15,11 @@ from uuid_utils import uuid7
 
 from bench.poll import stopwatch
 from bench.poll.documents import urls
+from headwater.entrypoints.delivering import Delivering
 from headwater.entrypoints.loop import new_event_loop
 from headwater.entrypoints.upkeep import bring_up_to_date
 from headwater.entrypoints.worker import Worker
+from headwater.reconciling import reconcile
 from headwater.settings import Settings, load_settings
 from headwater.subscribe.builtin import BUILTINS, best_builtin
 from headwater.subscribe.feed import Wish
@@ -26,7 +28,7 @@ from headwater.subscribe.store import follow
 from headwater.subscribe.subscriptions.store import own
 from headwater.telemetry.log import configure
 from headwater.values.ids import FeedId, WorkerId
-from headwater.wiring import open_engine, open_plain_database
+from headwater.wiring import open_engine, open_plain_database, sink_wishes
 
 
 async def follow_all(settings: Settings, every: list[str]) -> None:
@@ -50,17 +52,22 @@ async def follow_all(settings: Settings, every: list[str]) -> None:
 
 
 async def work(settings: Settings) -> None:
-    """From the start of the worker until nobody holds our input open any more."""
+    """From the start of the worker until nobody holds our input open any more.
+
+    Sinks of the settings are delivered to meanwhile, as in a service.
+    """
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     threading.Thread(target=_wait_for_the_end, args=(loop, over), daemon=True).start()
     async with open_engine(settings, WorkerId("bench")) as engine:
-        worker = Worker(engine, settings)
+        await reconcile(engine, sink_wishes(settings), most=settings.sinks_max)
+        parts = (Worker(engine, settings), Delivering(engine, settings))
         stopwatch.started()
-        running = asyncio.create_task(worker.run())
+        running = [asyncio.create_task(part.run()) for part in parts]
         ended = asyncio.create_task(over.wait())
-        await asyncio.wait({running, ended}, return_when=asyncio.FIRST_COMPLETED)
-        worker.stop()
-        await running
+        await asyncio.wait({*running, ended}, return_when=asyncio.FIRST_COMPLETED)
+        for part in parts:
+            part.stop()
+        await asyncio.gather(*running)
 
 
 def _wait_for_the_end(loop: asyncio.AbstractEventLoop, over: asyncio.Event) -> None:

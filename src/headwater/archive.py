@@ -1,12 +1,19 @@
-"""The first of a visit's two commits: bytes as served, safe before anything refers to them."""
+"""The first of a visit's two commits: bytes as served, safe before anything refers to them.
+
+And the way back: the bytes of a raw fetch, proved to be the same.
+"""
 
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 
 from headwater.engine import Engine
-from headwater.errors import Refused
+from headwater.errors import BlobDamaged, RawExpired, Refused
+from headwater.fetch import queries
 from headwater.fetch import store as raws
+from headwater.fetch.queries import ArchivedFetch
 from headwater.fetch.raw import RawFetch
+from headwater.telemetry import metrics
 from headwater.together import in_halves
 from headwater.values.instant import to_micros
 
@@ -22,6 +29,7 @@ class Archived:
 
 async def archive_group(engine: Engine, group: list[RawFetch]) -> list[Archived | Refused]:
     """Safe together; a feed that was deleted meanwhile is refused alone."""
+    metrics.committed("archive", len(group))
     return await in_halves(partial(_archive, engine), group, Refused)
 
 
@@ -50,3 +58,26 @@ async def _promise(
         await raws.save_raw(tx, group, keys, engine.blobs.storage)
         deaths = await raws.parser_deaths(tx, digests)
     return [Archived(r.fetch_id, r.body_sha256, deaths.get(r.body_sha256, 0)) for r in group], held
+
+
+async def as_served(engine: Engine, raw: ArchivedFetch) -> bytes:
+    """The body of a raw fetch, proved to be what was served; else RawExpired or BlobDamaged."""
+    _refuse_expired(raw)
+    body = await engine.blobs.get(raw.blob_key)
+    if body is None:
+        # Retention may have come between the two looks; only then is this no damage.
+        async with engine.database.read() as view:
+            _refuse_expired(await queries.raw_fetch(view, raw.fetch_id))
+    if body is None or sha256(body).hexdigest() != raw.body_sha256:
+        raise BlobDamaged(
+            "The stored bytes are missing or no longer what was served.", fetch_id=raw.fetch_id
+        )
+    return body
+
+
+def _refuse_expired(raw: ArchivedFetch) -> None:
+    if raw.expired_at is not None:
+        raise RawExpired(
+            "The bytes of this fetch were let go by retention; its record is there (?meta=1).",
+            fetch_id=raw.fetch_id,
+        )

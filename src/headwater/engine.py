@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from headwater.fetch.steps import FetchPolicy
 from headwater.fetch.turns import Turns
 from headwater.merge.reading import ReadingPolicy
-from headwater.ports import Blobs, Clock, Database, Fetchers, Parsers, Vault, Web
+from headwater.ports import Blobs, Clock, Database, Fetchers, Outlets, Parsers, Vault, Web
 from headwater.schedule.policy import Policy
 from headwater.subscribe.assignment import BroadcastPolicy
 from headwater.subscribe.builtin import BUILTINS, Builtin
 from headwater.subscribe.evidence import Learning
+from headwater.telemetry.trace import OFF, Tracer
 from headwater.values.ids import WorkerId
 
 
@@ -38,6 +39,7 @@ class Engine:
     parsers: Parsers
     database: Database
     vault: Vault
+    outlets: Outlets
     fetch: FetchPolicy
     schedule: Policy
     reading: ReadingPolicy
@@ -47,3 +49,4 @@ class Engine:
     builtins: tuple[Builtin, ...] = BUILTINS
     broadcast: BroadcastPolicy = field(default_factory=BroadcastPolicy)
     woken: asyncio.Event = field(default_factory=asyncio.Event)
+    tracer: Tracer = OFF

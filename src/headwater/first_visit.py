@@ -26,11 +26,12 @@ from headwater.fetch.steps import Ask
 from headwater.logbook import tell
 from headwater.membership import welcome
 from headwater.merge.reading import Job, Read, Unreadable
-from headwater.merge.steps import NOT_THE_DOCUMENTS_FAULT, read
+from headwater.merge.steps import NOT_THE_DOCUMENTS_FAULT
 from headwater.ports import Reader, Transaction
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
 from headwater.settle import Finished, Settled
+from headwater.spans import describe_schedule, first_trail
 from headwater.subscribe import store as feeds
 from headwater.subscribe.builtin import best_builtin
 from headwater.subscribe.credentials import Keyring, bound_to
@@ -47,6 +48,7 @@ from headwater.subscribe.subscription import (
 )
 from headwater.subscribe.subscriptions import store as subscriptions
 from headwater.subscribe.subscriptions.queries import by_url, of_feed
+from headwater.telemetry.trace import span
 from headwater.unlock import keep_credentials, keyring_of
 from headwater.values.ids import FeedId, FeedPk
 from headwater.values.instant import to_micros
@@ -70,12 +72,24 @@ async def add_feed(
     source = checked_source(url)
     check_url(source, engine.fetch.address)
     former = await _former(engine, source)
+    with first_trail(engine, source):
+        return await _first_visit(source, wish, engine, former, idempotency, who)
+
+
+async def _first_visit(
+    source: str,
+    wish: Wish,
+    engine: Engine,
+    former: "_Former | None",
+    idempotency: bytes | None,
+    who: str,
+) -> FeedId:
     visits = Visits(engine)
     keys = await _keys(engine, source, wish, former)
     question = Ask(source, Validators(), wish.all_overrides.verify_tls, keys)
     fetched = _fetched(await _ask_in_turn(engine, visits, question))
     feed_id = former.feed_id if former else FeedId(str(uuid7()))
-    document = await _read(engine, fetched, feed_id, former.identity if former else None)
+    document = await _read(visits, fetched, feed_id, former.identity if former else None)
     if isinstance(document, Unreadable) and document.code in NOT_THE_DOCUMENTS_FAULT:
         raise FetchFailed(
             f"The document came, but could not be read here: {document.detail}.",
@@ -87,7 +101,9 @@ async def add_feed(
         raise _no_feed(fetched, document, engine.reading.max_bytes, offers_links=offers)
     if fetched.exchange.hops:
         await _former(engine, fetched.exchange.final_url)
-    due = await _claimed_row(engine, source, wish, feed_id, idempotency, who)
+    with span("schedule") as scheduled:
+        due = await _claimed_row(engine, source, wish, feed_id, idempotency, who)
+        scheduled.tell(describe_schedule, due, engine.worker)
     archived = await visits.keep(due.feed, fetched)
     now = engine.clock.now()
     finished = Finished(due, fetched, archived, document, conditional=False, finished_at=now)
@@ -238,7 +254,7 @@ def _fetched(outcome: Outcome) -> Fetched:
 
 
 async def _read(
-    engine: Engine, fetched: Fetched, feed_id: FeedId, identity: dict[str, Any] | None
+    visits: Visits, fetched: Fetched, feed_id: FeedId, identity: dict[str, Any] | None
 ) -> Read:
     answer = fetched.exchange.answer
     job = Job(
@@ -249,7 +265,7 @@ async def _read(
         identity=identity,
         known_document=None,
     )
-    return await read(engine.parsers, job, answer.body, engine.reading)
+    return await visits.parse(job, answer.body)
 
 
 def _no_feed(fetched: Fetched, why: Unreadable, max_bytes: int, *, offers_links: bool) -> NotAFeed:

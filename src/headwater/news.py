@@ -1,13 +1,12 @@
-"""News of subscriptions for fetchers: a stream they read, and posts to those that ask for them."""
+"""News of subscriptions, posted to those fetchers that ask for them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable
 from dataclasses import dataclass
-
-import orjson
 
 from headwater.announce import queries
 from headwater.announce.event import EVENT_TYPES
+from headwater.announce.parcel import body_of
 from headwater.announce.queries import Telling, ToldEvent
 from headwater.announce.receivers import store as receivers
 from headwater.announce.receivers.store import Receiver
@@ -17,7 +16,7 @@ from headwater.ports import Reply
 from headwater.subscribe.base_url import news_url
 from headwater.subscribe.signing import signing_key_of
 from headwater.telemetry.log import logger
-from headwater.values.instant import rfc3339, to_micros
+from headwater.values.instant import to_micros
 
 NEWS = tuple(name for name in EVENT_TYPES if name.startswith(("subscription_", "conflict_")))
 """What fetchers are told. URLs in these events are without their secrets."""
@@ -46,35 +45,12 @@ class NewsPolicy:
 
 def as_json(event: ToldEvent) -> bytes:
     """One event as it is sent, byte for byte the same each time."""
-    return orjson.dumps(
-        {
-            "seq": event.seq,
-            "id": event.event_id,
-            "type": event.type,
-            "at": rfc3339(event.at),
-            "feed_id": event.feed_id,
-            "payload": event.payload,
-        }
-    )
+    return body_of(event.seq, event.event_id, event.type, event.at, event.feed_id, event.payload)
 
 
 async def news_after(engine: Engine, after: int) -> Telling:
     async with engine.database.read() as view:
         return await queries.events_after(view, after, limit=_PAGE, types=NEWS)
-
-
-async def stream(
-    engine: Engine, after: int, closing: asyncio.Event, *, seconds: float, look_every: float = 1.0
-) -> AsyncIterator[ToldEvent]:
-    """Everything after a number, then what comes, until `closing` or the time is over."""
-    end = engine.clock.monotonic() + seconds
-    while not closing.is_set() and engine.clock.monotonic() < end:
-        telling = await news_after(engine, after)
-        for event in telling.events:
-            yield event
-        after = telling.next
-        if len(telling.events) < _PAGE:
-            await first_of(closing.wait(), engine.clock.sleep(look_every))
 
 
 async def first_of(*happenings: Awaitable[object]) -> None:

@@ -109,7 +109,8 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The first `taken` parcels are safe at the sink. `trouble` says why the next one is not.
+    """The first `taken` parcels are safe at the sink. `trouble` says why the next one is not;
+    without it whoever took some wants the others next.
 
     `about` the event: nothing is wrong with the sink, it will not have this one. `gone`: the sink
     does not want anything any more. `retry_after` is how many seconds it asked to be left alone.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import orjson
 
@@ -24,6 +25,8 @@ from headwater.ports import Transaction
 from headwater.schedule import store as calendar
 from headwater.schedule.store import Holding, Learned, VisitRecord
 from headwater.settle import Finished, Settled, json_or_none, settle
+from headwater.telemetry import metrics
+from headwater.telemetry.trace import lap
 from headwater.together import in_halves
 from headwater.values.ids import FeedPk, key_of
 from headwater.values.instant import maybe_micros, to_micros
@@ -43,6 +46,7 @@ _FOLLOWED = ("active", "paused")
 
 async def remember_group(engine: Engine, group: list[Finished]) -> list[Remembered]:
     """One transaction for all; a visit that the database refuses is refused alone."""
+    metrics.committed("remember", len(group))
     return await in_halves(partial(_remember, engine), group, Refused)
 
 
@@ -60,6 +64,7 @@ async def _remember(engine: Engine, group: list[Finished]) -> list[Settled | Los
         await calendar.record_visits(tx, [_record(engine, each, held) for each in settled])
         moves = [fact for each in settled for fact in await _carry_out_move(tx, each)]
         facts = [fact for each in settled for fact in each.events]
+        lap("events")
         await log.append(tx, [*facts, *moves], engine.clock.now())
     known = {each.finished.due.feed: each for each in settled}
     return [known.get(each.due.feed, Lost()) if _is_ours(each, held) else Lost() for each in group]
@@ -197,7 +202,6 @@ def _known_by(settled: Settled) -> tuple[Validators, bytes | None]:
 
 def _record(engine: Engine, settled: Settled, held: dict[FeedPk, Holding]) -> VisitRecord:
     finished, due, decision = settled.finished, settled.finished.due, settled.decision
-    late = lateness(settled.changes.new, due.document_seen_at, settled.now)
     exchange, read = finished.outcome.exchange, finished.read
     answer, (asked, answered) = exchange.answer, _headers(settled)
     return VisitRecord(
@@ -231,10 +235,20 @@ def _record(engine: Engine, settled: Settled, held: dict[FeedPk, Holding]) -> Vi
         reason=decision.reason,
         inputs=orjson.dumps(decision.inputs).decode(),
         fetcher_id=held[due.feed].fetcher_id,
-        dated_entries=late.entries,
-        late_sec=late.seconds,
-        late_squares=late.squares,
+        decoded_bytes=None if read is None else read.decoded_bytes,
+        retry=due.after_failure,
+        **_lateness(settled),
     )
+
+
+def _lateness(settled: Settled) -> dict[str, Any]:
+    """How late new entries were seen, for the sums."""
+    late = lateness(settled.changes.new, settled.finished.due.document_seen_at, settled.now)
+    return {
+        "dated_entries": late.entries,
+        "late_sec": late.seconds,
+        "late_squares": late.squares,
+    }
 
 
 def _headers(settled: Settled) -> tuple[str | None, str | None]:

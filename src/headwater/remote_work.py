@@ -24,6 +24,7 @@ from headwater.schedule.due import Due, asks_whole
 from headwater.schedule.queries import Visit
 from headwater.schedule.remote import store as work
 from headwater.schedule.remote.store import Assigned, Held
+from headwater.spans import describe_report, visit_trail
 from headwater.subscribe.fetcher import Fetcher, FetcherId
 from headwater.subscribe.fetchers import store as fetchers
 from headwater.telemetry.log import logger
@@ -196,10 +197,12 @@ async def report(
     if due is None:
         return await _told_before(engine, feed, claim, by)
     outcome = _outcome(engine, due, said, elapsed)
-    remembered = await visits.conclude(
-        due, outcome, conditional=isinstance(outcome, Unchanged), by=by
-    )
-    tell(due, remembered)
+    with visit_trail(engine, due) as trail:
+        trail.tell(describe_report, due, outcome, by)
+        remembered = await visits.conclude(
+            due, outcome, conditional=isinstance(outcome, Unchanged), by=by
+        )
+        tell(due, remembered)
     if isinstance(remembered, Refused):
         await _rest(engine, due)
         raise remembered

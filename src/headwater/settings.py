@@ -3,11 +3,23 @@
 import json
 import os
 import tomllib
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AliasChoices,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StrictInt,
+    ValidationError,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from headwater import __version__
@@ -22,6 +34,33 @@ def _plain(name: str, default: Any, **rules: Any) -> Any:
     return Field(
         default, validation_alias=AliasChoices(f"HEADWATER_{name}", name, name.lower()), **rules
     )
+
+
+def _start(given: Any) -> Any:
+    """A time may stand in a text; a text that is a number is neither."""
+    if given in ("beginning", "end") or type(given) in (int, datetime):
+        return given
+    try:
+        return datetime.fromisoformat(given)
+    except (TypeError, ValueError) as trouble:
+        raise ValueError("must be beginning, end, a number or a time with a zone") from trouble
+
+
+class SinkSetting(BaseModel):
+    """One sink as the settings know it: a `[[sinks]]` table, or an object in HEADWATER_SINKS."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    name: str
+    kind: str
+    options: dict[str, str | int | float | bool | None] = {}
+    secrets: dict[str, SecretStr] = {}
+    wanted: dict[Literal["types", "feeds", "categories"], list[str]] = {}
+    enabled: bool = True
+    max_attempts: StrictInt | None = Field(None, ge=1, le=1_000_000)
+    start: Annotated[
+        StrictInt | Literal["beginning", "end"] | AwareDatetime, BeforeValidator(_start)
+    ] = Field("end", alias="from")
 
 
 class Settings(BaseSettings):
@@ -48,13 +87,25 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(8470, ge=0, le=65_535)
     public_base_url: str | None = None
+    hub_url: str | None = None
     admin_token: SecretStr | None = None
     admin_token_file: Path | None = None
     api_max_body_bytes: int = Field(MIB, ge=1024)
     api_max_page: int = Field(500, ge=1)
     api_rate_per_minute: int = Field(600, ge=1)
+    streams_max: int = Field(1_100, ge=1, le=100_000)
+    stream_slow_seconds: float = Field(30.0, ge=1, le=3_600)
     opml_max_bytes: int = Field(5 * MIB, ge=1024)
     idempotency_hours: int = Field(24, ge=1)
+    grpc_host: str = "127.0.0.1"
+    grpc_port: int | None = Field(None, ge=0, le=65_535)
+    grpc_tls_certificate: Path | None = None
+    grpc_tls_key: Path | None = None
+    grpc_max_message_bytes: int = Field(4 * MIB, ge=65_536, le=512 * MIB)
+    grpc_calls_max: int = Field(256, ge=1, le=10_000)
+    grpc_streams_max: int = Field(100, ge=1, le=10_000)
+    grpc_deadline_seconds: float = Field(30.0, gt=0, le=600)
+    grpc_stream_seconds: float = Field(3_600.0, gt=0)
 
     # Fetching. Names made with `_plain` work without the prefix too.
     user_agent_contact: str | None = None
@@ -139,10 +190,29 @@ class Settings(BaseSettings):
     visits_keep: int = Field(1_000, ge=10)
     statistics_days: int = Field(90, ge=1, le=3_650)
     housekeeping_minutes: float = Field(60.0, gt=0)
+    export_hold_back_sec: float = Field(900.0, ge=0)
 
     # Telling
+    sinks: list[SinkSetting] = Field(default_factory=list)
+    sinks_max: int = Field(100, ge=1, le=10_000)
+    sinks_at_once: int = Field(16, ge=2, le=1_000)
+    sink_pause_cap_sec: float = Field(3_600.0, ge=1)
+    sink_refused_attempts: int = Field(3, ge=1, le=1_000)
+    sink_give_up_days: float = Field(5.0, gt=0)
+    sink_lease_seconds: float = Field(15.0, ge=1, le=3_600)
+    out_dir: Path | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "json", "text"] = "auto"
+    otlp_endpoint: str | None = None
+    otlp_headers: SecretStr | None = None
+    otlp_service_name: str = Field("headwater", min_length=1, max_length=200)
+    trace_sample_ratio: float = Field(1.0, ge=0, le=1)
+    metrics_top_feeds: int = Field(20, ge=0, le=1_000)
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int | None = Field(None, ge=0, le=65_535)
+    slo_p99_ms: float = Field(5_000.0, gt=0, le=30_000)
+    slo_failed_share: float = Field(0.02, gt=0, le=1)
+    slo_fresh_share: float = Field(0.95, ge=0, le=1)
 
     @field_validator(
         "allowed_content_types",
@@ -150,11 +220,19 @@ class Settings(BaseSettings):
         "allowed_ports",
         "egress_allow_hosts",
         "egress_deny_hosts",
+        "sinks",
         mode="before",
     )
     @classmethod
     def _listed(cls, value: Any) -> Any:
         return _parts(value) if isinstance(value, str) else value
+
+    @field_validator("sinks")
+    @classmethod
+    def _each_once(cls, value: list[SinkSetting]) -> list[SinkSetting]:
+        if len({each.name for each in value}) != len(value):
+            raise ValueError("must not name one sink twice")
+        return value
 
     @field_validator("user_agent_contact")
     @classmethod
@@ -163,7 +241,7 @@ class Settings(BaseSettings):
             raise ValueError("must be a URL or an e-mail address in plain ASCII")
         return value
 
-    @field_validator("public_base_url")
+    @field_validator("public_base_url", "hub_url", "otlp_endpoint")
     @classmethod
     def _absolute(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
@@ -192,6 +270,11 @@ class Settings(BaseSettings):
     @property
     def where_blobs(self) -> str:
         return self.blob_url or str(self.data_dir.absolute() / "blobs")
+
+    @property
+    def where_out(self) -> Path:
+        """The folder that files of sinks stay in."""
+        return (self.out_dir or self.data_dir / "out").absolute()
 
     @cached_property
     def admin_secret(self) -> str | None:
@@ -240,10 +323,17 @@ def load_settings(**overrides: Any) -> Settings:
 def hidden_secrets(settings: Settings) -> dict[str, Any]:
     """Every setting as plain values, with tokens and passwords made unreadable."""
     shown = settings.model_dump(mode="json")
-    for name in ("database_url", "blob_url", "public_base_url"):
+    for name in ("database_url", "blob_url", "public_base_url", "otlp_endpoint"):
         if shown[name] is not None:
             shown[name] = redacted(shown[name])
+    for sink in shown["sinks"]:
+        sink["options"] = _without_secrets(sink["options"])
+        sink["from"] = sink.pop("start")
     return shown
+
+
+def _without_secrets(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: redacted(v) if isinstance(v, str) else v for name, v in options.items()}
 
 
 def _from_file() -> dict[str, Any]:

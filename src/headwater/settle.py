@@ -178,8 +178,14 @@ def _entry_events(finished: Finished, changes: Changes) -> list[Event]:
     if not changes.new and not changes.edited:
         return []
     assert finished.archived is not None, "entries come from an archived body only"
-    feed_id, fetch_id = finished.due.feed_id, finished.archived.fetch_id
-    now = rfc3339(finished.finished_at)
+    return entry_events(
+        finished.due.feed_id, finished.archived.fetch_id, changes, finished.finished_at
+    )
+
+
+def entry_events(feed_id: str, fetch_id: str, changes: Changes, moment: datetime) -> list[Event]:
+    """One for each entry that is new or says something else now."""
+    now = rfc3339(moment)
     told = [
         event.new_entry(feed_id, e.uid, e.link, e.published, fetch_id, now) for e in changes.new
     ]

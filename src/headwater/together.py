@@ -2,7 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
 from typing import Generic, TypeVar
+
+from headwater.telemetry.trace import Trail, current, sharing
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -25,7 +28,7 @@ class Together(Generic[T, R]):
             raise ValueError("a group holds at least one item")
         self._work = work
         self._most = most
-        self._waiting: list[tuple[T, asyncio.Future[R]]] = []
+        self._waiting: list[tuple[T, asyncio.Future[R], Trail | None]] = []
         self._flush: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -34,9 +37,10 @@ class Together(Generic[T, R]):
         if self._closed:
             raise Closed("no more items are taken")
         answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self._waiting.append((item, answer))
+        self._waiting.append((item, answer, current()))
         if self._flush is None:
-            self._flush = asyncio.create_task(self._flush_until_empty())
+            # In a context of its own: what it does, it does not do for its first caller alone.
+            self._flush = asyncio.create_task(self._flush_until_empty(), context=Context())
         return await answer
 
     async def close(self) -> None:
@@ -56,27 +60,29 @@ class Together(Generic[T, R]):
             self._flush = None
             self._abandon()
 
-    async def _serve(self, group: list[tuple[T, asyncio.Future[R]]]) -> None:
+    async def _serve(self, group: list[tuple[T, asyncio.Future[R], Trail | None]]) -> None:
         """A caller that was cancelled meanwhile loses its answer, not its item."""
+        trails = [trail for _, _, trail in group if trail is not None]
         try:
-            results = await self._work([item for item, _ in group])
+            with sharing(trails, len(group)):
+                results = await self._work([item for item, _, _ in group])
             if len(results) != len(group):
                 raise RuntimeError(f"{len(group)} items were given, {len(results)} results came")
         except Exception as error:  # noqa: BLE001 -- it is not ours: every caller gets it
-            for _, answer in group:
+            for _, answer, _ in group:
                 if not answer.done():
                     answer.set_exception(error)
         except BaseException:
             self._waiting[:0] = group
             raise
         else:
-            for (_, answer), result in zip(group, results, strict=True):
+            for (_, answer, _), result in zip(group, results, strict=True):
                 if not answer.done():
                     answer.set_result(result)
 
     def _abandon(self) -> None:
         """When the flush itself was cancelled nobody may wait for ever."""
-        for _, answer in self._waiting:
+        for _, answer, _ in self._waiting:
             answer.cancel()
         self._waiting.clear()
 

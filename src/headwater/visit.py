@@ -18,6 +18,14 @@ from headwater.remember import Lost, Remembered, remember_group
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due, asks_whole
 from headwater.settle import Finished
+from headwater.spans import (
+    describe_archive,
+    describe_merge,
+    describe_reading,
+    describe_request,
+    describe_schedule,
+)
+from headwater.telemetry.trace import span
 from headwater.together import Together
 from headwater.unlock import keyring_of
 from headwater.values.ids import FeedPk, FetchId, WorkerId
@@ -46,7 +54,9 @@ class Visits:
         self._remember = Together(partial(remember_group, engine))
 
     async def visit(self, due: Due) -> Remembered:
-        question = self.question(due)
+        with span("schedule") as scheduled:
+            question = self.question(due)
+            scheduled.tell(describe_schedule, due, self._engine.worker)
         outcome = await self._asked(due, question)
         return await self.conclude(due, outcome, conditional=question.validators != Validators())
 
@@ -94,7 +104,9 @@ class Visits:
 
     async def fetch(self, question: Ask) -> Outcome:
         engine = self._engine
-        outcome = await ask(question, engine.fetch, engine.web, engine.clock, self._turn_at)
+        with span("request") as asked:
+            outcome = await ask(question, engine.fetch, engine.web, engine.clock, self._turn_at)
+            asked.tell(describe_request, question, outcome)
         if isinstance(outcome, Throttled):
             self._let_rest(outcome)
         return outcome
@@ -108,16 +120,18 @@ class Visits:
         raw = raw_fetch_of(outcome.exchange, feed, fetch_id, truncated=cut, error=error)
         if raw is None:
             return None
-        archived = await self._archive.join(raw)
-        if isinstance(archived, Refused):
-            raise archived
+        with span("archive") as archiving:
+            archived = await self._archive.join(raw)
+            archiving.tell(describe_archive, raw)
+            if isinstance(archived, Refused):
+                raise archived
         return archived
 
     async def read(self, due: Due, outcome: Outcome, archived: Archived | None) -> Read | None:
         if not isinstance(outcome, Fetched) or archived is None:
             return None
-        engine, answer = self._engine, outcome.exchange.answer
-        if archived.deaths >= engine.rules.parser_deaths_allowed:
+        answer = outcome.exchange.answer
+        if archived.deaths >= self._engine.rules.parser_deaths_allowed:
             return Unreadable("quarantined", "this very document killed its parser before")
         job = Job(
             url=answer.url,
@@ -127,10 +141,19 @@ class Visits:
             identity=due.identity,
             known_document=due.document_hash.hex() if due.document_hash else None,
         )
-        return await read(engine.parsers, job, answer.body, engine.reading)
+        return await self.parse(job, answer.body)
+
+    async def parse(self, job: Job, body: bytes) -> Read:
+        with span("parse") as parsing:
+            document = await read(self._engine.parsers, job, body, self._engine.reading)
+            parsing.tell(describe_reading, document, len(body))
+        return document
 
     async def remember(self, finished: Finished) -> Remembered:
-        return await self._remember.join(finished)
+        with span("merge") as merging:
+            remembered = await self._remember.join(finished)
+            merging.tell(describe_merge, remembered)
+        return remembered
 
     async def close(self) -> None:
         await self._archive.close()

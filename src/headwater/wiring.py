@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 
 from headwater.adapters import schema as schema
 from headwater.adapters.blobs import blobs_from
@@ -10,23 +11,31 @@ from headwater.adapters.clock import SystemClock as SystemClock
 from headwater.adapters.database import SqlDatabase as SqlDatabase
 from headwater.adapters.database import open_database
 from headwater.adapters.fetchers import HttpFetchers
+from headwater.adapters.outlets.kinds import EveryOutlet
 from headwater.adapters.parsers import Limits as ParserLimits
 from headwater.adapters.parsers import ProcessParsers
 from headwater.adapters.vault import SealedVault, open_vault
 from headwater.adapters.web import CurlWeb
 from headwater.adapters.web_libraries import libcurl_version, sqlite_version
 from headwater.adapters.web_limits import WebLimits
+from headwater.announce.sinks.wish import BEGINNING, END, SinkWish, Start
+from headwater.announce.wanted import checked_wanted
 from headwater.engine import Engine, Rules
+from headwater.errors import BadInput, BadSettings
 from headwater.fetch.address import AddressPolicy, address_policy
 from headwater.fetch.steps import FetchPolicy
 from headwater.fetch.turns import TurnPolicy, Turns
 from headwater.merge.reading import ReadingPolicy
 from headwater.parse.limits import ParseLimits
+from headwater.ports import Blobs, Database
 from headwater.schedule.policy import Policy
-from headwater.settings import Settings
+from headwater.settings import Settings, SinkSetting
 from headwater.subscribe.assignment import BroadcastPolicy
 from headwater.subscribe.evidence import Learning
+from headwater.subscribe.feed import KEEP
+from headwater.telemetry.trace import OFF, Tracer
 from headwater.values.ids import WorkerId
+from headwater.values.instant import to_micros
 
 NOBODY = WorkerId("local")
 """Who visits when no worker does: the command line on its own."""
@@ -36,6 +45,8 @@ NOBODY = WorkerId("local")
 async def open_engine(settings: Settings, worker: WorkerId = NOBODY) -> AsyncIterator[Engine]:
     """Everything a process needs, closed again in the opposite order."""
     async with AsyncExitStack() as stack:
+        # First to be opened, last to be closed: it is told of all that happens before that.
+        tracer = open_tracer(settings, worker, stack)
         database = open_database(settings.where_database, pool_size=settings.database_pool_size)
         stack.push_async_callback(database.close)
         web = open_web(settings)
@@ -59,6 +70,7 @@ async def open_engine(settings: Settings, worker: WorkerId = NOBODY) -> AsyncIte
             parsers=parsers,
             database=database,
             vault=vault_of(settings),
+            outlets=outlets_of(settings, database, blobs),
             fetch=fetch_policy(settings),
             schedule=schedule_policy(settings),
             reading=reading_policy(settings),
@@ -67,7 +79,30 @@ async def open_engine(settings: Settings, worker: WorkerId = NOBODY) -> AsyncIte
             worker=worker,
             builtins=load_builtins(),
             broadcast=broadcast_policy(settings),
+            tracer=tracer,
         )
+
+
+def open_tracer(settings: Settings, worker: WorkerId, stack: AsyncExitStack) -> Tracer:
+    """Traces, where they are wanted; what they need is not even loaded where they are not."""
+    if settings.otlp_endpoint is None:
+        return OFF
+    try:
+        tracing = import_module("headwater.adapters.tracing")
+    except ImportError as trouble:
+        raise BadSettings(
+            "Traces need OpenTelemetry: pip install 'headwater[otel]' (or unset otlp_endpoint)."
+        ) from trouble
+    headers = settings.otlp_headers
+    export = tracing.trace_export(
+        settings.otlp_endpoint,
+        None if headers is None else headers.get_secret_value(),
+        service=settings.otlp_service_name,
+        instance=worker,
+        end_seconds=min(5.0, settings.stop_seconds),
+    )
+    stack.push_async_callback(export.close)
+    return Tracer(export.take, ratio=settings.trace_sample_ratio)
 
 
 def vault_of(settings: Settings) -> SealedVault:
@@ -85,6 +120,48 @@ def open_fetchers(settings: Settings) -> HttpFetchers:
         address_rules(settings),
         clock=SystemClock(),
         user_agent=settings.user_agent,
+    )
+
+
+def outlets_of(settings: Settings, database: Database, blobs: Blobs) -> EveryOutlet:
+    """Webhooks pass the same gate as feeds; files stay inside one folder."""
+    return EveryOutlet(
+        web_limits=web_limits(settings),
+        address=address_rules(settings),
+        clock=SystemClock(),
+        user_agent=settings.user_agent,
+        database=database,
+        blobs=blobs,
+        out_dir=settings.where_out,
+    )
+
+
+def sink_wishes(settings: Settings) -> list[SinkWish]:
+    """Sinks that stand in the settings. BadSettings names the one that cannot be."""
+    return [_sink_wish(each) for each in settings.sinks]
+
+
+def _sink_wish(each: SinkSetting) -> SinkWish:
+    try:
+        wanted = checked_wanted(**each.wanted)
+    except BadInput as trouble:
+        raise BadSettings(f"sinks: {each.name}: {trouble.message}", **trouble.facts) from trouble
+    match each.start:
+        case "beginning" | "end":
+            start = BEGINNING if each.start == "beginning" else END
+        case int():
+            start = Start(seq=each.start)
+        case moment:
+            start = Start(moment=to_micros(moment))
+    return SinkWish(
+        name=each.name,
+        kind=each.kind,
+        options=each.options,
+        secrets={name: hidden.get_secret_value() for name, hidden in each.secrets.items()},
+        wanted=wanted,
+        enabled=each.enabled,
+        max_attempts=each.max_attempts if "max_attempts" in each.model_fields_set else KEEP,
+        start=start,
     )
 
 

@@ -34,6 +34,8 @@ class Witness:
     """Public ids of feeds whose following was answered with success."""
     hit: Counter[str] = field(default_factory=Counter)
     """By URL: how often it was claimed when its worker was killed or paused for too long."""
+    sent: dict[int, str] = field(default_factory=dict)
+    """Digests of what was answered, by the request's number: a long ordeal looks at it often."""
     raw_seen: dict[str, tuple[object, ...]] = field(default_factory=dict)
     first_seen: dict[tuple[int, str], int] = field(default_factory=dict)
 
@@ -49,7 +51,7 @@ class Served:
 
 def broken_at_any_time(records: Records, witness: Witness, now: int) -> list[Broken]:
     """What must hold at every moment, also between a kill and the next start."""
-    served = {url: _served(requests) for url, requests in witness.asked.items()}
+    served = {url: _served(requests, witness.sent) for url, requests in witness.asked.items()}
     return [
         *_r1(records),
         *_r2(records, served),
@@ -83,14 +85,16 @@ def remember(records: Records, witness: Witness) -> None:
         witness.first_seen.setdefault((entry["feed_id"], entry["entry_uid"]), entry["first_seen"])
 
 
-def _served(requests: Sequence[Request]) -> dict[str, Served]:
+def _served(requests: Sequence[Request], known: dict[int, str]) -> dict[str, Served]:
     """By digest of what arrived; a body that was cut arrived in part."""
     found = {}
     for request in requests:
         if request.reply is not None and request.sent:
             arrived = request.sent[: request.reply.cut_at]
             whole = request.reply.cut_at is None
-            found[sha256(arrived).hexdigest()] = Served(request.status, request.posts, whole)
+            if request.number not in known:
+                known[request.number] = sha256(arrived).hexdigest()
+            found[known[request.number]] = Served(request.status, request.posts, whole)
     return found
 
 

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.brokers import OwnServer
+from tests.crash.sinks import Brokers
+
 KILLS = "HEADWATER_TEST_KILLS"
 SEED = "HEADWATER_TEST_SEED"
 _FEW = 2
@@ -28,6 +31,11 @@ def seed() -> int:
 def long_run() -> None:
     if KILLS not in os.environ:
         pytest.skip("part of `make test-crash` only")
+
+
+@pytest.fixture
+def brokers(mortal_redis: OwnServer, mortal_nats: OwnServer) -> Brokers:
+    return Brokers(mortal_redis, mortal_nats)
 
 
 @pytest.fixture

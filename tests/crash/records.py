@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -21,6 +22,8 @@ TABLES = (
     "entry_versions",
     "events",
     "counters",
+    "sinks",
+    "dead_letters",
 )
 BUSY_SECONDS = 30.0
 
@@ -37,6 +40,8 @@ class Records:
     entry_versions: list[Record]
     events: list[Record]
     counters: list[Record]
+    sinks: list[Record]
+    dead_letters: list[Record]
     blobs: dict[str, str]
     visits_of: dict[int, list[Record]] = field(
         init=False, default_factory=lambda: defaultdict(list)
@@ -54,56 +59,73 @@ class Records:
         self.raw_by_id.update((raw["fetch_id"], raw) for raw in self.raw_fetches)
 
 
-async def records_of(database_url: str, blobs: Path) -> Records:
+class Digests:
+    """SHA-256 of every blob; read again only when its file was written to, which its times tell."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[int, ...], str]] = {}
+
+    def of(self, folder: Path) -> dict[str, str]:
+        found = {}
+        for path in folder.glob("sha256/*/*"):
+            with suppress(FileNotFoundError):  # retention was quicker
+                found[path.relative_to(folder).as_posix()] = self._digest(path)
+        return found
+
+    def _digest(self, path: Path) -> str:
+        now = path.stat()
+        marks = (now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
+        before, digest = self._known.get(str(path), ((), ""))
+        if before != marks:
+            digest = sha256(path.read_bytes()).hexdigest()
+            self._known[str(path)] = (marks, digest)
+        return digest
+
+
+async def records_of(database_url: str, blobs: Path, digests: Digests | None = None) -> Records:
     """Rows first: a blob that a row promises is on disk before the row is.
 
-    Then the rows once more: what retention let go while we looked has said so by now.
+    Then the raw rows once more: what retention let go while we looked has said so by now.
     """
-    tables = await _tables_of(database_url)
-    digests = _digests(blobs)
-    now = {raw["fetch_id"]: raw for raw in (await _tables_of(database_url))["raw_fetches"]}
+    tables = await _tables_of(database_url, TABLES)
+    there = (digests or Digests()).of(blobs)
+    later = await _tables_of(database_url, ("raw_fetches",))
+    now = {raw["fetch_id"]: raw for raw in later["raw_fetches"]}
     for raw in tables["raw_fetches"]:
         if raw["fetch_id"] in now:
             raw["expired_at"] = now[raw["fetch_id"]]["expired_at"]
-    return Records(**tables, blobs=digests)
+    return Records(**tables, blobs=there)
 
 
-async def _tables_of(database_url: str) -> dict[str, list[Record]]:
+async def _tables_of(database_url: str, names: Sequence[str]) -> dict[str, list[Record]]:
     if database_url.startswith("sqlite:///"):
-        return _sqlite_tables(database_url.removeprefix("sqlite:///"))
-    return await _postgres_tables(database_url)
+        return _sqlite_tables(database_url.removeprefix("sqlite:///"), names)
+    return await _postgres_tables(database_url, names)
 
 
-def _sqlite_tables(path: str) -> dict[str, list[Record]]:
+def _sqlite_tables(path: str, names: Sequence[str]) -> dict[str, list[Record]]:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     connection.row_factory = sqlite3.Row
     try:
-        (sound,) = connection.execute("PRAGMA integrity_check").fetchone()
-        assert sound == "ok", f"the database is damaged: {sound}"
+        if names == TABLES:
+            (sound,) = connection.execute("PRAGMA integrity_check").fetchone()
+            assert sound == "ok", f"the database is damaged: {sound}"
         connection.execute("BEGIN")
         return {
             table: [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
-            for table in TABLES
+            for table in names
         }
     finally:
         connection.close()
 
 
-async def _postgres_tables(url: str) -> dict[str, list[Record]]:
+async def _postgres_tables(url: str, names: Sequence[str]) -> dict[str, list[Record]]:
     connection = await asyncpg.connect(url)
     try:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             return {
                 table: [dict(row) for row in await connection.fetch(f"SELECT * FROM {table}")]
-                for table in TABLES
+                for table in names
             }
     finally:
         await connection.close()
-
-
-def _digests(folder: Path) -> dict[str, str]:
-    found = {}
-    for path in folder.glob("sha256/*/*"):
-        with suppress(FileNotFoundError):  # retention was quicker
-            found[path.relative_to(folder).as_posix()] = sha256(path.read_bytes()).hexdigest()
-    return found

@@ -1,19 +1,24 @@
 """The real service as a process of its own: started, killed, paused, stopped, asked over HTTP."""
 
 import asyncio
+import atexit
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
 import urllib.request
 from asyncio.subprocess import Process
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from headwater import __version__
-from headwater.entrypoints.lock import NOTICE, WORKER_ID
+from headwater.entrypoints.lock import WORKER_ID
+from tests.servers import quiet_port
 
 COMMAND = Path(sys.executable).with_name("headwater")
 STARTS_WITHIN = 60.0
@@ -47,12 +52,16 @@ class Service:
     ) -> None:
         """`source` is a folder to import Headwater from instead of the installed one."""
         self._folder = folder
-        self._words = [command, *(["--port", "0"] if command == "run" else [])]
+        self.url = f"http://127.0.0.1:{quiet_port()}"
+        port = self.url.rpartition(":")[2]
+        self._words = [command, *(["--port", port] if command == "run" else [])]
         self._log = folder.with_name(f"{folder.name}.log")
         self._environment = {
             name: value for name, value in os.environ.items() if not name.startswith("HEADWATER_")
         }
         self._environment |= {**QUICK, **settings, "HEADWATER_DATA_DIR": str(folder)}
+        self._environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        self._environment["PYTHONPYCACHEPREFIX"] = str(_bytecode())
         if source is not None:
             self._environment["PYTHONPATH"] = str(source)
         self._process: Process | None = None
@@ -67,6 +76,7 @@ class Service:
         """Returns when it has said hello; it listens by then, and knows what SIGTERM means."""
         assert self._process is None, "it runs already"
         with self._log.open("ab") as output:
+            before = output.tell()
             self._process = await asyncio.create_subprocess_exec(
                 COMMAND,
                 *self._words,
@@ -77,7 +87,7 @@ class Service:
             )
         self.starts += 1
         deadline = time.monotonic() + STARTS_WITHIN
-        while self.said(f"Headwater {__version__}") < self.starts:
+        while not self._has_said_hello(before):
             assert self._process.returncode is None, f"it ended at once:\n{self.last_words()}"
             assert time.monotonic() < deadline, f"it does not start:\n{self.last_words()}"
             await asyncio.sleep(LOOKS_EVERY)
@@ -114,21 +124,26 @@ class Service:
             await self.kill()
 
     async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        return await asyncio.to_thread(self._post, path, body)
+        return await asyncio.to_thread(self._ask, path, body)
+
+    async def get(self, path: str) -> dict[str, Any]:
+        return await asyncio.to_thread(self._ask, path, None)
 
     def last_words(self, lines: int = 30) -> str:
         """The end of its log, without the visits that went as they should."""
         told = self._log.read_text("utf-8", "replace").splitlines()
         return "\n".join([line for line in told if '"event":"visit"' not in line][-lines:])
 
-    def said(self, words: str) -> int:
-        """How many lines of its log contain these words."""
-        return sum(words in line for line in self._log.read_text("utf-8", "replace").splitlines())
+    def _has_said_hello(self, since: int) -> bool:
+        """Only what came since: a log of a long ordeal is long."""
+        with self._log.open("rb") as told:
+            told.seek(since)
+            return f"Headwater {__version__}".encode() in told.read()
 
-    def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        url = json.loads((self._folder / NOTICE).read_bytes())["url"]
+    def _ask(self, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
+        said = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
-            url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+            self.url + path, said, {"Content-Type": "application/json"}
         )
         with urllib.request.urlopen(request, timeout=30) as answer:
             told: dict[str, Any] = json.loads(answer.read())
@@ -144,3 +159,11 @@ class Service:
         code = await self._process.wait()
         self._process = None
         return code
+
+
+@cache
+def _bytecode() -> Path:
+    """Where what was compiled is kept for the next start, which takes half the time then."""
+    folder = tempfile.mkdtemp(prefix="headwater-bytecode-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

@@ -51,6 +51,9 @@ _SAVE = (
 _LEARN = "        await calendar.learn(tx, [_learned(each) for each in settled])\n"
 _PUT = "        await engine.blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])\n"
 
+_HAND_OVER = "            receipt = await self._handed_over(batch)\n"
+_NOTE = "        progress, until = self._progress(), None if last else self.lease.next_end()\n"
+
 _PROMISE = "        archived, held = await _promise(engine, group, keys, generation)\n"
 
 BUGS = (
@@ -160,5 +163,67 @@ BUGS = (
             ),
         ),
         needs_two_workers=True,
+    ),
+    Bug(
+        "a sink's progress is noted before the sink has anything",
+        frozenset({"D5"}),
+        (
+            Edit(
+                "announce/sinks/steps.py",
+                _HAND_OVER,
+                "            self._pass(page, batch[-1].seq)\n"
+                "            self._noted = -1e9\n"
+                "            await self._note(last=False)\n"
+                f"            {PAUSE}\n{_HAND_OVER}",
+            ),
+        ),
+    ),
+    Bug(
+        "every delivery of an event has other bytes",
+        frozenset({"D4"}),
+        (
+            Edit(
+                "announce/parcel.py",
+                '            "payload": orjson.Fragment(payload),\n',
+                '            "payload": orjson.Fragment(payload),\n'
+                '            "sent_at": __import__("time").time_ns(),\n',
+            ),
+        ),
+    ),
+    Bug(
+        "half a line stays in its file",
+        frozenset({"D5", "D8"}),
+        (
+            Edit(
+                "adapters/outlets/ndjson_files.py",
+                "        left = left[os.write(descriptor, left) :]\n",
+                "        left = left[os.write(descriptor, left[: len(left) // 2 + 1]) :]\n"
+                "        __import__('time').sleep(0.05)\n",
+            ),
+            Edit(
+                "adapters/outlets/ndjson_files.py",
+                "            os.ftruncate(descriptor, end)\n",
+                "            pass\n",
+            ),
+        ),
+    ),
+    Bug(
+        "Redis is not asked what it has already",
+        frozenset({"D6"}),
+        (
+            Edit("adapters/outlets/redis_stream.py", "while looked < back do", "while false do"),
+            Edit("announce/sinks/steps.py", _NOTE, f"        {PAUSE}\n{_NOTE}"),
+        ),
+    ),
+    Bug(
+        "a reader of the stream goes on one event too far",
+        frozenset({"D7"}),
+        (
+            Edit(
+                "entrypoints/api/streaming.py",
+                "            return _number(last_event_id)\n",
+                "            return _number(last_event_id) + 1\n",
+            ),
+        ),
     ),
 )

@@ -7,11 +7,14 @@ import pytest
 
 from tests.crash.audit import Broken
 from tests.crash.ordeal import Ordeal, open_crowd
+from tests.crash.sinks import Brokers, all_sinks
 from tests.origin import Origin
 
 pytestmark = pytest.mark.crash
 
 FEEDS = 40
+MOST_ROUNDS = 5
+"""With pauses and takeovers, which are mostly waiting."""
 
 Act = Callable[[], Awaitable[list[Broken]]]
 
@@ -33,30 +36,41 @@ def told(broken: list[Broken], ordeal: Ordeal) -> str:
 
 
 async def test_everything_holds_after_kills_with_visits_in_flight(
-    database_url: str, tmp_path: Path, kills: int, seed: int, figures: list[str]
+    database_url: str,
+    tmp_path: Path,
+    brokers: Brokers,
+    kills: int,
+    seed: int,
+    figures: list[str],
 ) -> None:
-    async with Origin() as origin:
-        ordeal = Ordeal(tmp_path, database_url, open_crowd(origin, seed), seed=seed)
-        acts = [act for _ in range(kills) for act in (ordeal.wound, ordeal.kill)]
+    async with Origin() as origin, all_sinks(tmp_path, brokers, seed) as sinks:
+        ordeal = Ordeal(tmp_path, database_url, open_crowd(origin, seed), sinks, seed=seed)
+        acts = [
+            act
+            for number in range(kills)
+            for act in (ordeal.wound, *([ordeal.kill_a_broker] * (number % 4 == 1)), ordeal.kill)
+        ]
         broken = await survived(ordeal, acts)
     figures += ordeal.report.lines()
     assert broken == [], told(broken, ordeal)
     assert ordeal.report.hits["claimed feeds"] >= kills
     assert ordeal.report.outcomes["unreadable"] > 0
+    assert min(ordeal.report.sinks.values()) >= ordeal.report.records["events"] > 0
 
 
 async def test_everything_holds_with_a_second_worker_and_pauses_beyond_the_lease(
     long_run: None,
     database_url: str,
     tmp_path: Path,
+    brokers: Brokers,
     kills: int,
     seed: int,
     figures: list[str],
 ) -> None:
-    async with Origin() as origin:
+    async with Origin() as origin, all_sinks(tmp_path, brokers, seed) as sinks:
         crowd = open_crowd(origin, seed)
-        ordeal = Ordeal(tmp_path, database_url, crowd, seed=seed, helped=True)
+        ordeal = Ordeal(tmp_path, database_url, crowd, sinks, seed=seed, helped=True)
         some = [ordeal.kill, ordeal.pause, ordeal.kill, ordeal.abandon]
-        broken = await survived(ordeal, some * max(1, kills // 10))
+        broken = await survived(ordeal, some * min(MOST_ROUNDS, max(1, kills // 10)))
     figures += ordeal.report.lines()
     assert broken == [], told(broken, ordeal)

@@ -7,6 +7,7 @@ import pytest
 from tests.crash.audit import Broken
 from tests.crash.ordeal import Ordeal, open_crowd
 from tests.crash.seeded import BUGS, Bug, planted
+from tests.crash.sinks import Brokers, all_sinks
 from tests.origin import Origin
 
 pytestmark = pytest.mark.crash
@@ -30,13 +31,14 @@ async def found(ordeal: Ordeal, bug: Bug) -> list[Broken]:
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 async def test_the_audit_names(
-    long_run: None, bug: Bug, tmp_path: Path, seed: int, figures: list[str]
+    long_run: None, bug: Bug, tmp_path: Path, brokers: Brokers, seed: int, figures: list[str]
 ) -> None:
-    async with Origin() as origin:
+    async with Origin() as origin, all_sinks(tmp_path, brokers, seed) as sinks:
         ordeal = Ordeal(
             tmp_path,
             f"sqlite:///{tmp_path / 'headwater.sqlite'}",
             open_crowd(origin, seed),
+            sinks,
             seed=seed,
             source=planted(bug, tmp_path),
             helped=bug.needs_two_workers,

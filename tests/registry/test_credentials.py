@@ -243,12 +243,14 @@ async def test_sealed_credentials_cannot_be_moved_to_another_subscription(world:
 async def test_housekeeping_seals_everything_with_a_new_key_so_that_the_old_one_can_go(
     world: World, tmp_path: Path
 ) -> None:
-    """Also what belongs to fetchers: it lies in the same vault."""
+    """Also what belongs to fetchers and sinks: it lies in the same vault."""
     feed, unreadable = private(world), private(world, "/unreadable.xml")
     made = await world.subscribed(feed.url, credentials=EVERYTHING)
     lost = await world.subscribed(unreadable.url, credentials={"bearer": TOKEN})
     joined = {"service_name": "far", "base_url": "http://127.0.0.1:9"}
     assert (await world.api.post("/services/register", joined)).status == 201
+    hook = {"name": "hook", "kind": "webhook", "options": {"url": "http://127.0.0.1:9/"}}
+    assert (await world.api.post("/sinks", hook)).status == 201
     async with world.engine.database.write() as tx:
         await tx.run(
             "UPDATE rss_subscriptions SET credentials = ? WHERE subscription_id = ?",
@@ -257,7 +259,7 @@ async def test_housekeeping_seals_everything_with_a_new_key_so_that_the_old_one_
         )
     old, new = (world.blobs / "secret.key").read_text().strip(), b64encode(b"n" * 32).decode()
     world.engine.vault = open_vault(f"{new},{old}", tmp_path / "unused")
-    assert await renew_seals(world.engine) == 2
+    assert await renew_seals(world.engine) == 3
     assert await renew_seals(world.engine) == 0
     world.engine.vault = open_vault(new, tmp_path / "unused")
     await world.visit_all()
@@ -266,6 +268,8 @@ async def test_housekeeping_seals_everything_with_a_new_key_so_that_the_old_one_
     assert (await world.feed(lost))["last_error"] == "secret_unreadable"
     (signing,) = [key for key in await world.column("fetcher_modules", "signing_key") if key]
     assert len(world.engine.vault.open(signing, about="fetcher:far")) >= 32
+    (sealed,) = await world.column("sinks", "secrets")
+    assert b"whsec_" in world.engine.vault.open(sealed, about="sink:hook")
 
 
 async def test_nothing_that_is_stored_or_answered_holds_a_planted_secret(world: World) -> None:

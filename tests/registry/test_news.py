@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from tests.entrypoints.api.calls import Api
 from tests.entrypoints.api.river import ScriptedWeb, an_engine
 from tests.registry.receiver import Receiver
 from tests.registry.remotely import KEY, Remote
+from tests.sse import Reading, reading, while_time_passes
 
 URL = "https://sources.example/list?token=a-secret"
 
@@ -293,64 +293,6 @@ async def test_a_stop_leaves_the_rest_for_the_next_start(
     assert receiver.numbers == [1, 2]
 
 
-class Reading:
-    """A reader of the stream, without a server: every message of the answer as it comes."""
-
-    def __init__(self) -> None:
-        self.status = 0
-        self.headers: dict[str, str] = {}
-        self.text = ""
-        self.grew = asyncio.Event()
-        self.gone = asyncio.Event()
-
-    async def receive(self) -> dict[str, Any]:
-        await self.gone.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, message: Any) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            self.headers = {k.decode(): v.decode() for k, v in message["headers"]}
-        self.text += message.get("body", b"").decode()
-        self.grew.set()
-
-    @property
-    def events(self) -> list[dict[str, str]]:
-        blocks = [block for block in self.text.split("\n\n")[:-1] if "data:" in block]
-        return [
-            {name: value.strip() for name, _, value in map(_partition, block.split("\n"))}
-            for block in blocks
-        ]
-
-    async def begun(self) -> None:
-        while not self.text:
-            self.grew.clear()
-            await self.grew.wait()
-
-    async def until(self, count: int) -> None:
-        while len(self.events) < count:
-            self.grew.clear()
-            await self.grew.wait()
-
-
-def _partition(line: str) -> tuple[str, str, str]:
-    return line.partition(":")
-
-
-@asynccontextmanager
-async def reading(api: Api, target: str, **headers: str) -> AsyncIterator[Reading]:
-    named = [(name.replace("_", "-"), value) for name, value in headers.items()]
-    reader = Reading()
-    scope = api._scope("GET", target, named, has_body=False)
-    task = asyncio.create_task(api.app(scope, reader.receive, reader.send))
-    try:
-        await reader.begun()
-        yield reader
-    finally:
-        reader.gone.set()
-        await task
-
-
 @pytest.fixture
 def api(engine: Engine, tmp_path: Path) -> Api:
     return Api(create_app(engine, Settings(data_dir=tmp_path)))
@@ -417,8 +359,7 @@ async def test_a_stream_lasts_an_hour_at_most(
     task = asyncio.create_task(api.app(scope, reader.receive, reader.send))
     await virtual_clock.asleep()
     await virtual_clock.advance(3_601)
-    await virtual_clock.advance_to_next()
-    await asyncio.wait_for(task, 10)
+    await while_time_passes(virtual_clock, task)
 
 
 async def test_a_fetcher_reads_a_few_streams_and_no_more(remote: Remote, api: Api) -> None:

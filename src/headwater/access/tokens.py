@@ -40,11 +40,13 @@ class Credential:
     """Somebody who was let in. `name` tells them apart for rate limits and idempotency keys.
 
     `fetcher_id` is the fetcher whose own token this is: it reaches that one and no other.
+    `token_id` is None for whoever needs no token that could be revoked.
     """
 
     name: str
     scope: Scope
     fetcher_id: int | None = None
+    token_id: int | None = None
 
     @property
     def is_admin(self) -> bool:

@@ -1,14 +1,30 @@
 """What may be asked of the event log: the facts after a number, in order."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import orjson
 
-from headwater.ports import Reader, Row, Value, marks
+from headwater.announce.parcel import BadPayload, parcel_of
+from headwater.announce.wanted import EVERYTHING, Wanted
+from headwater.ports import Parcel, Reader, Row, Value, marks
+from headwater.values.ids import key_of
 from headwater.values.instant import from_micros
+
+_COLUMNS = "seq, event_id, type, at, feed_id, payload"
+_ENTRY_EVENTS = frozenset({"new_entry", "updated_entry"})
+
+STRETCH = 10_000
+"""So many numbers are looked through at a time, whatever is wanted of them."""
+
+_GLANCE = 1_000
+"""So many events are read at a time where the database cannot say which are wanted."""
+
+_DISORDER = 3_600_000_000
+"""Commits take turns after they looked at the clock, and clocks are corrected: moments in the log
+are in order but for this much, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +50,34 @@ class Telling:
     events: tuple[ToldEvent, ...]
     last_seq: int
     next: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An event whose row is damaged: it can be told to nobody."""
+
+    seq: int
+    event_id: str
+    type: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is wanted of a stretch of the log, in order, and what of it cannot be read.
+
+    Everything up to `next` was looked at, so that a page without parcels need not be the end:
+    that is where `next` is `last_seq`. A reader ahead of the log is led back, as in `Telling`.
+    """
+
+    parcels: tuple[Parcel, ...]
+    unreadable: tuple[Unreadable, ...]
+    last_seq: int
+    next: int
+
+    @property
+    def is_the_end(self) -> bool:
+        return self.next >= self.last_seq
 
 
 async def events_after(
@@ -66,6 +110,55 @@ async def events_after(
     return Telling(events, last, reached)
 
 
+async def parcels_after(
+    view: Reader, after: int, *, limit: int, wanted: Wanted = EVERYTHING
+) -> Page:
+    """At most `limit` of them, out of a stretch of bounded length."""
+    last = await last_seq(view)
+    end = min(last, after + STRETCH)
+    if end <= after:
+        return Page((), (), last, last)
+    if not wanted.categories:
+        rows = await _stretch(view, after, end, wanted, limit)
+        return _page(rows, last, rows[-1].seq if len(rows) == limit else end)
+    glance = max(limit, _GLANCE)
+    rows = await _stretch(view, after, end, wanted, glance)
+    looked_at = rows[-1].seq if len(rows) == glance else end
+    chosen = await _of_categories(view, rows, frozenset(wanted.categories))
+    return _page(chosen[:limit], last, chosen[limit - 1].seq if len(chosen) > limit else looked_at)
+
+
+async def parcels_at(view: Reader, seqs: Sequence[int]) -> Page:
+    """The events of these numbers, in order. What is not in the log is not in the answer."""
+    last = await last_seq(view)
+    if not seqs:
+        return Page((), (), last, last)
+    rows = await view.rows(
+        f"SELECT {_COLUMNS} FROM events WHERE seq IN ({marks(len(seqs))}) ORDER BY seq", *seqs
+    )
+    return _page(rows, last, last)
+
+
+async def seq_at(view: Reader, moment: int) -> int:
+    """The last number before that moment (in microseconds): whoever reads on after it misses
+    nothing that was told then or later."""
+    last = await last_seq(view)
+    below, above = 0, last + 1
+    while above - below > 1:
+        middle = (below + above) // 2
+        if await _told_before(view, middle, moment - _DISORDER):
+            below = middle
+        else:
+            above = middle
+    row = await view.row(
+        "SELECT seq FROM events WHERE seq > ? AND seq <= ? AND at >= ? ORDER BY seq LIMIT 1",
+        below,
+        last,
+        moment,
+    )
+    return last if row is None else int(row.seq) - 1
+
+
 async def last_seq(view: Reader) -> int:
     row = await view.row("SELECT value FROM counters WHERE name = 'events'")
     assert row is not None, "the events counter is missing"
@@ -76,3 +169,87 @@ def _event_of(row: Row) -> ToldEvent:
     return ToldEvent(
         row.seq, row.event_id, row.type, from_micros(row.at), row.feed_id, orjson.loads(row.payload)
     )
+
+
+async def _stretch(view: Reader, after: int, end: int, wanted: Wanted, limit: int) -> Sequence[Row]:
+    where, values = "seq > ? AND seq <= ?", list[Value]((after, end))
+    for column, named in (("type", wanted.types), ("feed_id", wanted.feeds)):
+        if named:
+            where += f" AND {column} IN ({marks(len(named))})"
+            values += named
+    return await view.rows(
+        f"SELECT {_COLUMNS} FROM events WHERE {where} ORDER BY seq LIMIT ?", *values, limit
+    )
+
+
+async def _told_before(view: Reader, seq: int, moment: int) -> bool:
+    row = await view.row("SELECT at FROM events WHERE seq = ?", seq)
+    return row is not None and row.at < moment
+
+
+def _page(rows: Sequence[Row], last: int, reached: int) -> Page:
+    parcels, unreadable = list[Parcel](), list[Unreadable]()
+    for row in rows:
+        try:
+            # A damaged row may hold anything: as text it is JSON or it is not.
+            parcels.append(
+                parcel_of(row.seq, row.event_id, row.type, row.at, row.feed_id, str(row.payload))
+            )
+        except BadPayload as trouble:
+            unreadable.append(Unreadable(row.seq, row.event_id, row.type, trouble.message))
+    return Page(tuple(parcels), tuple(unreadable), last, reached)
+
+
+async def _of_categories(
+    view: Reader, rows: Sequence[Row], wanted: frozenset[str]
+) -> Sequence[Row]:
+    """The feed's own categories are asked first: only other events' entries need a look."""
+    feeds = await _feeds_of(view, rows)
+    whole = {name for name, feed in feeds.items() if wanted & _listed(feed.categories)}
+    entries = {
+        row.seq: (feeds[row.feed_id].id, _entry_uid(row.payload))
+        for row in rows
+        if row.type in _ENTRY_EVENTS and row.feed_id in feeds and row.feed_id not in whole
+    }
+    held = await _entries_held(view, set(entries.values()), wanted)
+    return [row for row in rows if row.feed_id in whole or entries.get(row.seq) in held]
+
+
+async def _feeds_of(view: Reader, rows: Sequence[Row]) -> Mapping[str, Row]:
+    named = sorted({row.feed_id for row in rows if row.feed_id is not None})
+    if not named:
+        return {}
+    found = await view.rows(
+        f"SELECT id, feed_id, categories FROM feeds WHERE feed_id IN ({marks(len(named))})", *named
+    )
+    return {row.feed_id: row for row in found}
+
+
+async def _entries_held(
+    view: Reader, entries: set[tuple[int, str | None]], wanted: frozenset[str]
+) -> set[tuple[int, str | None]]:
+    """Those (feed, uid) that have one of the categories, and those nobody can tell of."""
+    unknown = {entry for entry in entries if entry[1] is None}
+    keys = sorted({key_of(uid) for _, uid in entries if uid is not None})
+    if not keys:
+        return unknown
+    rows = await view.rows(
+        f"SELECT feed_id, entry_uid, categories FROM entries WHERE uid_key IN ({marks(len(keys))})",
+        *keys,
+    )
+    held = {(row.feed_id, row.entry_uid) for row in rows if wanted & _listed(row.categories)}
+    return unknown | (held & entries)
+
+
+def _listed(categories: str) -> frozenset[str]:
+    return frozenset(name for name in orjson.loads(categories) if isinstance(name, str))
+
+
+def _entry_uid(payload: str) -> str | None:
+    """None for a damaged row: it must be seen to be set aside."""
+    try:
+        said = orjson.loads(payload)
+    except ValueError:
+        return None
+    uid = said.get("entry_uid") if isinstance(said, dict) else None
+    return uid if isinstance(uid, str) else None

@@ -23,9 +23,20 @@ def is_loopback(host: str) -> bool:
 
 def require_safe_bind(settings: Settings) -> None:
     """Without an admin token everything is open, so only this machine may come in."""
+    if settings.grpc_port is not None:
+        _require_safe_grpc(settings)
     if settings.admin_secret is None and not is_loopback(settings.host):
         raise BadSettings(
             f"Without an admin token Headwater listens on loopback only, not on {settings.host}."
             " Set HEADWATER_ADMIN_TOKEN (or HEADWATER_ADMIN_TOKEN_FILE), or use --host 127.0.0.1.",
             host=settings.host,
+        )
+
+
+def _require_safe_grpc(settings: Settings) -> None:
+    if settings.admin_secret is None and not is_loopback(settings.grpc_host):
+        raise BadSettings(
+            "Without an admin token gRPC listens on loopback only, not on"
+            f" {settings.grpc_host}. Set HEADWATER_ADMIN_TOKEN (or HEADWATER_ADMIN_TOKEN_FILE).",
+            host=settings.grpc_host,
         )

@@ -61,6 +61,7 @@ async def gather_old_days(engine: Engine, settings: Settings) -> None:
     today = day_of(to_micros(engine.clock.now()))
     async with engine.database.write() as tx:
         await tallies.forget_fetcher_days(tx, today - settings.suggestion_days + 1)
+        await tallies.forget_latency_days(tx, today - settings.statistics_days + 1)
     gathered = _GATHERED_AT_ONCE
     while gathered == _GATHERED_AT_ONCE:
         async with engine.database.write() as tx:

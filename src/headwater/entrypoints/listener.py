@@ -34,9 +34,16 @@ class PortTaken(Conflict):
     code = "port_taken"
 
 
+class CarefulConfig(uvicorn.Config):
+    """`unread_seconds` is how long an answer may wait for a peer that does not read it."""
+
+    unread_seconds = UNREAD_SECONDS
+
+
 class CarefulProtocol(HttpToolsProtocol):
     """A peer that dawdles, floods or sends an endless head is hung up on (slowloris and kin)."""
 
+    config: CarefulConfig
     _patience: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
     _head_bytes = 0
@@ -44,7 +51,7 @@ class CarefulProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > 2 * CONNECTIONS:
+        if len(self.connections) > 2 * (self.limit_concurrency or CONNECTIONS):
             transport.abort()
             return
         self._wait_for(HEAD_SECONDS)
@@ -58,7 +65,7 @@ class CarefulProtocol(HttpToolsProtocol):
         super().pause_writing()
         if self._unread is None:
             # Also one that is closing already: it waits for that same peer.
-            self._unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+            self._unread = self.loop.call_later(self.config.unread_seconds, self._drop)
 
     def resume_writing(self) -> None:
         self._is_read_again()
@@ -109,6 +116,11 @@ class CarefulProtocol(HttpToolsProtocol):
             self._unread.cancel()
             self._unread = None
 
+    def _drop(self) -> None:
+        path = self.scope["path"] if self.scope else None
+        _log.info("slow_reader_dropped", path=path, seconds=self.config.unread_seconds)
+        self.transport.abort()
+
     def _hang_up(self) -> None:
         self._wait_no_more()
         if not self.transport.is_closing():
@@ -154,23 +166,26 @@ class QuietServer(uvicorn.Server):
         yield
 
 
-def careful_server(app: AsgiApp, *, stop_seconds: float) -> QuietServer:
-    return QuietServer(
-        uvicorn.Config(
-            Noted(app),
-            interface="asgi3",
-            http=CarefulProtocol,
-            ws="none",
-            lifespan="off",  # ours: uvicorn's does not end when a stop is forced
-            log_config=None,
-            access_log=False,  # its lines would hold tokens from query strings
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=CONNECTIONS,
-            timeout_keep_alive=IDLE_SECONDS,
-            timeout_graceful_shutdown=max(1, int(stop_seconds)),
-        )
+def careful_server(
+    app: AsgiApp, *, stop_seconds: float, streams: int = 0, unread_seconds: float | None = None
+) -> QuietServer:
+    """`streams` is how many answers without an end may be under way beside the ordinary ones."""
+    config = CarefulConfig(
+        Noted(app),
+        interface="asgi3",
+        http=CarefulProtocol,
+        ws="none",
+        lifespan="off",  # ours: uvicorn's does not end when a stop is forced
+        log_config=None,
+        access_log=False,  # its lines would hold tokens from query strings
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=CONNECTIONS + streams,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=max(1, int(stop_seconds)),
     )
+    config.unread_seconds = UNREAD_SECONDS if unread_seconds is None else unread_seconds
+    return QuietServer(config)
 
 
 def listening_socket(settings: Settings) -> socket.socket:

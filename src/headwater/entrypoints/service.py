@@ -10,24 +10,29 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from socket import socket
-from typing import Protocol
+from typing import Any, Protocol
 
 from headwater import __version__
 from headwater.assigning import introduce_builtins
+from headwater.engine import Engine
 from headwater.entrypoints.api.app import create_app
+from headwater.entrypoints.api.metrics import metrics_app, metrics_socket
 from headwater.entrypoints.binding import OPEN_FILES
+from headwater.entrypoints.delivering import Delivering
 from headwater.entrypoints.in_process import AsgiApp, Lifespan
+from headwater.entrypoints.late import late
 from headwater.entrypoints.listener import address_of, careful_server, listening_socket
 from headwater.entrypoints.lock import Notice, Role, announced, held, stable_worker_id
 from headwater.entrypoints.loop import new_event_loop
 from headwater.entrypoints.telling import Telling
 from headwater.entrypoints.upkeep import bring_up_to_date
 from headwater.entrypoints.worker import Worker
+from headwater.reconciling import reconcile
 from headwater.settings import Settings
 from headwater.telemetry.log import configure
 from headwater.values.ids import WorkerId
 from headwater.values.instant import rfc3339
-from headwater.wiring import open_engine
+from headwater.wiring import open_engine, sink_wishes
 
 GRACE_SECONDS = 2.0
 """What the parts may take beyond their own time to come to an end."""
@@ -80,21 +85,41 @@ async def _live(settings: Settings, roles: tuple[Role, ...], *, migrate: bool, s
     async with AsyncExitStack() as stack:
         # Before anything is opened: a port that is taken must not cost a start.
         listener = stack.enter_context(listening_socket(settings)) if "serve" in roles else None
+        rpc = _rpc_door(settings, stack) if "serve" in roles else None
+        apart = listener is None and settings.metrics_port is not None
+        door = stack.enter_context(metrics_socket(settings)) if apart else None
         await bring_up_to_date(settings, allowed=migrate, say=say)
         worker_id = _name_of_this_process(settings, roles)
         engine = await stack.enter_async_context(open_engine(settings, worker_id))
         await introduce_builtins(engine)
         parts: list[Part] = []
         if "work" in roles:
+            await reconcile(engine, sink_wishes(settings), most=settings.sinks_max)
             parts += [Worker(engine, settings), Telling(engine, settings)]
+            parts.append(Delivering(engine, settings))
         if listener is not None:
             app = create_app(engine, settings)
             closing = app.state.desk.closing
-            parts.append(Serving(app, listener, settings.stop_seconds, closing))
+            parts.append(Serving(app, listener, settings, closing))
             stack.enter_context(announced(settings.data_dir, _notice(address_of(listener))))
-        for line in greeting(settings, address_of(listener) if listener else None, roles):
+            if rpc is not None:
+                parts.append(late("headwater.entrypoints.rpc.serving:Rpc")(rpc, app.state.desk))
+        if door is not None:
+            parts.append(_showing_metrics(engine, settings, door))
+            say(f"metrics on {address_of(door)}/metrics")
+        url = address_of(listener) if listener else None
+        for line in greeting(settings, url, roles, rpc and rpc.address):
             say(line)
         return await _until_stopped(parts, stop, settings.stop_seconds, say)
+
+
+def _rpc_door(settings: Settings, stack: AsyncExitStack) -> Any:
+    """The port of gRPC, where it is wanted; what it needs is not even loaded where it is not."""
+    if settings.grpc_port is None:
+        return None
+    door = late("headwater.entrypoints.rpc.serving:Door")(settings)
+    stack.push_async_callback(door.close)
+    return door
 
 
 class Part(Protocol):
@@ -109,10 +134,15 @@ class Serving:
     """The API on a socket that listens already. `closing` tells its streams to end."""
 
     def __init__(
-        self, app: AsgiApp, listener: socket, stop_seconds: float, closing: asyncio.Event
+        self, app: AsgiApp, listener: socket, settings: Settings, closing: asyncio.Event
     ) -> None:
         self._app = app
-        self._server = careful_server(app, stop_seconds=stop_seconds)
+        self._server = careful_server(
+            app,
+            stop_seconds=settings.stop_seconds,
+            streams=settings.streams_max + settings.news_streams_max,
+            unread_seconds=settings.stream_slow_seconds,
+        )
         self._listener = listener
         self._closing = closing
 
@@ -123,6 +153,12 @@ class Serving:
     def stop(self) -> None:
         self._server.should_exit = True
         self._closing.set()
+
+
+def _showing_metrics(engine: Engine, settings: Settings, door: socket) -> Part:
+    """A worker without an API still shows how it goes."""
+    app = metrics_app(engine, settings)
+    return Serving(app, door, settings, asyncio.Event())
 
 
 async def _until_stopped(parts: Sequence[Part], stop: Stop, seconds: float, say: Say) -> bool:
@@ -180,7 +216,9 @@ def _notice(url: str) -> Notice:
     return Notice(url, os.getpid(), rfc3339(datetime.now(UTC).replace(microsecond=0)))
 
 
-def greeting(settings: Settings, url: str | None, roles: tuple[Role, ...]) -> Iterator[str]:
+def greeting(
+    settings: Settings, url: str | None, roles: tuple[Role, ...], rpc: str | None = None
+) -> Iterator[str]:
     """Where it listens, where its data is, what to do next."""
     where = "SQLite" if settings.is_embedded else "PostgreSQL"
     yield f"Headwater {__version__}"
@@ -188,6 +226,8 @@ def greeting(settings: Settings, url: str | None, roles: tuple[Role, ...]) -> It
         guarded = "with a token" if settings.admin_secret else "this machine only, no token needed"
         yield f"  listening   {url}   ({guarded})"
         yield f"  explore     {url}/docs"
+    if rpc is not None:
+        yield f"  gRPC        {rpc}   ({'TLS' if settings.grpc_tls_key else 'plain text'})"
     yield f"  data        {settings.data_dir.absolute()}   ({where})"
     if "work" not in roles:
         yield "  visits      none from here: `headwater work` makes them"

@@ -14,7 +14,9 @@ from headwater.membership import finish_telling
 from headwater.schedule.due import Due
 from headwater.settings import Settings
 from headwater.settle import Settled
+from headwater.spans import visit_trail
 from headwater.telemetry.log import logger
+from headwater.telemetry.trace import Off, Trail
 from headwater.visit import Visits
 from headwater.waiting import WaitingRoom
 
@@ -169,6 +171,10 @@ class Worker:
                 each.cancel()
 
     async def _visit(self, due: Due) -> None:
+        with visit_trail(self._engine, due) as trail:
+            await self._visit_and_tell(due, trail)
+
+    async def _visit_and_tell(self, due: Due, trail: Trail | Off) -> None:
         engine, address = self._engine, due.last_address
         try:
             remembered = await self._visits.visit(due)
@@ -178,8 +184,10 @@ class Worker:
             elif isinstance(remembered, Refused):
                 await self._claims.give_back([(due, engine.schedule.max_interval)])
         except TooSoon as rest:
+            trail.fail(rest.code, rest.message)
             await self._claims.give_back([(due, rest.facts["retry_after_sec"])])
         except (StorageError, DatabaseError) as trouble:
+            trail.fail(trouble.code, trouble.message)
             await self._nowhere_to_write(due, trouble)
         except Exception as trouble:  # a mistake of ours must not ask for ever
             log.error("visit_crashed", feed=due.feed_id, exc_info=trouble)

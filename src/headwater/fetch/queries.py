@@ -8,7 +8,7 @@ import orjson
 
 from headwater.errors import NotFound
 from headwater.ports import Reader, Row, marks
-from headwater.values.ids import FeedId, FetchId
+from headwater.values.ids import FeedId, FeedPk, FetchId
 from headwater.values.instant import from_micros, maybe_moment
 
 _IN_ONE_QUERY = 400
@@ -58,6 +58,38 @@ async def unexpired(view: Reader, fetch_ids: Sequence[str]) -> set[str]:
         )
         there.update(row.fetch_id for row in rows)
     return there
+
+
+_A_DOCUMENT = "r.error IS NULL AND NOT r.truncated AND r.http_status BETWEEN 200 AND 299"
+"""A whole answer that said yes: what a visit would have read."""
+
+
+async def document_before(view: Reader, raw: ArchivedFetch) -> ArchivedFetch | None:
+    """The newest payload of the same feed, older than this one, whose bytes can be had."""
+    row = await view.row(
+        "SELECT r.*, f.feed_id AS public_id FROM raw_fetches r JOIN feeds f ON f.id = r.feed_id"
+        f" WHERE f.feed_id = ? AND r.fetch_id < ? AND r.expired_at IS NULL AND {_A_DOCUMENT}"
+        " ORDER BY r.fetch_id DESC LIMIT 1",
+        raw.feed_id,
+        raw.fetch_id,
+    )
+    return None if row is None else _archived_of(row)
+
+
+async def documents_of(
+    view: Reader, feed: FeedPk, *, after: str | None, limit: int
+) -> list[ArchivedFetch]:
+    """Payloads of a feed, oldest first. Of those that have expired, the ones entries came from."""
+    rows = await view.rows(
+        "SELECT r.*, f.feed_id AS public_id FROM raw_fetches r JOIN feeds f ON f.id = r.feed_id"
+        f" WHERE r.feed_id = ? AND r.fetch_id > ? AND {_A_DOCUMENT} AND (r.expired_at IS NULL OR"
+        " EXISTS (SELECT 1 FROM entries e WHERE e.feed_id = r.feed_id AND e.fetch_id = r.fetch_id))"
+        " ORDER BY r.fetch_id LIMIT ?",
+        feed,
+        after or "",
+        limit,
+    )
+    return [_archived_of(row) for row in rows]
 
 
 async def count(view: Reader) -> int:

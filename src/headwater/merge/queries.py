@@ -1,11 +1,14 @@
 """What may be asked of the entries: by feed, time, category and text; one with its history."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from headwater.errors import AmbiguousEntry, NotFound
 from headwater.fetch.queries import unexpired
+from headwater.merge.difference import FIELDS
+from headwater.merge.entry import Known
 from headwater.merge.search import Search, matches, sql_of
 from headwater.ports import Reader, Row, marks
 from headwater.values.ids import FeedId, FeedPk, key_of
@@ -152,6 +155,32 @@ async def versions(view: Reader, of: KeptEntry) -> list[EntryVersion]:
         )
         for row in rows
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptText:
+    """What an entry says now, by the names of `merge.difference`; where it stands in its raw."""
+
+    known: Known
+    said: Mapping[str, Any]
+    offset: int | None
+
+
+async def texts_from(view: Reader, feed: FeedPk, fetch_id: str) -> dict[bytes, KeptText]:
+    """Entries of a feed whose present text came from this payload, by their keys."""
+    columns = ", ".join("canonical_link AS link" if name == "link" else name for name in FIELDS)
+    rows = await view.rows(
+        "SELECT entry_uid, uid_key, link_key, content_hash, version, present_since, frag_offset,"
+        f" {columns} FROM entries WHERE feed_id = ? AND fetch_id = ?",
+        feed,
+        fetch_id,
+    )
+    return {
+        row.uid_key: KeptText(
+            Known(*row[:6]), {name: getattr(row, name) for name in FIELDS}, row.frag_offset
+        )
+        for row in rows
+    }
 
 
 async def aliases(view: Reader, of: FeedPk) -> list[Alias]:

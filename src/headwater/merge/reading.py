@@ -48,7 +48,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class ReadFeed:
-    """What a document said, ready to be merged."""
+    """What a document said, ready to be merged. `decoded_bytes` is its size once unpacked."""
 
     document_hash: bytes
     format: str
@@ -60,6 +60,7 @@ class ReadFeed:
     partial: bool
     problems: tuple[tuple[str, str], ...]
     entries: tuple[Entry, ...]
+    decoded_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,19 @@ class SameDocument:
     """Byte for byte the document we read last time: nothing to compare."""
 
     document_hash: bytes
+    decoded_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """No feed came out of it. `code` is stable, `detail` is for people."""
+    """No feed came out of it. `code` is stable, `detail` is for people.
+
+    `decoded_bytes` is None when it did not even come to unpacking, or unpacking failed.
+    """
 
     code: str
     detail: str
+    decoded_bytes: int | None = None
 
 
 Read = ReadFeed | SameDocument | Unreadable
@@ -87,18 +93,22 @@ def read_job(job: bytes, body: bytes) -> bytes:
     plain = decoded(body, asked["content_encoding"], max_bytes=policy["max_bytes"])
     if plain.error is not None:
         return orjson.dumps({"error": plain.error, "detail": plain.detail})
-    digest = sha256(plain.body).hexdigest()
+    return orjson.dumps(_read(plain.body, asked, policy) | {"decoded": len(plain.body)})
+
+
+def _read(body: bytes, asked: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
+    digest = sha256(body).hexdigest()
     if digest == asked["known_document"]:
-        return orjson.dumps({"same": digest})
+        return {"same": digest}
     headers = {"content-type": asked["content_type"]} if asked["content_type"] else {}
     document = parse(
-        plain.body, url=asked["url"], headers=headers, limits=ParseLimits(**policy["limits"])
+        body, url=asked["url"], headers=headers, limits=ParseLimits(**policy["limits"])
     )
     if document.format == "unknown":
-        return orjson.dumps({"error": "not_a_feed", "detail": _what_it_is(document)})
+        return {"error": "not_a_feed", "detail": _what_it_is(document)}
     if document.partial and not document.entries:
-        return orjson.dumps({"error": "parse_error", "detail": "it ends before the first entry"})
-    return orjson.dumps(_told(document, asked, digest, policy["emails"]))
+        return {"error": "parse_error", "detail": "it ends before the first entry"}
+    return _told(document, asked, digest, policy["emails"])
 
 
 def reading_of(answered: Answered) -> Read:
@@ -107,9 +117,9 @@ def reading_of(answered: Answered) -> Read:
         return Unreadable(answered.error, answered.detail)
     told = orjson.loads(answered.payload)
     if "error" in told:
-        return Unreadable(told["error"], told["detail"])
+        return Unreadable(told["error"], told["detail"], told.get("decoded"))
     if "same" in told:
-        return SameDocument(bytes.fromhex(told["same"]))
+        return SameDocument(bytes.fromhex(told["same"]), told["decoded"])
     return ReadFeed(
         document_hash=bytes.fromhex(told["document_hash"]),
         format=told["format"],
@@ -121,6 +131,7 @@ def reading_of(answered: Answered) -> Read:
         partial=told["partial"],
         problems=tuple((code, detail) for code, detail in told["problems"]),
         entries=tuple(_entry(*row) for row in told["entries"]),
+        decoded_bytes=told["decoded"],
     )
 
 

@@ -261,5 +261,14 @@ async def _move_presence(tx: Transaction, group: Sequence[Merged]) -> None:
     )
 
 
+async def note_away(tx: Transaction, feed: FeedPk, keys: Sequence[bytes], seen: int) -> None:
+    """Entries of an older document, just inserted: seen once, then, and not in the newest one."""
+    await tx.run_many(
+        "UPDATE entries SET present_since = NULL, seen_before = 1, last_seen = ?"
+        " WHERE feed_id = ? AND uid_key = ?",
+        [(seen, feed, key) for key in keys],
+    )
+
+
 def _slices(values: list[T]) -> list[list[T]]:
     return [values[i : i + _IN_ONE_QUERY] for i in range(0, len(values), _IN_ONE_QUERY)]

@@ -17,6 +17,7 @@ DUE_COLUMNS = (
     " documents_seen, document_seen_at, asked_whole_at, moved_to, moved_count, moved_since,"
     " gone_count, new_today, today, interval_sec, scheduled_at, fence, ewma_sec,"
     " recent_published, failures, failing_told, last_address,"
+    " last_error, reason, last_decision_at,"
     # Whether there is anything to unlock, so that most visits need not look for it.
     " EXISTS (SELECT 1 FROM rss_subscriptions s LEFT JOIN subscription_groups g"
     " ON g.group_id = s.group_id WHERE s.feed_id = feeds.id"
@@ -39,7 +40,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """`scheduled_at` names the visit and never changes; `fence` proves the claim is still ours."""
+    """`scheduled_at` names the visit and never changes; `fence` proves the claim is still ours.
+
+    `reason` and `decided_at` are of the decision that led here; `claimed_at` is when a worker came.
+    """
 
     feed: FeedPk
     feed_id: FeedId
@@ -61,13 +65,17 @@ class Due:
     failing_told: bool = False
     last_address: str | None = None
     has_credentials: bool = False
+    after_failure: bool = False
+    reason: str | None = None
+    decided_at: int | None = None
+    claimed_at: int | None = None
 
     @property
     def verify_tls(self) -> bool:
         return bool(self.overrides.get("verify_tls", True))
 
 
-def due_of(row: Row) -> Due:
+def due_of(row: Row, claimed_at: int | None = None) -> Due:
     overrides = {} if row.overrides == NOTHING else orjson.loads(row.overrides)
     return Due(
         feed=FeedPk(row.id),
@@ -90,6 +98,10 @@ def due_of(row: Row) -> Due:
         failing_told=bool(row.failing_told),
         last_address=row.last_address,
         has_credentials=bool(row.has_credentials),
+        after_failure=row.last_error is not None,
+        reason=row.reason,
+        decided_at=row.last_decision_at,
+        claimed_at=claimed_at,
     )
 
 

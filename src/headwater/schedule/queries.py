@@ -104,6 +104,34 @@ async def feed(view: Reader, feed_id: str, *, lock: bool = False) -> Feed:
     return feed_of(row)
 
 
+@dataclass(frozen=True, slots=True)
+class Rereading:
+    """What must be known of a feed to read its payloads again."""
+
+    pk: FeedPk
+    id: FeedId
+    url: str
+    identity: dict[str, Any] | None
+    document_hash: bytes | None
+    documents_seen: int
+
+
+async def rereading(view: Reader, feed_id: str, *, lock: bool = False) -> Rereading:
+    """`lock` as above."""
+    suffix = " FOR UPDATE" if lock and view.dialect == "postgresql" else ""
+    row = await view.row(
+        "SELECT id, feed_id, url, identity, document_hash, documents_seen FROM feeds"
+        f" WHERE feed_id = ?{suffix}",
+        feed_id,
+    )
+    if row is None:
+        raise NotFound("There is no such feed.", what="feed")
+    memory = orjson.loads(row.identity) if row.identity else None
+    return Rereading(
+        FeedPk(row.id), FeedId(row.feed_id), row.url, memory, row.document_hash, row.documents_seen
+    )
+
+
 def feed_of(row: Row) -> Feed:
     return Feed(
         pk=FeedPk(row.id),
@@ -206,7 +234,9 @@ async def load(view: Reader, now: datetime) -> Load:
         to_micros(now),
     )
     claimed = await view.row("SELECT count(*) AS feeds FROM feeds WHERE claimed_by IS NOT NULL")
-    failing = await view.row("SELECT count(*) AS feeds FROM feeds WHERE failures > 0")
+    failing = await view.row(
+        "SELECT count(*) AS feeds FROM feeds WHERE failures > 0 AND state = 'active'"
+    )
     assert row and claimed and failing
     return Load(
         by_state={each.state: each.feeds for each in states},
@@ -215,6 +245,57 @@ async def load(view: Reader, now: datetime) -> Load:
         failing=failing.feeds,
         oldest_due_at=maybe_moment(row.oldest),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A feed that has waited longer than it was meant to: `times` the interval chosen for it."""
+
+    feed_id: FeedId
+    url: str
+    times: float
+    chosen_sec: float
+
+
+_CHOSEN = (
+    "(SELECT feed_id, url, began, CASE WHEN planned > remembered THEN planned ELSE remembered END"
+    " AS chosen FROM (SELECT feed_id, url, coalesce(last_decision_at, created_at) AS began,"
+    " scheduled_at - coalesce(last_decision_at, created_at) AS planned,"
+    " interval_sec * 1000000 AS remembered FROM feeds WHERE state = 'active'"
+    " AND scheduled_at IS NOT NULL) plans) waiting"
+)
+"""Active feeds with what was chosen when they were last decided on: the time to the next visit,
+with hints, pauses and luck in it, and never less than the interval that is remembered."""
+
+
+async def freshness(view: Reader, now: datetime, times: float) -> tuple[int, int]:
+    """Active feeds, and how many of them have waited longer than so many chosen intervals."""
+    row = await view.row(
+        "SELECT count(*) AS feeds, coalesce(sum(CASE WHEN CAST(? AS BIGINT) - began"
+        f" > chosen * CAST(? AS DOUBLE PRECISION) THEN 1 ELSE 0 END), 0) AS late FROM {_CHOSEN}",
+        to_micros(now),
+        times,
+    )
+    assert row is not None
+    return int(row.feeds), int(row.late)
+
+
+async def longest_waiting(view: Reader, now: datetime, times: float, limit: int) -> list[Waiting]:
+    """Those that have waited longer than so many chosen intervals, the longest first."""
+    moment = to_micros(now)
+    rows = await view.rows(
+        "SELECT feed_id, url, chosen, (CAST(? AS BIGINT) - began) * 1.0 / chosen AS times"
+        f" FROM {_CHOSEN} WHERE CAST(? AS BIGINT) - began > chosen * CAST(? AS DOUBLE PRECISION)"
+        " ORDER BY times DESC, feed_id LIMIT ?",
+        moment,
+        moment,
+        times,
+        limit,
+    )
+    return [
+        Waiting(FeedId(row.feed_id), row.url, float(row.times), float(row.chosen) / 1_000_000)
+        for row in rows
+    ]
 
 
 async def database_version(view: Reader) -> str:

@@ -74,7 +74,7 @@ async def claim(
         now,
         limit,
     )
-    return [due_of(row) for row in rows]
+    return [due_of(row, now) for row in rows]
 
 
 async def claim_one(tx: Transaction, feed: FeedPk, worker: WorkerId, lease_end: int) -> Due:
@@ -252,7 +252,9 @@ async def stop_as_duplicate(tx: Transaction, feed: FeedPk, of: str) -> None:
 class VisitRecord(NamedTuple):
     """One line of a feed's history: what was asked, what came, what was decided and from what.
 
-    `dated_entries` and what follows: how late new entries were seen, where that is known.
+    `dated_entries` to `late_squares`: how late new entries were seen, where that is known.
+    `decoded_bytes`: the document once unpacked, None when nothing was. `retry`: the visit before
+    this one failed.
     """
 
     feed: FeedPk
@@ -288,6 +290,8 @@ class VisitRecord(NamedTuple):
     dated_entries: int = 0
     late_sec: float = 0.0
     late_squares: float = 0.0
+    decoded_bytes: int | None = None
+    retry: bool = False
 
 
 _VISIT_FIELDS = VisitRecord._fields

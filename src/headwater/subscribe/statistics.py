@@ -64,11 +64,20 @@ class Day:
     failures: int
     new_entries: int
     bytes_in: int
+    unchanged: int = 0
+    retries: int = 0
+    updated_entries: int = 0
+    saved_bytes: int = 0
+    mean_latency_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Counts of finished visits. `errors`: the most frequent first; `days`: the newest first."""
+    """Counts of finished visits. `errors`: the most frequent first; `days`: the newest first.
+
+    `saved_bytes` is what 304s spared us; `decoded_bytes` what documents were once unpacked, and
+    `encoded_bytes` what came over the wire of those.
+    """
 
     visits: int
     failures: int
@@ -81,6 +90,10 @@ class Statistics:
     mean_late_sec: float | None
     errors: tuple[Kind, ...]
     days: tuple[Day, ...]
+    retries: int = 0
+    saved_bytes: int = 0
+    decoded_bytes: int = 0
+    encoded_bytes: int = 0
 
     @property
     def successes(self) -> int:
@@ -89,6 +102,19 @@ class Statistics:
     @property
     def success_rate(self) -> float | None:
         return self.successes / self.visits if self.visits else None
+
+    @property
+    def not_modified_rate(self) -> float | None:
+        return self.unchanged / self.visits if self.visits else None
+
+    @property
+    def compression_ratio(self) -> float | None:
+        """How many times smaller documents came than they were."""
+        return self.decoded_bytes / self.encoded_bytes if self.encoded_bytes else None
+
+    @property
+    def new_entries_per_visit(self) -> float | None:
+        return self.new_entries / self.visits if self.visits else None
 
     @property
     def last_error(self) -> Kind | None:
@@ -133,6 +159,10 @@ def statistics_of(days: Sequence[SubscriptionDay]) -> Statistics:
         mean_late_sec=sum(day.late_sec for day in days) / dated if dated else None,
         errors=_kinds(days),
         days=_by_day(days),
+        retries=sum(day.retries for day in days),
+        saved_bytes=sum(day.saved_bytes for day in days),
+        decoded_bytes=sum(day.decoded_bytes for day in days),
+        encoded_bytes=sum(day.encoded_bytes for day in days),
     )
 
 
@@ -156,13 +186,20 @@ def _by_day(days: Sequence[SubscriptionDay]) -> tuple[Day, ...]:
     met: dict[int, list[SubscriptionDay]] = {}
     for day in days:
         met.setdefault(day.day, []).append(day)
-    return tuple(
-        Day(
-            on=None if number == OLDER else date_of(number),
-            visits=sum(day.visits for day in some),
-            failures=_failures(some),
-            new_entries=sum(day.new_entries for day in some),
-            bytes_in=sum(day.bytes_in for day in some),
-        )
-        for number, some in sorted(met.items(), reverse=True)
+    return tuple(_day(number, some) for number, some in sorted(met.items(), reverse=True))
+
+
+def _day(number: int, some: Sequence[SubscriptionDay]) -> Day:
+    visits = sum(day.visits for day in some)
+    return Day(
+        on=None if number == OLDER else date_of(number),
+        visits=visits,
+        failures=_failures(some),
+        new_entries=sum(day.new_entries for day in some),
+        bytes_in=sum(day.bytes_in for day in some),
+        unchanged=sum(day.unchanged for day in some),
+        retries=sum(day.retries for day in some),
+        updated_entries=sum(day.updated_entries for day in some),
+        saved_bytes=sum(day.saved_bytes for day in some),
+        mean_latency_ms=sum(day.latency_ms for day in some) / visits if visits else 0.0,
     )

@@ -1,1 +1,1 @@
-"""Logs for people and programs."""
+"""Logs for people and programs, and the trail of each visit."""

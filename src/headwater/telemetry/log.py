@@ -14,6 +14,7 @@ import structlog
 from structlog.dev import ConsoleRenderer, plain_traceback
 from structlog.typing import FilteringBoundLogger, Processor
 
+from headwater.telemetry import trace
 from headwater.values.instant import rfc3339
 from headwater.values.url import redacted
 
@@ -80,14 +81,14 @@ class Line:
 
 
 def _for_programs() -> list[Processor]:
-    return [_named, structlog.processors.format_exc_info, _cleaned, _json]
+    return [_named, _traced, structlog.processors.format_exc_info, _cleaned, _json]
 
 
 def _for_people(coloured: bool) -> list[Processor]:
     screen = ConsoleRenderer(
         colors=coloured, pad_event_to=24, sort_keys=False, exception_formatter=plain_traceback
     )
-    return [_named, structlog.processors.format_exc_info, _cleaned, _harmless, screen]
+    return [_named, _traced, structlog.processors.format_exc_info, _cleaned, _harmless, screen]
 
 
 def _named(line: Line, method: str, facts: Facts) -> Facts:
@@ -95,6 +96,19 @@ def _named(line: Line, method: str, facts: Facts) -> Facts:
     facts["level"] = method
     facts["timestamp"] = rfc3339(datetime.now(UTC))
     return facts
+
+
+def _traced(_: Any, __: str, facts: Facts) -> Facts:
+    """Which visit this was said in, where visits leave a trail."""
+    found = trace.ids()
+    if found is not None:
+        facts["trace_id"], facts["span_id"] = found
+    return facts
+
+
+def plain(name: str, value: Any) -> Any:
+    """A fact as it may leave this process: bounded, without secrets."""
+    return _plain(name, value, 0)
 
 
 def _cleaned(_: Any, __: str, facts: Facts) -> Facts:

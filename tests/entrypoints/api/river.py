@@ -10,6 +10,7 @@ import orjson
 
 from headwater.adapters.blobs import FolderBlobs
 from headwater.adapters.fetchers import HttpFetchers
+from headwater.adapters.outlets.kinds import EveryOutlet
 from headwater.adapters.vault import open_vault
 from headwater.adapters.web_limits import WebLimits
 from headwater.engine import Engine, Rules
@@ -76,14 +77,25 @@ class ScriptedWeb:
 
 
 def an_engine(database: Database, clock: Clock, web: ScriptedWeb, folder: Path) -> Engine:
+    blobs = FolderBlobs(folder / "blobs")
+    outlets = EveryOutlet(
+        web_limits=WebLimits(),
+        address=AddressPolicy(),
+        clock=clock,
+        user_agent="test",
+        database=database,
+        blobs=blobs,
+        out_dir=folder / "out",
+    )
     return Engine(
         clock=clock,
         web=web,
         fetchers=HttpFetchers(WebLimits(), AddressPolicy(), clock=clock, user_agent="test"),
-        blobs=FolderBlobs(folder / "blobs"),
+        blobs=blobs,
         parsers=InlineParsers(),
         database=database,
         vault=open_vault(None, folder / "secret.key"),
+        outlets=outlets,
         fetch=FetchPolicy(user_agent="test", address=AddressPolicy()),
         schedule=Policy(),
         reading=ReadingPolicy(),

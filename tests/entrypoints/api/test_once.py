@@ -29,7 +29,7 @@ async def test_the_same_request_again_gets_the_same_answer(api: Api, river: Rive
     assert river.web.asked == [url]
 
 
-async def test_another_body_or_path_under_the_same_key_is_422(api: Api, river: River) -> None:
+async def test_another_body_path_or_query_under_the_same_key_is_422(api: Api, river: River) -> None:
     feed_id = await river.feed()
     later = {"url": "https://b.example/feed", "visit": "later"}
     assert (await api.post("/feeds", later, idempotency_key="k")).status == 201
@@ -37,6 +37,10 @@ async def test_another_body_or_path_under_the_same_key_is_422(api: Api, river: R
     assert (other.status, other.error) == (422, "idempotency_mismatch")
     elsewhere = await api.post(f"/feeds/{feed_id}/refetch", idempotency_key="k")
     assert (elsewhere.status, elsewhere.error) == (422, "idempotency_mismatch")
+    asked = await api.post(f"/feeds/{feed_id}/refetch", idempotency_key="q")
+    assert asked.status == 202
+    whole = await api.post(f"/feeds/{feed_id}/refetch?whole=true", idempotency_key="q")
+    assert (whole.status, whole.error) == (422, "idempotency_mismatch")
 
 
 async def test_a_failed_request_frees_its_key(

@@ -275,3 +275,24 @@ def test_doctor_is_content_beside_a_running_service(sh: Shell) -> None:
 
 def test_migrating_under_a_running_service_is_refused(sh: Shell) -> None:
     assert sh("migrate").code == 3
+
+
+def test_a_change_is_shown_and_the_archive_read_again(
+    sh: Shell, origin: Origin, feed: str, followed: str
+) -> None:
+    path = feed.removeprefix(origin.url(""))
+    origin.pages[path] = ("application/rss+xml", RSS.replace(b"First post", b"Better post"))
+    sh("refetch", feed)
+    until(lambda: len(sh("visits", feed, "--json").json) == 2)
+    newest = sh("visits", feed, "--json").json[0]["fetch_id"]
+    shown = sh("diff", newest)
+    assert shown.code == 0, shown.err
+    assert "changed silently" in shown.out
+    assert "Better post" in shown.out
+    said = sh("diff", newest, "--json").json
+    assert [(e["kind"], e["entry_uid"]) for e in said["entries"]] == [("changed", "one")]
+    again = sh("reparse", "--feed", feed)
+    assert again.code == 0, again.err
+    assert "2 payloads of 1 feed read again: 2 entries say the same, 0 were changed" in again.out
+    assert sh("reparse", "--feed", feed, "--dry-run", "--json").json["payloads"] == 2
+    assert sh("diff", "00000000-0000-0000-0000-000000000000").code == 4

@@ -1,5 +1,7 @@
 """The REST way in, put together: routes inside, rings of checks around them."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
@@ -18,13 +20,21 @@ from headwater.entrypoints.api import (
     entries,
     events,
     evidence,
+    export,
     feeds,
     fetchers,
     groups,
+    meta,
+    metrics,
     raw,
     remote,
+    rereading,
     services,
+    sinks,
+    slo,
+    stats,
     status,
+    stream,
     subscriptions,
     tokens,
 )
@@ -33,10 +43,13 @@ from headwater.entrypoints.api.auth import RIGHTS, Auth
 from headwater.entrypoints.api.bodies import Bodies
 from headwater.entrypoints.api.doors import Doors
 from headwater.entrypoints.api.etags import Etags
+from headwater.entrypoints.api.measured import Measured
 from headwater.entrypoints.api.outermost import Outermost
 from headwater.entrypoints.api.records import RawFetchRecord
 from headwater.entrypoints.api.refusals import refusal_by_status, refusal_of_fields
+from headwater.entrypoints.api.streaming import Streams
 from headwater.entrypoints.listener import is_loopback
+from headwater.entrypoints.scrape import Scrape
 from headwater.errors import BadSettings
 from headwater.settings import Settings
 from headwater.visit import Visits
@@ -51,13 +64,21 @@ ROUTERS = [
     for room in (
         feeds,
         entries,
+        meta,
+        export,
         raw,
+        rereading,
         events,
+        stream,
+        sinks,
         services,
         fetchers,
         remote,
         conflicts,
         evidence,
+        stats,
+        slo,
+        metrics,
         groups,
         credentials,
         subscriptions,  # after all others under /subscriptions: a source URL may have any path
@@ -78,9 +99,13 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        lifespan=_streams_ended,
         redirect_slashes=False,
+        # Its own spans and logs would carry exception texts to wherever the environment says.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.state.desk = Desk(engine, settings, Visits(engine))
+    app.state.desk = Desk(engine, settings, Visits(engine), Streams(engine))
+    app.state.scrape = Scrape(engine, settings)
     for router in ROUTERS:
         app.include_router(router)
     _refuse_unlisted_routes()
@@ -93,8 +118,16 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
     app.add_middleware(Bodies, most_bytes=settings.api_max_body_bytes, at_paths=own_limits)
     app.add_middleware(Auth, engine=engine, settings=settings)
     app.add_middleware(Doors, settings=settings)
+    app.add_middleware(Measured)
     app.add_middleware(Outermost)
     return app
+
+
+@asynccontextmanager
+async def _streams_ended(app: FastAPI) -> AsyncIterator[None]:
+    """The database may be closed after this."""
+    yield
+    await app.state.desk.live.end()
 
 
 def _refuse_unlisted_routes() -> None:

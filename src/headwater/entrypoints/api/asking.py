@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from headwater.engine import Engine
 from headwater.entrypoints.api.journal import Problem
+from headwater.entrypoints.api.streaming import Streams
 from headwater.errors import NotFound
 from headwater.settings import Settings
 from headwater.visit import Visits
@@ -29,15 +30,20 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 class Desk:
     """What the routes work with; put on the app when it is made.
 
-    `closing` is set when the service stops: streams without an end come to theirs. `streams` counts
-    them, by fetcher. Reports of fetchers share their commits through `visits`.
+    `live` is what all event streams share; `streams` counts those of fetchers, by fetcher. Reports
+    of fetchers share their commits through `visits`.
     """
 
     engine: Engine
     settings: Settings
     visits: Visits
-    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    live: Streams
     streams: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def closing(self) -> asyncio.Event:
+        """Set when the service stops: streams without an end come to theirs."""
+        return self.live.closing
 
     @property
     def gap(self) -> timedelta:

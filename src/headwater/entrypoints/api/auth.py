@@ -1,22 +1,17 @@
 """Who is asking, whether they may, and how often: closed to all but those the table names."""
 
-from datetime import timedelta
-
 from starlette.datastructures import Headers
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headwater.access import store
-from headwater.access.tokens import Credential, opens, same_token, token_hash
+from headwater.access.tokens import Credential, opens
 from headwater.access.tokens import Scope as Right
 from headwater.engine import Engine
 from headwater.entrypoints.api.failing import asked_for
-from headwater.entrypoints.api.rates import Rates
+from headwater.entrypoints.api.gate import Gate, bearer
 from headwater.entrypoints.api.refusals import MethodNotAllowed
-from headwater.entrypoints.listener import is_loopback
-from headwater.errors import Forbidden, NotFound, Unauthorized
+from headwater.errors import Forbidden, NotFound
 from headwater.settings import Settings
-from headwater.subscribe.fetchers import store as fetchers
 
 RIGHTS: dict[tuple[str, str], Right | tuple[Right, ...] | None] = {
     ("GET", "/healthz"): None,
@@ -36,10 +31,31 @@ RIGHTS: dict[tuple[str, str], Right | tuple[Right, ...] | None] = {
     ("DELETE", "/feeds/{feed_id}/aliases/{alias_uid:path}"): "admin",
     ("GET", "/subscriptions/{subscription_id}/stats"): "read",
     ("GET", "/stats/worst"): "read",
+    ("GET", "/feeds/{feed_id}/stats"): "read",
+    ("GET", "/slo"): "read",
+    ("GET", "/metrics"): "read",
     ("GET", "/entries"): "read",
     ("GET", "/entries/{entry_uid:path}"): "read",
+    ("GET", "/export/entries"): "read",
+    ("GET", "/export/raw"): "read",
+    ("GET", "/meta/{name:path}.xml"): "read",
+    ("GET", "/meta/{name:path}.json"): "read",
     ("GET", "/raw/{fetch_id}"): "read",
+    ("GET", "/raw/{fetch_id}/diff"): "read",
+    ("POST", "/feeds/{feed_id}/reparse"): "admin",
     ("GET", "/events"): "read",
+    ("GET", "/events/stream"): "read",
+    ("GET", "/sinks"): "read",
+    ("POST", "/sinks"): "admin",
+    ("GET", "/sinks/{name}"): "read",
+    ("PATCH", "/sinks/{name}"): "admin",
+    ("DELETE", "/sinks/{name}"): "admin",
+    ("POST", "/sinks/{name}/replay"): "admin",
+    ("POST", "/sinks/{name}/test"): "admin",
+    ("POST", "/sinks/{name}/rotate-secret"): "admin",
+    ("GET", "/sinks/{name}/dead-letters"): "read",
+    ("POST", "/sinks/{name}/dead-letters/retry"): "admin",
+    ("DELETE", "/sinks/{name}/dead-letters"): "admin",
     ("POST", "/fetcher-modules/{fetcher_id}/claims"): "fetcher",
     ("POST", "/fetcher-modules/{fetcher_id}/claims/renew"): "fetcher",
     ("GET", "/fetcher-modules/{fetcher_id}/events"): "fetcher",
@@ -80,8 +96,6 @@ RIGHTS: dict[tuple[str, str], Right | tuple[Right, ...] | None] = {
 """Route → the right it needs, or several of which one is enough; None is open to everybody.
 What is not here is not served at all."""
 
-LONGEST_TOKEN = 512
-_NOTED_EVERY = timedelta(minutes=1)
 _PATTERNS = {path: compile_path(path)[0] for _, path in RIGHTS}
 
 Needs = dict[str, tuple[Right, ...] | None]
@@ -89,13 +103,11 @@ Needs = dict[str, tuple[Right, ...] | None]
 
 
 class Auth:
-    """Without an admin token everything is open, to this machine alone."""
+    """The gate, and the table of rights behind it."""
 
     def __init__(self, app: ASGIApp, engine: Engine, settings: Settings) -> None:
         self._app = app
-        self._engine = engine
-        self._admin = settings.admin_secret
-        self._rates = Rates(settings.api_rate_per_minute)
+        self._gate = Gate(engine, settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -109,32 +121,8 @@ class Auth:
         await self._app(scope, receive, send)
 
     async def _credential_of(self, scope: Scope) -> Credential:
-        if self._admin is None:
-            return _somebody_on_this_machine(scope)
-        given = _bearer(Headers(scope=scope))
-        credential = await self._known(given) if given else None
-        now = self._engine.clock.monotonic()
-        if credential is None:
-            self._rates.spend(f"refused {_peer(scope)}", now)
-            raise Unauthorized("A valid token is needed: Authorization: Bearer …")
-        self._rates.spend(credential.name, now)
-        return credential
-
-    async def _known(self, given: str) -> Credential | None:
-        if self._admin is not None and same_token(given, self._admin):
-            return Credential("admin", "admin")
-        async with self._engine.database.read() as view:
-            token = await store.living_token(view, token_hash(given))
-            if token is None:
-                return None
-            own = await fetchers.by_token(view, token.id) if token.scope == "fetcher" else None
-        now = self._engine.clock.now()
-        if token.last_used_at is None or now - token.last_used_at >= _NOTED_EVERY:
-            async with self._engine.database.write() as tx:
-                await store.note_use(tx, token.id, now)
-                if own is not None:
-                    await fetchers.seen(tx, own.id, now)
-        return Credential(f"token {token.id}", token.scope, None if own is None else own.id)
+        given = bearer(Headers(scope=scope).getlist("authorization"))
+        return await self._gate.let_in(given, _peer(scope))
 
 
 def rights_at(path: str) -> Needs:
@@ -170,22 +158,6 @@ def _refuse_another_fetcher(credential: Credential, path: str) -> None:
             raise Forbidden("This token belongs to another fetcher.")
 
 
-def _somebody_on_this_machine(scope: Scope) -> Credential:
-    """The socket's own peer; no header can say otherwise."""
-    if not is_loopback(_peer(scope)):
-        raise Forbidden("Without an admin token Headwater answers this machine only.")
-    return Credential("loopback", "admin")
-
-
 def _peer(scope: Scope) -> str:
     client = scope.get("client")
     return str(client[0]) if client else ""
-
-
-def _bearer(headers: Headers) -> str | None:
-    given = headers.getlist("authorization")
-    if len(given) != 1:
-        return None
-    kind, _, token = given[0].partition(" ")
-    token = token.strip()
-    return token if kind.lower() == "bearer" and 0 < len(token) <= LONGEST_TOKEN else None

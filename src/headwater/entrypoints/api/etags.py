@@ -52,9 +52,11 @@ class _Tagging:
 
 
 def _has_an_end(start: Message) -> bool:
-    """A whole answer; a stream of events goes through as it comes."""
-    kind = Headers(raw=start["headers"]).get("content-type", "")
-    return start["status"] == 200 and not kind.startswith("text/event-stream")
+    """A whole answer; a stream of events goes through as it comes, and so does one with a tag."""
+    headers = Headers(raw=start["headers"])
+    kind = headers.get("content-type", "")
+    plain = start["status"] == 200 and "etag" not in headers
+    return plain and not kind.startswith("text/event-stream")
 
 
 def is_known(tag: str, asked: str) -> bool:

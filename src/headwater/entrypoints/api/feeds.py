@@ -20,17 +20,16 @@ from headwater.entrypoints.api.journal import (
 )
 from headwater.entrypoints.api.models import FeedChanges, NewFeed, RefetchIn
 from headwater.entrypoints.api.once import Told, once
+from headwater.entrypoints.api.pages import Piece, feed_page, feed_record
 from headwater.entrypoints.api.records import FeedRecord, schedule_record
 from headwater.first_visit import add_feed, follow_later
 from headwater.schedule import queries
 from headwater.schedule.queries import Visit
 from headwater.schedule.replan import policy_of
-from headwater.subscribe.feed import STATES, Feed, State
+from headwater.subscribe.feed import Feed, State
 from headwater.values.instant import to_micros
 
 router = APIRouter(tags=["feeds"], responses=REFUSALS)
-
-_NOT_REMOVED = tuple(state for state in STATES if state != "removed")
 
 
 @router.get("/feeds", response_model=FeedPage)
@@ -42,15 +41,7 @@ async def list_feeds(
     url: Annotated[Text | None, Query(description="Only the feed at this URL.")] = None,
 ) -> Response:
     """In the order they were added. Removed feeds are listed only when asked for by state."""
-    size = at.page_size(limit)
-    (after,) = numbers_of(cursor_, "feeds", 1) if cursor_ else (0,)
-    states = (state,) if state else _NOT_REMOVED
-    async with at.engine.database.read() as view:
-        found = await queries.feeds(view, after=after, limit=size + 1, states=states, url=url)
-    shown = found[:size]
-    records = [FeedRecord.of(feed, at.engine.schedule) for feed in shown]
-    more = cursor("feeds", shown[-1].pk) if len(found) > size else None
-    return told(FeedPage(feeds=records, next_cursor=more))
+    return told(await feed_page(at, Piece(limit, cursor_), state, url))
 
 
 @router.post("/feeds", response_model=FeedRecord, status_code=201)
@@ -67,7 +58,7 @@ async def follow_feed(body: NewFeed, request: Request, at: At) -> Response:
         return await follow(body.url, wish, at.engine, idempotency=key, who=who)
 
     async def tell(feed_id: str) -> Told:
-        return Told(201, await _record(at, feed_id), location=f"/feeds/{feed_id}")
+        return Told(201, await feed_record(at, feed_id), location=f"/feeds/{feed_id}")
 
     return await once(request, at.engine, effect, tell)
 
@@ -75,7 +66,7 @@ async def follow_feed(body: NewFeed, request: Request, at: At) -> Response:
 @router.get("/feeds/{feed_id}", response_model=FeedRecord)
 async def show_feed(feed_id: str, at: At) -> Response:
     """One feed: validators, hints, schedule with its reason, counts."""
-    return told(await _record(at, public_id(feed_id, "feed")))
+    return told(await feed_record(at, feed_id))
 
 
 @router.patch("/feeds/{feed_id}", response_model=FeedRecord)
@@ -154,12 +145,6 @@ async def list_decisions(
             next_cursor=more,
         )
     )
-
-
-async def _record(at: At, feed_id: str) -> FeedRecord:
-    async with at.engine.database.read() as view:
-        feed = await queries.feed(view, feed_id)
-    return FeedRecord.of(feed, at.engine.schedule)
 
 
 async def _visits(

@@ -56,7 +56,7 @@ async def once(
         key,
         request.scope["credential"].name,
         request.method,
-        request.url.path,
+        "?".join(filter(None, (request.url.path, request.url.query))),
         await request.body(),
     )
     before = await _standing(engine, attempt)

@@ -1,15 +1,14 @@
 """Raw fetches over HTTP: the bytes exactly as served, and never as anything a browser would run."""
 
-from hashlib import sha256
 from typing import Any
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from headwater.entrypoints.api.asking import REFUSALS, At, public_id, told
+from headwater.archive import as_served
+from headwater.entrypoints.api.asking import REFUSALS, At, told
+from headwater.entrypoints.api.pages import raw_fetch
 from headwater.entrypoints.api.records import RawFetchRecord
-from headwater.errors import BlobDamaged, RawExpired
-from headwater.fetch import queries
 from headwater.fetch.queries import ArchivedFetch
 
 router = APIRouter(tags=["raw"], responses=REFUSALS)
@@ -28,21 +27,10 @@ BYTES: dict[int | str, dict[str, Any]] = {
 @router.get("/raw/{fetch_id}", response_class=Response, responses=BYTES)
 async def show_raw(fetch_id: str, at: At, meta: bool = False) -> Response:
     """410 `raw_expired` when retention let the bytes go, 500 `blob_damaged` when they changed."""
-    known = public_id(fetch_id, "raw_fetch")
-    async with at.engine.database.read() as view:
-        raw = await queries.raw_fetch(view, known)
+    raw = await raw_fetch(at, fetch_id)
     if meta:
         return told(RawFetchRecord.of(raw))
-    _refuse_expired(raw)
-    body = await at.engine.blobs.get(raw.blob_key)
-    if body is None:
-        # Retention may have come between the two looks; only then is this no damage.
-        async with at.engine.database.read() as view:
-            _refuse_expired(await queries.raw_fetch(view, known))
-    if body is None or sha256(body).hexdigest() != raw.body_sha256:
-        raise BlobDamaged(
-            "The stored bytes are missing or no longer what was served.", fetch_id=raw.fetch_id
-        )
+    body = await as_served(at.engine, raw)
     return Response(body, media_type="application/octet-stream", headers=_headers(raw))
 
 
@@ -52,11 +40,3 @@ def _headers(raw: ArchivedFetch) -> dict[str, str]:
         "content-disposition": f'attachment; filename="{raw.fetch_id}.bin"',
         "content-security-policy": "default-src 'none'; sandbox",
     }
-
-
-def _refuse_expired(raw: ArchivedFetch) -> None:
-    if raw.expired_at is not None:
-        raise RawExpired(
-            "The bytes of this fetch were let go by retention; its record is there (?meta=1).",
-            fetch_id=raw.fetch_id,
-        )

@@ -1,24 +1,23 @@
 """Registered fetchers at work over HTTP: claims, results, and a stream of news."""
 
-from collections.abc import AsyncIterator
-from typing import Annotated
-
-from fastapi import APIRouter, Header, Query
-from sse_starlette import EventSourceResponse
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater import news, remote_work
+from headwater import remote_work
 from headwater.access.tokens import Credential
-from headwater.announce.queries import last_seq
+from headwater.announce.wanted import Wanted
 from headwater.entrypoints.api.asking import REFUSALS, At, Desk, told
 from headwater.entrypoints.api.moments import micros_of
 from headwater.entrypoints.api.numbers import number
 from headwater.entrypoints.api.once import Told, once
-from headwater.entrypoints.api.refusals import BadRequest, RateLimited
+from headwater.entrypoints.api.refusals import RateLimited
 from headwater.entrypoints.api.remote_models import ClaimIn, ClaimsIn, RenewIn, ReportIn
 from headwater.entrypoints.api.remote_records import ClaimedPage, RenewedRecord, ResultRecord
+from headwater.entrypoints.api.stream import After, LastEventId
+from headwater.entrypoints.api.streaming import EventStream, Reading
 from headwater.errors import Forbidden
+from headwater.news import NEWS
 from headwater.remote_work import Claim, claim_of_name, name_of_claim
 from headwater.schedule.queries import Visit
 from headwater.subscribe.fetcher import Fetcher
@@ -30,11 +29,6 @@ router = APIRouter(tags=["work of fetchers"], responses=REFUSALS)
 
 RESULTS = "/fetcher-results"
 STREAMS_EACH = 4
-STREAM_SECONDS = 3_600.0
-"""A stream ends after an hour and is taken up again: so a token that was revoked opens none."""
-PING_SECONDS = 15
-RETRY_MILLISECONDS = 3_000
-_LARGEST = 2**63 - 1
 
 
 @router.post("/fetcher-modules/{fetcher_id}/claims", response_model=ClaimedPage)
@@ -110,8 +104,8 @@ async def stream_news(
     fetcher_id: str,
     request: Request,
     at: At,
-    after: Annotated[int | None, Query(ge=0, le=_LARGEST, description="Begin after it.")] = None,
-    last_event_id: Annotated[str | None, Header()] = None,
+    after: After = None,
+    last_event_id: LastEventId = None,
 ) -> Response:
     """Server-sent events about subscriptions and conflicts, each with its number as `id`.
 
@@ -119,34 +113,16 @@ async def stream_news(
     """
     fetcher = await _fetcher(at, fetcher_id)
     remote_work.refuse_unless_working(fetcher)
-    begin = await _beginning(at, after, last_event_id)
+    begin = await at.live.beginning(after, last_event_id)
     if request.scope.get("bodiless"):
-        return Response(media_type="text/event-stream")
+        return Response(media_type=EventStream.media_type)
     _refuse_more_streams(at, fetcher)
-    return EventSourceResponse(_events(at, fetcher, begin), ping=PING_SECONDS, sep="\n")
 
+    def count(change: int) -> None:
+        at.streams[fetcher.id] += change
 
-async def _events(at: Desk, fetcher: Fetcher, after: int) -> AsyncIterator[dict[str, object]]:
-    at.streams[fetcher.id] += 1
-    try:
-        # At once, so that a reader knows that it is connected.
-        yield {"comment": "Headwater", "retry": RETRY_MILLISECONDS}
-        async for event in news.stream(at.engine, after, at.closing, seconds=STREAM_SECONDS):
-            said = news.as_json(event).decode()
-            yield {"id": str(event.seq), "event": event.type, "data": said}
-    finally:
-        at.streams[fetcher.id] -= 1
-
-
-async def _beginning(at: Desk, after: int | None, last_event_id: str | None) -> int:
-    if last_event_id is not None:
-        if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < 19):
-            raise BadRequest("Last-Event-ID is the number of an event.")
-        return int(last_event_id)
-    if after is not None:
-        return after
-    async with at.engine.database.read() as view:
-        return await last_seq(view)
+    token_id = request.scope["credential"].token_id
+    return EventStream(at.live, Reading(begin, Wanted(types=NEWS), token_id, count))
 
 
 def _refuse_more_streams(at: Desk, fetcher: Fetcher) -> None:

@@ -14,17 +14,22 @@ from headwater.entrypoints.cli import (
     entries,
     feeds,
     history,
+    levels,
     opml,
     parsing,
+    rereading,
     running,
     subscriptions,
     upkeep,
 )
 from headwater.entrypoints.cli.conflicts import conflicts
+from headwater.entrypoints.cli.events import events
 from headwater.entrypoints.cli.exits import MEANINGS, exit_code_of, tell
+from headwater.entrypoints.cli.export import export
 from headwater.entrypoints.cli.fetchers import fetchers
 from headwater.entrypoints.cli.groups import groups
 from headwater.entrypoints.cli.session import Session
+from headwater.entrypoints.cli.sinks import sinks
 from headwater.entrypoints.cli.tokens import tokens
 from headwater.errors import HeadwaterError
 
@@ -101,12 +106,15 @@ _GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "remove": feeds.remove,
         "visits": feeds.visits,
         "schedule": history.schedule,
+        "stats": levels.stats,
     },
     "Entries": {
         "entries": entries.entries,
         "watch": entries.watch,
         "raw": history.raw,
         "parse": parsing.parse_one,
+        "diff": rereading.diff,
+        "reparse": rereading.reparse,
     },
     "Who fetches what": {
         "subscribe": subscriptions.subscribe,
@@ -114,6 +122,7 @@ _GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     },
     "Upkeep": {
         "doctor": doctor.doctor,
+        "slo": levels.slo,
         "migrate": upkeep.migrate,
         "settings": upkeep.settings,
     },
@@ -121,8 +130,9 @@ _GROUPS: dict[str, dict[str, Callable[..., None]]] = {
 
 for _group, _commands in _GROUPS.items():
     for _name, _command in _commands.items():
-        app.command(_name, rich_help_panel=_group)(_command)
+        app.command(_name, cls=running.KINDS.get(_name), rich_help_panel=_group)(_command)
 app.add_typer(opml.opml, name="opml", rich_help_panel="Feeds")
+app.add_typer(export, name="export", rich_help_panel="Entries")
 for _name, _family in (
     ("subscriptions", subscriptions.subscriptions),
     ("fetchers", fetchers),
@@ -130,6 +140,8 @@ for _name, _family in (
     ("groups", groups),
 ):
     app.add_typer(_family, name=_name, rich_help_panel="Who fetches what")
+for _name, _family in (("sinks", sinks), ("events", events)):
+    app.add_typer(_family, name=_name, rich_help_panel="Telling others")
 app.add_typer(tokens, name="tokens", rich_help_panel="Upkeep")
 
 

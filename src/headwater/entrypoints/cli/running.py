@@ -1,15 +1,17 @@
 """`run` and its two halves, `serve` and `work`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from headwater.entrypoints.binding import require_safe_bind
 from headwater.entrypoints.cli.exits import ExitCode
 from headwater.entrypoints.cli.options import session_of
 from headwater.entrypoints.late import late
 from headwater.entrypoints.lock import Role, held
+from headwater.errors import BadSettings
 from headwater.settings import Settings, load_settings
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
@@ -21,33 +23,59 @@ Migrate = Annotated[
 ]
 
 
-def run(ctx: typer.Context, host: Host = None, port: Port = None, migrate: Migrate = False) -> None:
+Grpc = Annotated[
+    str | None,
+    typer.Option(
+        "--grpc",
+        metavar="[HOST:PORT]",
+        help="Answer over gRPC too; without a value on 127.0.0.1:8471.",
+        show_default=False,
+    ),
+]
+
+GRPC_PORT = 8471
+
+
+class Serving(TyperCommand):
+    """`--grpc` may stand alone: these commands have no arguments it could be mistaken with."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_value("--grpc", args))
+
+
+KINDS: dict[str, type[TyperCommand]] = {"run": Serving, "serve": Serving}
+
+
+def run(
+    ctx: typer.Context,
+    host: Host = None,
+    port: Port = None,
+    grpc: Grpc = None,
+    migrate: Migrate = False,
+) -> None:
     """Start Headwater: the API and the worker in one process."""
-    _start(ctx, ("serve", "work"), host, port, migrate=migrate)
+    _start(ctx, ("serve", "work"), migrate=migrate, host=host, port=port, **where_grpc(grpc))
 
 
 def serve(
-    ctx: typer.Context, host: Host = None, port: Port = None, migrate: Migrate = False
+    ctx: typer.Context,
+    host: Host = None,
+    port: Port = None,
+    grpc: Grpc = None,
+    migrate: Migrate = False,
 ) -> None:
     """Only the API (for several machines)."""
-    _start(ctx, ("serve",), host, port, migrate=migrate)
+    _start(ctx, ("serve",), migrate=migrate, host=host, port=port, **where_grpc(grpc))
 
 
 def work(ctx: typer.Context, migrate: Migrate = False) -> None:
     """Only the worker that visits feeds (for several machines)."""
-    _start(ctx, ("work",), None, None, migrate=migrate)
+    _start(ctx, ("work",), migrate=migrate)
 
 
-def _start(
-    ctx: typer.Context,
-    roles: tuple[Role, ...],
-    host: str | None,
-    port: int | None,
-    *,
-    migrate: bool,
-) -> None:
+def _start(ctx: typer.Context, roles: tuple[Role, ...], *, migrate: bool, **options: Any) -> None:
     folder: Path | None = session_of(ctx).data_dir
-    settings = load_settings(data_dir=folder, host=host, port=port)
+    settings = load_settings(data_dir=folder, **options)
     _refuse_early(settings, roles, f"headwater {ctx.info_name}")
     ended_calmly: bool = late("headwater.entrypoints.service:run")(settings, roles, migrate=migrate)
     if not ended_calmly:
@@ -60,3 +88,29 @@ def _refuse_early(settings: Settings, roles: tuple[Role, ...], what: str) -> Non
         require_safe_bind(settings)
     with held(settings.data_dir, roles, what):
         return
+
+
+def with_value(option: str, args: list[str]) -> list[str]:
+    """An option that stands alone gets an empty value."""
+    return [
+        f"{word}=" if word == option and following.startswith("-") else word
+        for word, following in zip(args, [*args, "-"][1:], strict=True)
+    ]
+
+
+def where_grpc(grpc: str | None) -> dict[str, Any]:
+    """`HOST:PORT`, either half of it, or nothing: then what the settings say, or 8471."""
+    if grpc is None:
+        return {}
+    host, _, port = grpc.rpartition(":") if ":" in grpc else _halves(grpc)
+    if port and not (port.isascii() and port.isdigit()):
+        raise BadSettings("--grpc takes HOST:PORT, such as 127.0.0.1:8471.")
+    usual = load_settings().grpc_port
+    return {
+        "grpc_host": host.strip("[]") or None,
+        "grpc_port": int(port) if port else GRPC_PORT if usual is None else usual,
+    }
+
+
+def _halves(grpc: str) -> tuple[str, str, str]:
+    return ("", "", grpc) if grpc.isdigit() else (grpc, "", "")

@@ -88,6 +88,7 @@ _PLACES = {
     "subscription": ("rss_subscriptions", "subscription_id", "credentials"),
     "group": ("subscription_groups", "group_id", "credentials"),
     "fetcher": ("fetcher_modules", "name", "signing_key"),
+    "sink": ("sinks", "name", "secrets"),
 }
 """What a secret is about → where it is kept: table, key and column."""
 

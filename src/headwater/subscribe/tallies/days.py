@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from headwater.values.latency import SMALL_BYTES, bucket_of
+
 DAY_MICROS = 86_400_000_000
 
 OLDER = 0
@@ -10,7 +12,12 @@ OLDER = 0
 
 
 class Visited(NamedTuple):
-    """One finished visit, as far as it is counted. `error` is empty when it succeeded."""
+    """One finished visit, as far as it is counted. `error` is empty when it succeeded.
+
+    `brought` a document, or the word that it has not changed: then it counts how long that took.
+    `saved_bytes` is what a 304 spared us, `decoded_bytes` what the document was once unpacked, None
+    when nothing was.
+    """
 
     subscription_id: int | None
     fetcher_id: int | None
@@ -25,10 +32,19 @@ class Visited(NamedTuple):
     dated_entries: int
     late_sec: float
     late_squares: float
+    retry: bool = False
+    saved_bytes: int = 0
+    decoded_bytes: int | None = None
+    brought: bool = False
 
     @property
     def day(self) -> int:
         return day_of(self.finished_at)
+
+    @property
+    def encoded_bytes(self) -> int:
+        """What came over the wire of a document that was unpacked."""
+        return 0 if self.decoded_bytes is None else self.bytes_in
 
 
 class SubscriptionDay(NamedTuple):
@@ -45,6 +61,10 @@ class SubscriptionDay(NamedTuple):
     latency_ms: float
     dated_entries: int
     late_sec: float
+    retries: int
+    saved_bytes: int
+    decoded_bytes: int
+    encoded_bytes: int
     last_at: int
 
 
@@ -63,6 +83,31 @@ class FetcherDay(NamedTuple):
     last_at: int
 
 
+class LatencyDay(NamedTuple):
+    """How many fetches of one day took so long; `small` are those of a megabyte at most."""
+
+    day: int
+    bucket: int
+    fetches: int
+    small: int
+
+
+class DayTotal(NamedTuple):
+    """What one day brought, of all feeds together."""
+
+    day: int
+    visits: int
+    failures: int
+    unchanged: int
+    retries: int
+    new_entries: int
+    updated_entries: int
+    bytes_in: int
+    saved_bytes: int
+    decoded_bytes: int
+    encoded_bytes: int
+
+
 def day_of(micros: int) -> int:
     """Whole days since 1970, UTC."""
     return micros // DAY_MICROS
@@ -78,6 +123,7 @@ def by_subscription(visits: Iterable[Visited]) -> list[SubscriptionDay]:
                 (visit.subscription_id, visit.day, visit.error),
                 1, int(visit.unchanged), visit.new_entries, visit.updated_entries,
                 visit.bytes_in, visit.latency_ms, visit.dated_entries, visit.late_sec,
+                int(visit.retry), visit.saved_bytes, visit.decoded_bytes or 0, visit.encoded_bytes,
                 last_at=visit.finished_at,
             )  # fmt: skip
     return [SubscriptionDay(*key, *sums[key]) for key in sorted(sums)]
@@ -95,6 +141,31 @@ def by_fetcher(visits: Iterable[Visited]) -> list[FetcherDay]:
                 last_at=visit.finished_at,
             )  # fmt: skip
     return [FetcherDay(*key, *sums[key]) for key in sorted(sums)]
+
+
+def by_latency(visits: Iterable[Visited]) -> list[LatencyDay]:
+    """Only of visits that brought something: how long a failure took says little."""
+    sums: dict[tuple[Any, ...], list[Any]] = {}
+    for visit in visits:
+        if visit.brought:
+            small = int(visit.bytes_in <= SMALL_BYTES)
+            _add(sums, (visit.day, bucket_of(visit.latency_ms)), 1, small, last_at=0)
+    return [LatencyDay(*key, *sums[key][:-1]) for key in sorted(sums)]
+
+
+def by_day(visits: Iterable[Visited]) -> list[DayTotal]:
+    """Of all of them, whoever made them and whether or not anybody is subscribed any more."""
+    sums: dict[tuple[Any, ...], list[Any]] = {}
+    for visit in visits:
+        _add(
+            sums,
+            (visit.day,),
+            1, int(bool(visit.error)), int(visit.unchanged), int(visit.retry), visit.new_entries,
+            visit.updated_entries, visit.bytes_in, visit.saved_bytes, visit.decoded_bytes or 0,
+            visit.encoded_bytes,
+            last_at=0,
+        )  # fmt: skip
+    return [DayTotal(*key, *sums[key][:-1]) for key in sorted(sums)]
 
 
 def older(days: Iterable[SubscriptionDay]) -> list[SubscriptionDay]:

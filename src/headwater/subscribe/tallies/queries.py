@@ -11,6 +11,7 @@ from headwater.subscribe.evidence import Abstains, Learning, Question, Suggestio
 from headwater.subscribe.fetcher import FetcherId
 from headwater.subscribe.statistics import Statistics, Window, Worst, statistics_of
 from headwater.subscribe.tallies.days import DAY_MICROS, SubscriptionDay, day_of
+from headwater.subscribe.tallies.store import SAVED_BYTES
 from headwater.values.ids import FeedId, FeedPk
 from headwater.values.instant import maybe_moment, to_micros
 
@@ -28,7 +29,9 @@ async def statistics(
         " WHERE subscription_id = ? AND day >= ?"
         f" UNION ALL SELECT CAST(? AS BIGINT), finished_at / {DAY_MICROS}, coalesce(error, ''), 1,"
         " CASE WHEN outcome = 'unchanged' THEN 1 ELSE 0 END, new_entries, updated_entries,"
-        " bytes_in, latency_ms, dated_entries, late_sec, finished_at FROM visits"
+        " bytes_in, latency_ms, dated_entries, late_sec, CASE WHEN retry THEN 1 ELSE 0 END,"
+        f" {SAVED_BYTES}, coalesce(decoded_bytes, 0),"
+        " CASE WHEN decoded_bytes IS NULL THEN 0 ELSE bytes_in END, finished_at FROM visits v"
         " WHERE feed_id = ? AND NOT counted AND finished_at >= ?",
         subscription_id,
         first,

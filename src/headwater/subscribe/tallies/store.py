@@ -6,19 +6,33 @@ from typing import NamedTuple
 from headwater.ports import Row, Transaction, marks
 from headwater.subscribe.tallies.days import (
     OLDER,
+    DayTotal,
     FetcherDay,
+    LatencyDay,
     SubscriptionDay,
     Visited,
+    by_day,
     by_fetcher,
+    by_latency,
     by_subscription,
     older,
 )
 
+SAVED_BYTES = (
+    "CASE WHEN v.outcome = 'unchanged' THEN coalesce((SELECT r.content_length FROM raw_fetches r"
+    " WHERE r.feed_id = v.feed_id AND r.fetched_at <= v.started_at AND r.error IS NULL"
+    " AND r.http_status BETWEEN 200 AND 299 ORDER BY r.fetched_at DESC LIMIT 1), 0) ELSE 0 END"
+)
+"""What the visit `v` did not have to fetch: the last document of that feed, as it was served."""
+
 _COUNTED_COLUMNS = (
     "v.feed_id, v.scheduled_at, v.finished_at, v.fetcher_id, f.host, v.outcome, v.error,"
     " v.new_entries, v.updated_entries, v.bytes_in, v.latency_ms, v.dated_entries, v.late_sec,"
-    " v.late_squares"
+    f" v.late_squares, v.retry, v.decoded_bytes, {SAVED_BYTES} AS saved_bytes"
 )
+
+BROUGHT = frozenset({"fetched", "unchanged", "unreadable"})
+"""Outcomes of visits that were answered with a document, or with the word that it is the same."""
 
 
 async def count_visits(tx: Transaction, most: int) -> int:
@@ -39,6 +53,8 @@ async def count_visits(tx: Transaction, most: int) -> int:
     visits = [_visited(row, owners.of.get(row.feed_id)) for row in ours]
     await _add_to_subscriptions(tx, by_subscription(visits))
     await _add_to_fetchers(tx, by_fetcher(visits))
+    await tx.run_many(_ADD_LATENCY_DAY, by_latency(visits))
+    await tx.run_many(_ADD_DAY_TOTAL, by_day(visits))
     await tx.run_many(
         "UPDATE visits SET counted = true WHERE feed_id = ? AND scheduled_at = ?",
         sorted((row.feed_id, row.scheduled_at) for row in ours),
@@ -81,14 +97,22 @@ def _visited(row: Row, subscription_id: int | None) -> Visited:
         dated_entries=row.dated_entries,
         late_sec=row.late_sec,
         late_squares=row.late_squares,
+        retry=bool(row.retry),
+        saved_bytes=row.saved_bytes,
+        decoded_bytes=row.decoded_bytes,
+        brought=row.outcome in BROUGHT,
     )
 
 
 def _adding(table: str, fields: tuple[str, ...], keys: int) -> str:
     """Sums add up, and the last moment is the later one."""
-    sums = [f"{name} = {table}.{name} + excluded.{name}" for name in fields[keys:-1]]
     later = f"CASE WHEN excluded.last_at > {table}.last_at THEN excluded.last_at"
-    sums.append(f"last_at = {later} ELSE {table}.last_at END")
+    sums = [
+        f"last_at = {later} ELSE {table}.last_at END"
+        if name == "last_at"
+        else f"{name} = {table}.{name} + excluded.{name}"
+        for name in fields[keys:]
+    ]
     return (
         f"INSERT INTO {table} ({', '.join(fields)}) VALUES ({marks(len(fields))})"
         f" ON CONFLICT ({', '.join(fields[:keys])}) DO UPDATE SET {', '.join(sums)}"
@@ -97,6 +121,8 @@ def _adding(table: str, fields: tuple[str, ...], keys: int) -> str:
 
 _ADD_SUBSCRIPTION_DAY = _adding("subscription_days", SubscriptionDay._fields, 3)
 _ADD_FETCHER_DAY = _adding("fetcher_days", FetcherDay._fields, 4)
+_ADD_LATENCY_DAY = _adding("latency_days", LatencyDay._fields, 2)
+_ADD_DAY_TOTAL = _adding("day_totals", DayTotal._fields, 1)
 
 
 async def _add_to_subscriptions(tx: Transaction, days: Sequence[SubscriptionDay]) -> None:
@@ -110,6 +136,10 @@ async def _add_to_fetchers(tx: Transaction, days: Sequence[FetcherDay]) -> None:
 async def forget_fetcher_days(tx: Transaction, before: int) -> int:
     """What a fetcher did so long ago says nothing about it any more."""
     return await tx.run("DELETE FROM fetcher_days WHERE day < ?", before)
+
+
+async def forget_latency_days(tx: Transaction, before: int) -> int:
+    return await tx.run("DELETE FROM latency_days WHERE day < ?", before)
 
 
 async def gather_old_days(tx: Transaction, before: int, most: int) -> int:

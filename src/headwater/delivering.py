@@ -1,0 +1,245 @@
+"""Events on their way to sinks: who is due, one delivery for each, and the ways kept open."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import orjson
+
+from headwater.announce.queries import last_seq, parcels_after
+from headwater.announce.sinks import queries, store
+from headwater.announce.sinks.patience import FIRST_STRIDE
+from headwater.announce.sinks.patience import SinkPolicy as SinkPolicy
+from headwater.announce.sinks.sink import Sink
+from headwater.announce.sinks.steps import Delivery, Lease
+from headwater.engine import Engine
+from headwater.errors import HeadwaterError
+from headwater.ports import Outlet, OutletPlan
+from headwater.telemetry.log import logger
+from headwater.values.instant import maybe_micros, to_micros
+
+_FAR = 10_000
+"""A cursor that lags this much, with nothing wanted in between, is written down anew."""
+
+_CLOSING_SECONDS = 10.0
+
+log = logger("sinks")
+
+
+def plan_of(engine: Engine, sink: Sink) -> OutletPlan:
+    """With its secrets opened."""
+    secrets = {}
+    if sink.secrets is not None:
+        about = f"sink:{sink.name}"
+        secrets = orjson.loads(engine.vault.open(sink.secrets, about=about))
+    return OutletPlan(sink.name, sink.kind, sink.options, secrets)
+
+
+Left = tuple[int, int | None, datetime]
+"""A sink's row as somebody left it: the cursor, the moment of the next try, the last wish."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """What this process knows of a sink between two looks, and the way that is open to it."""
+
+    engine: Engine
+    sink: Sink
+    reached: int
+    """Nothing up to there is wanted; the row may not say so yet."""
+    letters_seen: datetime | None = None
+    """The `updated_at` that had no dead letter to try again."""
+    stride: int = FIRST_STRIDE
+    noted: float = 0.0
+    """When the row was last made to say how far we are, on the clock that is never corrected."""
+    left: Left | None = None
+    _outlet: Outlet | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._outlet is not None
+
+    def see(self, sink: Sink) -> None:
+        """Whatever was wished, or done by others, since the last look."""
+        before, self.sink = self.sink, sink
+        is_same = (before.cursor, before.updated_at) == (sink.cursor, sink.updated_at)
+        self.reached = self.reached if is_same else sink.cursor
+
+    async def opened(self) -> Outlet:
+        if self._outlet is None:
+            plan = plan_of(self.engine, self.sink)
+            self._outlet = await self.engine.outlets.open(plan)
+        return self._outlet
+
+    async def close(self) -> None:
+        outlet, self._outlet = self._outlet, None
+        if outlet is None:
+            return
+        try:
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                await outlet.close()
+        except Exception as trouble:  # it is closed for us, whatever it says
+            log.warning("outlet_not_closed", sink=self.sink.name, exc_info=trouble)
+
+
+@dataclass(slots=True)
+class SinkDeliveries:
+    """Events in order for each sink; who is slow or down delays nobody else.
+
+    A sink may get one event twice (we died before we noted that it has it), never none.
+    """
+
+    engine: Engine
+    policy: SinkPolicy
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _memories: dict[int, Memory] = field(default_factory=dict)
+    _running: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+
+    async def look(self) -> None:
+        """Begins a delivery for each sink that has not been told everything."""
+        async with self.engine.database.read() as view:
+            last = await last_seq(view)
+            sinks = await queries.sinks(view)
+        now = self.engine.clock.now()
+        for sink in self._idle(sinks):
+            memory = self._memories.get(sink.id) or self._new_memory(sink)
+            self._memories[sink.id] = memory
+            memory.see(sink)
+            if sink.is_due(now) and _has_something(memory, last) and self._has_room(sink):
+                self._running[sink.id] = asyncio.create_task(self._deliver(memory))
+            elif memory.is_open and not sink.runs:
+                self._running[sink.id] = asyncio.create_task(self._close(memory))
+        self._forget_others({sink.id for sink in sinks})
+
+    async def all_done(self) -> None:
+        """When every delivery that was begun has come to its end."""
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def end(self, seconds: float) -> None:
+        """No more deliveries; what is on its way may finish within the time given."""
+        self.stopping.set()
+        if self._running:
+            await asyncio.wait(set(self._running.values()), timeout=seconds)
+        for task in list(self._running.values()):
+            task.cancel()
+        await self.all_done()
+        await asyncio.gather(*(memory.close() for memory in self._memories.values()))
+        self._memories.clear()
+
+    def _new_memory(self, sink: Sink) -> Memory:
+        return Memory(self.engine, sink, sink.cursor, noted=self.engine.clock.monotonic())
+
+    def _idle(self, sinks: Iterable[Sink]) -> list[Sink]:
+        """Those that nobody is busy with here, the well ones first."""
+        idle = [sink for sink in sinks if sink.id not in self._running]
+        return sorted(idle, key=lambda sink: (sink.failures > 0, sink.id))
+
+    def _has_room(self, sink: Sink) -> bool:
+        """Those that fail share half of the places: they wait longest for an answer."""
+        if sink.failures == 0:
+            return len(self._running) < self.policy.at_once
+        failing = sum(self._memories[busy].sink.failures > 0 for busy in self._running)
+        return failing < max(1, self.policy.at_once // 2) and (
+            len(self._running) < self.policy.at_once
+        )
+
+    def _forget_others(self, known: set[int]) -> None:
+        for sink_id in self._memories.keys() - known - self._running.keys():
+            gone = self._memories[sink_id]
+            self._running[sink_id] = asyncio.create_task(self._close(gone, forget=True))
+
+    async def _close(self, memory: Memory, *, forget: bool = False) -> None:
+        try:
+            await memory.close()
+        finally:
+            del self._running[memory.sink.id]
+            if forget:
+                del self._memories[memory.sink.id]
+
+    async def _deliver(self, memory: Memory) -> None:
+        """One at a time here; the lease makes it one at a time everywhere."""
+        sink = memory.sink
+        try:
+            if await self._is_something_wanted(memory):
+                await self._deliver_as_holder(memory)
+        except HeadwaterError as trouble:
+            log.error("delivery_failed", sink=sink.name, error=trouble.code, detail=trouble.message)
+        except Exception as trouble:  # a mistake of ours must not end the others' deliveries
+            log.error("delivery_crashed", sink=sink.name, exc_info=trouble)
+        finally:
+            del self._running[sink.id]
+
+    async def _is_something_wanted(self, memory: Memory) -> bool:
+        """Looks on from where we are, and writes nothing while nothing is wanted, but seldom."""
+        noted = self.engine.clock.monotonic()
+        while not self.stopping.is_set():
+            sink = memory.sink
+            async with self.engine.database.read() as view:
+                page = await parcels_after(view, memory.reached, limit=1, wanted=sink.wanted)
+                if memory.letters_seen != sink.updated_at:
+                    if await queries.letters_to_retry(view, sink.id, limit=1):
+                        return True
+                    memory.letters_seen = sink.updated_at
+            if page.parcels or page.unreadable:
+                return True
+            memory.reached = page.next
+            now = self.engine.clock.monotonic()
+            if page.is_the_end or now - noted >= self.policy.note_every:
+                await self._note_reached(memory)
+                noted = now
+            if page.is_the_end:
+                return False
+        return False
+
+    async def _note_reached(self, memory: Memory) -> None:
+        sink = memory.sink
+        ahead, now = memory.reached - sink.cursor, self.engine.clock.monotonic()
+        is_time = now - memory.noted >= self.policy.note_idle_every
+        if 0 <= ahead < (1 if is_time else _FAR):
+            return
+        memory.noted = now
+        async with self.engine.database.write() as tx:
+            if await store.note_reached(tx, sink, memory.reached):
+                memory.sink = replace(sink, cursor=memory.reached)
+
+    async def _deliver_as_holder(self, memory: Memory) -> None:
+        engine, sink = self.engine, memory.sink
+        lease_end = to_micros(engine.clock.now()) + round(self.policy.lease * 1_000_000)
+        async with engine.database.write() as tx:
+            held = await store.hold(tx, sink, lease_end)
+        if held is None:
+            return
+        if memory.left != (sink.cursor, maybe_micros(sink.next_try_at), sink.updated_at):
+            await memory.close()  # somebody else delivered meanwhile: it may know better
+        lease = Lease(engine.database, engine.clock, self.policy.lease, held)
+        delivery = Delivery(
+            sink,
+            memory.reached,
+            lease,
+            memory,
+            self.policy,
+            self.stopping,
+            has_letters=memory.letters_seen != sink.updated_at,
+        )
+        await self._run(memory, delivery)
+
+    async def _run(self, memory: Memory, delivery: Delivery) -> None:
+        keeper = asyncio.create_task(delivery.lease.keep())
+        memory.left = None
+        try:
+            await delivery.run()
+        finally:
+            keeper.cancel()
+            await asyncio.gather(keeper, return_exceptions=True)
+        if delivery.settled is not None:
+            memory.left = (*delivery.settled, delivery.sink.updated_at)
+        memory.noted, memory.reached = self.engine.clock.monotonic(), delivery.cursor
+        if not delivery.has_letters:
+            memory.letters_seen = delivery.sink.updated_at
+        if delivery.is_spent:
+            await memory.close()
+
+
+def _has_something(memory: Memory, last: int) -> bool:
+    return memory.reached != last or memory.letters_seen != memory.sink.updated_at

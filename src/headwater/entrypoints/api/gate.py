@@ -1,0 +1,69 @@
+"""Who is asking, by any way in: a token that is known, or somebody on this machine."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from headwater.access import store
+from headwater.access.tokens import Credential, same_token, token_hash
+from headwater.engine import Engine
+from headwater.entrypoints.api.rates import Rates
+from headwater.entrypoints.listener import is_loopback
+from headwater.errors import Forbidden, Unauthorized
+from headwater.settings import Settings
+from headwater.subscribe.fetchers import store as fetchers
+
+LONGEST_TOKEN = 512
+_NOTED_EVERY = timedelta(minutes=1)
+
+
+class Gate:
+    """Without an admin token everything is open, to this machine alone."""
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self._engine = engine
+        self._admin = settings.admin_secret
+        self._rates = Rates(settings.api_rate_per_minute)
+
+    async def let_in(self, given: str | None, peer: str) -> Credential:
+        """`peer` is the address of the socket's other end: no header can say otherwise."""
+        if self._admin is None:
+            return _somebody_on_this_machine(peer)
+        credential = await self._known(given) if given else None
+        now = self._engine.clock.monotonic()
+        if credential is None:
+            self._rates.spend(f"refused {peer}", now)
+            raise Unauthorized("A valid token is needed: Authorization: Bearer …")
+        self._rates.spend(credential.name, now)
+        return credential
+
+    async def _known(self, given: str) -> Credential | None:
+        if self._admin is not None and same_token(given, self._admin):
+            return Credential("admin", "admin")
+        async with self._engine.database.read() as view:
+            token = await store.living_token(view, token_hash(given))
+            if token is None:
+                return None
+            own = await fetchers.by_token(view, token.id) if token.scope == "fetcher" else None
+        now = self._engine.clock.now()
+        if token.last_used_at is None or now - token.last_used_at >= _NOTED_EVERY:
+            async with self._engine.database.write() as tx:
+                await store.note_use(tx, token.id, now)
+                if own is not None:
+                    await fetchers.seen(tx, own.id, now)
+        fetcher_id = None if own is None else own.id
+        return Credential(f"token {token.id}", token.scope, fetcher_id, token.id)
+
+
+def bearer(fields: Sequence[str]) -> str | None:
+    """The token in the `Authorization` fields of a request; several fields are none."""
+    if len(fields) != 1:
+        return None
+    kind, _, token = fields[0].partition(" ")
+    token = token.strip()
+    return token if kind.lower() == "bearer" and 0 < len(token) <= LONGEST_TOKEN else None
+
+
+def _somebody_on_this_machine(peer: str) -> Credential:
+    if not is_loopback(peer):
+        raise Forbidden("Without an admin token Headwater answers this machine only.")
+    return Credential("loopback", "admin")

@@ -1,0 +1,100 @@
+"""The event log from the command line: what is in it, and telling it to a sink once more."""
+
+from typing import Annotated, Any
+
+import typer
+
+from headwater.entrypoints.cli.find import feed_meant
+from headwater.entrypoints.cli.meant import path
+from headwater.entrypoints.cli.options import Json, Limit, here_and_now, session_of
+from headwater.entrypoints.cli.render import plain
+from headwater.entrypoints.cli.session import PAGE, Api
+from headwater.entrypoints.cli.sink_tables import events_table
+from headwater.entrypoints.cli.sinks import start_of
+
+events = typer.Typer(invoke_without_command=True, help="The event log, and replaying it to a sink.")
+
+_FURTHER = 8
+"""How much further back each look goes while too few events were found."""
+
+
+@events.callback()
+def list_events(
+    ctx: typer.Context,
+    after: Annotated[
+        int | None,
+        typer.Option("--after", metavar="SEQ", min=0, help="What came after it, in order."),
+    ] = None,
+    type_: Annotated[str | None, typer.Option("--type", help="Only this type of event.")] = None,
+    feed: Annotated[str | None, typer.Option("--feed", help="Only events of this feed.")] = None,
+    limit: Limit = 20,
+    json: Json = False,
+) -> None:
+    """The newest events, the last one at the end. `headwater watch` shows them as they come."""
+    if ctx.invoked_subcommand is not None:
+        return
+    session = session_of(ctx, as_json=json)
+    with session.api() as api:
+        asked: dict[str, str | int | None] = {"type": type_}
+        if feed is not None:
+            asked["feed_id"] = feed_meant(api, feed)["id"]
+        found = (
+            _newest(api, limit, asked)
+            if after is None
+            else _between(api, after, None, asked, limit)
+        )
+    if json:
+        session.print_json(found)
+    elif found:
+        session.out.print(events_table(found, here_and_now()))
+    else:
+        session.out.print("No events there.")
+
+
+@events.command()
+def replay(
+    ctx: typer.Context,
+    sink: Annotated[str, typer.Option("--sink", metavar="NAME", help="Which sink.")],
+    start: Annotated[str, typer.Option("--from", help="beginning, an event's number, or a time.")],
+    json: Json = False,
+) -> None:
+    """Deliver events to a sink once more, from a number or a time on. They keep their ids."""
+    session = session_of(ctx, as_json=json)
+    with session.api(writes=True) as api:
+        done = api.post(path("sinks", sink, "replay"), {"from": start_of(start)})
+    if json:
+        session.print_json(done)
+    else:
+        session.out.print(
+            plain(f"{sink}: goes on after event {done['cursor']:,}, {done['lag']:,} to deliver.")
+        )
+
+
+def _newest(api: Api, limit: int, asked: dict[str, str | int | None]) -> list[dict[str, Any]]:
+    """Back from the end, further with each look, until there are enough."""
+    last = int(api.get("/events", after=0, limit=1)["last_seq"])
+    found: list[dict[str, Any]] = []
+    before, width = last, limit
+    while before > 0 and len(found) < limit:
+        after = max(0, before - width)
+        found = _between(api, after, before, asked, None) + found
+        before, width = after, width * _FURTHER
+    return found[-limit:]
+
+
+def _between(
+    api: Api,
+    after: int,
+    until: int | None,
+    asked: dict[str, str | int | None],
+    limit: int | None,
+) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    while limit is None or len(found) < limit:
+        size = PAGE if limit is None else min(PAGE, limit - len(found))
+        page = api.get("/events", **asked, after=after, limit=size)
+        found += [each for each in page["events"] if until is None or each["seq"] <= until]
+        after = page["next"]
+        if after >= (page["last_seq"] if until is None else until):
+            break
+    return found

@@ -1,0 +1,134 @@
+"""Figures of the whole engine, read from its database: how much, how late, how well."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+
+from headwater.announce import queries as events
+from headwater.announce.sinks import queries as sinks
+from headwater.engine import Engine
+from headwater.ports import Reader
+from headwater.schedule import queries as calendar
+from headwater.service_levels import TIMES, Promises, service_levels
+from headwater.settings import Settings
+from headwater.subscribe.feed import STATES
+from headwater.subscribe.statistics import Window
+from headwater.subscribe.totals import queries as totals
+from headwater.subscribe.totals.queries import TopFeed
+
+Figure = tuple[str, tuple[str, ...], float]
+"""A metric's name, the values of its labels, and its own value."""
+
+ABOUT: dict[str, tuple[str, tuple[str, ...]]] = {
+    "headwater_database_up": ("1 when the database could be read for this answer.", ()),
+    "headwater_feeds": ("Feeds by state.", ("state",)),
+    "headwater_feeds_due": ("Feeds whose time has come and that no worker holds yet.", ()),
+    "headwater_feeds_claimed": ("Feeds that somebody is visiting now.", ()),
+    "headwater_feeds_failing": ("Active feeds whose last visit failed.", ()),
+    "headwater_feeds_late": ("Active feeds that waited twice their chosen interval, or more.", ()),
+    "headwater_fresh_share": ("Share of active feeds that are not late.", ()),
+    "headwater_oldest_due_seconds": ("How long the longest-waiting feed is overdue.", ()),
+    "headwater_events_last_seq": ("The number of the newest event.", ()),
+    "headwater_visits_uncounted": ("Visits not in the sums yet (counted up to 100,000).", ()),
+    "headwater_saved_bytes_total": ("What 304s spared us: documents not sent again.", ()),
+    "headwater_sink_cursor": ("The last event that a sink is done with.", ("sink",)),
+    "headwater_sink_lag_events": ("Events after a sink's cursor.", ("sink",)),
+    "headwater_sink_dead_letters": ("Events that a sink never took.", ("sink",)),
+    "headwater_sink_failures": ("Failures of a sink since its last success.", ("sink",)),
+    "headwater_sink_stopped": ("1 when a sink was given up, or said that it is gone.", ("sink",)),
+    "headwater_feed_new_entries": ("New entries in two days, of the top feeds.", ("feed_id",)),
+    "headwater_feed_failures": ("Failed visits in two days, of the top feeds.", ("feed_id",)),
+    "headwater_feed_interval_seconds": ("The interval chosen, of the top feeds.", ("feed_id",)),
+    "headwater_feed_ewma_seconds": ("The usual gap between posts, of the top feeds.", ("feed_id",)),
+    "headwater_host_failures": ("Failed visits in two days, of the top hosts.", ("host",)),
+    "headwater_slo_value": ("How it stands with a promise.", ("slo",)),
+    "headwater_slo_target": ("What is promised.", ("slo",)),
+    "headwater_slo_met": ("1 when a promise is kept.", ("slo",)),
+}  # fmt: skip
+"""Every metric of this room: its help text and its labels."""
+
+UNCOUNTED_MOST = 100_000
+SINKS_MOST = 200
+
+
+def promises(settings: Settings) -> Promises:
+    return Promises(
+        p99_ms=settings.slo_p99_ms,
+        failed_share=settings.slo_failed_share,
+        fresh_share=settings.slo_fresh_share,
+    )
+
+
+async def present(engine: Engine) -> list[Figure]:
+    """What changes from minute to minute."""
+    now = engine.clock.now()
+    async with engine.database.read() as view:
+        return [
+            ("headwater_database_up", (), 1),
+            *[figure async for figure in _of_feeds(view, now)],
+            ("headwater_events_last_seq", (), await events.last_seq(view)),
+            ("headwater_visits_uncounted", (), await totals.uncounted(view, UNCOUNTED_MOST)),
+            ("headwater_saved_bytes_total", (), await totals.saved_bytes(view)),
+            *[figure async for figure in _of_sinks(view)],
+        ]
+
+
+async def _of_feeds(view: Reader, now: datetime) -> AsyncIterator[Figure]:
+    load = await calendar.load(view, now)
+    feeds, late = await calendar.freshness(view, now, TIMES)
+    for state in STATES:
+        yield "headwater_feeds", (state,), load.by_state.get(state, 0)
+    yield "headwater_feeds_due", (), load.due
+    yield "headwater_feeds_claimed", (), load.claimed
+    yield "headwater_feeds_failing", (), load.failing
+    yield "headwater_feeds_late", (), late
+    yield "headwater_fresh_share", (), (feeds - late) / feeds if feeds else 1
+    overdue = (now - load.oldest_due_at).total_seconds() if load.oldest_due_at else 0
+    yield "headwater_oldest_due_seconds", (), max(0, overdue)
+
+
+async def _of_sinks(view: Reader) -> AsyncIterator[Figure]:
+    for each in (await sinks.standings(view))[:SINKS_MOST]:
+        name = (each.sink.name,)
+        yield "headwater_sink_cursor", name, each.sink.cursor
+        yield "headwater_sink_lag_events", name, each.lag
+        yield "headwater_sink_dead_letters", name, each.dead_letters
+        yield "headwater_sink_failures", name, each.sink.failures
+        yield "headwater_sink_stopped", name, each.sink.stopped is not None
+
+
+async def of_days(engine: Engine, settings: Settings) -> list[Figure]:
+    """What is made of whole days: promises, and the few feeds and hosts that stand out."""
+    figures = [figure async for figure in _of_promises(engine, settings)]
+    most = settings.metrics_top_feeds
+    if most:
+        first = Window(2).first_day(engine.clock.now())
+        async with engine.database.read() as view:
+            newsy = await totals.newsiest(view, first, most)
+            failing = await totals.failing_most(view, first, most)
+            hosts = await totals.failing_hosts(view, first, most)
+        figures += _of_top(newsy, failing)
+        figures += [("headwater_host_failures", (host,), many) for host, many in hosts]
+    return figures
+
+
+def _of_top(newsy: Sequence[TopFeed], failing: Sequence[TopFeed]) -> list[Figure]:
+    both = {each.feed_id: each for each in (*newsy, *failing)}.values()
+    return [
+        *[("headwater_feed_new_entries", (each.feed_id,), each.count) for each in newsy],
+        *[("headwater_feed_failures", (each.feed_id,), each.count) for each in failing],
+        *[("headwater_feed_interval_seconds", (each.feed_id,), each.interval_sec) for each in both],
+        *[
+            ("headwater_feed_ewma_seconds", (each.feed_id,), each.ewma_sec)
+            for each in both
+            if each.ewma_sec is not None
+        ],
+    ]
+
+
+async def _of_promises(engine: Engine, settings: Settings) -> AsyncIterator[Figure]:
+    for level in await service_levels(engine, promises(settings), Window(1), worst=0):
+        name = (level.name,)
+        yield "headwater_slo_target", name, level.target
+        if level.value is not None and level.met is not None:
+            yield "headwater_slo_value", name, level.value
+            yield "headwater_slo_met", name, level.met

@@ -1,0 +1,89 @@
+"""Errors on their way out: the API's envelope, with gRPC's own word for its kind."""
+
+from typing import Any, NoReturn
+
+import grpc
+import orjson
+
+from headwater.entrypoints.api.refusals import internal_trouble, refusal
+from headwater.errors import BlobDamaged, DatabaseError, HeadwaterError, StorageError
+from headwater.telemetry.log import logger
+
+ERROR = "headwater-error"
+"""Trailing metadata: the code of the error envelope."""
+ENVELOPE = "headwater-envelope-bin"
+"""Trailing metadata: the whole envelope as JSON, with its facts, where it is not too long."""
+NEXT = "headwater-next"
+"""Trailing metadata of a stream that was broken off: go on after this number."""
+
+LONGEST_MESSAGE = 1_000
+LONGEST_ENVELOPE = 4_096
+
+_BY_KIND: tuple[tuple[type[HeadwaterError], grpc.StatusCode], ...] = (
+    (DatabaseError, grpc.StatusCode.UNAVAILABLE),
+    (StorageError, grpc.StatusCode.UNAVAILABLE),
+    (BlobDamaged, grpc.StatusCode.DATA_LOSS),
+)
+_BY_STATUS = {
+    400: grpc.StatusCode.INVALID_ARGUMENT,
+    401: grpc.StatusCode.UNAUTHENTICATED,
+    403: grpc.StatusCode.PERMISSION_DENIED,
+    404: grpc.StatusCode.NOT_FOUND,
+    409: grpc.StatusCode.FAILED_PRECONDITION,
+    410: grpc.StatusCode.NOT_FOUND,
+    413: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    422: grpc.StatusCode.INVALID_ARGUMENT,
+    429: grpc.StatusCode.RESOURCE_EXHAUSTED,
+}
+
+Context = Any
+"""A call under way: `grpc.aio.ServicerContext`."""
+
+log = logger("headwater.rpc")
+
+
+def status_of(trouble: HeadwaterError) -> grpc.StatusCode:
+    for kind, status in _BY_KIND:
+        if isinstance(trouble, kind):
+            return status
+    return _BY_STATUS.get(trouble.status, grpc.StatusCode.INTERNAL)
+
+
+async def refuse(context: Context, trouble: HeadwaterError) -> NoReturn:
+    status = status_of(trouble)
+    if trouble.status >= 500:
+        log.error("call_failed", code=trouble.code, problem=trouble.message)
+    await _abort(context, status, bytes(refusal(trouble).body))
+
+
+async def refuse_internal(context: Context) -> NoReturn:
+    """No word of what happened goes out: it is in the log."""
+    await _abort(context, grpc.StatusCode.INTERNAL, bytes(internal_trouble().body))
+
+
+class BrokenOff(Exception):
+    """The end of a call that is nobody's mistake: a stop, a deadline, a reader that is too slow.
+
+    `seen` is the number that was told last.
+    """
+
+    def __init__(
+        self, status: grpc.StatusCode, code: str, message: str, seen: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.seen = status, code, message, seen
+
+
+async def break_off(context: Context, end: BrokenOff) -> NoReturn:
+    where = () if end.seen is None else ((NEXT, str(end.seen)),)
+    await context.abort(end.status, end.message, ((ERROR, end.code), *where))
+    raise AssertionError("abort raises")
+
+
+async def _abort(context: Context, status: grpc.StatusCode, envelope: bytes) -> NoReturn:
+    said = orjson.loads(envelope)
+    trailing: list[tuple[str, str | bytes]] = [(ERROR, said["error"])]
+    if len(envelope) <= LONGEST_ENVELOPE:
+        trailing.append((ENVELOPE, envelope))
+    await context.abort(status, said["message"][:LONGEST_MESSAGE], tuple(trailing))
+    raise AssertionError("abort raises")

@@ -1,0 +1,33 @@
+"""The contract itself, kept by the simplest sink there can be: a shelf in memory."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from headwater.ports import OutletPlan, Receipt
+from tests.sinks.contract import SinkCase, SinkContract
+from tests.sinks.shelf import Shelf
+from tests.sinks.world import SinkWorld
+
+
+@dataclass(slots=True)
+class ShelfCase:
+    shelf: Shelf
+
+    async def plan(self) -> OutletPlan:
+        return OutletPlan("case", "shelf", {}, {"key": "a-secret"})
+
+    async def received(self) -> list[tuple[str, bytes]]:
+        return self.shelf.received
+
+    async def break_it(self) -> None:
+        self.shelf.broken = Receipt(0, "connect_error", "nobody listens")
+
+    async def mend_it(self) -> None:
+        self.shelf.broken = None
+
+
+class TestShelf(SinkContract):
+    @pytest.fixture
+    def case(self, world: SinkWorld) -> SinkCase:
+        return ShelfCase(world.shelves.named("case"))
