@@ -54,6 +54,10 @@ class Memory:
     noted: float = 0.0
     """When the row was last made to say how far we are, on the clock that is never corrected."""
     left: Left | None = None
+    began: float = -1.0
+    """When it was last given a place, on the same clock."""
+    enough: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when its place is wanted: by others, or because the process stops."""
     _outlet: Outlet | None = None
 
     @property
@@ -92,7 +96,6 @@ class SinkDeliveries:
 
     engine: Engine
     policy: SinkPolicy
-    stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _memories: dict[int, Memory] = field(default_factory=dict)
     _running: dict[int, asyncio.Task[None]] = field(default_factory=dict)
 
@@ -101,15 +104,19 @@ class SinkDeliveries:
         async with self.engine.database.read() as view:
             last = await last_seq(view)
             sinks = await queries.sinks(view)
-        now = self.engine.clock.now()
+        now, without_place = self.engine.clock.now(), 0
         for sink in self._idle(sinks):
             memory = self._memories.get(sink.id) or self._new_memory(sink)
             self._memories[sink.id] = memory
             memory.see(sink)
-            if sink.is_due(now) and _has_something(memory, last) and self._has_room(sink):
-                self._running[sink.id] = asyncio.create_task(self._deliver(memory))
+            if sink.is_due(now) and _has_something(memory, last):
+                if self._has_room(sink):
+                    self._begin(memory)
+                else:
+                    without_place += 1
             elif memory.is_open and not sink.runs:
                 self._running[sink.id] = asyncio.create_task(self._close(memory))
+        self._ask_for_places(without_place)
         self._forget_others({sink.id for sink in sinks})
 
     async def all_done(self) -> None:
@@ -118,7 +125,8 @@ class SinkDeliveries:
 
     async def end(self, seconds: float) -> None:
         """No more deliveries; what is on its way may finish within the time given."""
-        self.stopping.set()
+        for memory in self._memories.values():
+            memory.enough.set()
         if self._running:
             await asyncio.wait(set(self._running.values()), timeout=seconds)
         for task in list(self._running.values()):
@@ -131,9 +139,10 @@ class SinkDeliveries:
         return Memory(self.engine, sink, sink.cursor, noted=self.engine.clock.monotonic())
 
     def _idle(self, sinks: Iterable[Sink]) -> list[Sink]:
-        """Those that nobody is busy with here, the well ones first."""
+        """Those that nobody is busy with here: the well ones first, then who waited longest."""
+        began = {sink_id: memory.began for sink_id, memory in self._memories.items()}
         idle = [sink for sink in sinks if sink.id not in self._running]
-        return sorted(idle, key=lambda sink: (sink.failures > 0, sink.id))
+        return sorted(idle, key=lambda each: (each.failures > 0, began.get(each.id, -1.0), each.id))
 
     def _has_room(self, sink: Sink) -> bool:
         """Those that fail share half of the places: they wait longest for an answer."""
@@ -143,6 +152,20 @@ class SinkDeliveries:
         return failing < max(1, self.policy.at_once // 2) and (
             len(self._running) < self.policy.at_once
         )
+
+    def _begin(self, memory: Memory) -> None:
+        memory.began, memory.enough = self.engine.clock.monotonic(), asyncio.Event()
+        self._running[memory.sink.id] = asyncio.create_task(self._deliver(memory))
+
+    def _ask_for_places(self, count: int) -> None:
+        """Of those who have had theirs for long: a slow sink may have work without end."""
+        if len(self._running) < self.policy.at_once:
+            return  # only those that fail wait, for others that fail: these end by themselves
+        before = self.engine.clock.monotonic() - self.policy.turn
+        busy = [self._memories[sink_id] for sink_id in self._running]
+        longest = sorted((each for each in busy if each.began <= before), key=lambda it: it.began)
+        for memory in longest[:count]:
+            memory.enough.set()
 
     def _forget_others(self, known: set[int]) -> None:
         for sink_id in self._memories.keys() - known - self._running.keys():
@@ -173,7 +196,7 @@ class SinkDeliveries:
     async def _is_something_wanted(self, memory: Memory) -> bool:
         """Looks on from where we are, and writes nothing while nothing is wanted, but seldom."""
         noted = self.engine.clock.monotonic()
-        while not self.stopping.is_set():
+        while not memory.enough.is_set():
             sink = memory.sink
             async with self.engine.database.read() as view:
                 page = await parcels_after(view, memory.reached, limit=1, wanted=sink.wanted)
@@ -219,7 +242,7 @@ class SinkDeliveries:
             lease,
             memory,
             self.policy,
-            self.stopping,
+            memory.enough,
             has_letters=memory.letters_seen != sink.updated_at,
         )
         await self._run(memory, delivery)

@@ -4,6 +4,7 @@ import secrets as luck
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 import orjson
 from uuid_utils import uuid7
@@ -235,14 +236,21 @@ def _changed_plan(engine: Engine, there: Sink, changes: SinkChanges) -> OutletPl
     if there.kind == WEBHOOK and "secret" not in secrets:
         raise BadInput("A webhook has a secret; it can be rotated.", field="secret")
     plan = engine.outlets.checked(OutletPlan(there.name, there.kind, options, secrets))
-    carried = [name for name in before if plan.secrets.get(name) == before[name]]
     moved = plan.options.get("url") != there.options.get("url") and there.kind != WEBHOOK
-    if moved and not changes.secrets.keys() >= set(carried):
+    if moved and plan.secrets != _said_now(engine, plan, options, changes):
         # Whoever may change a URL must not learn a password by it.
         raise BadInput(
             "The URL leads somewhere else: say the secrets again, or null.", field="secrets"
         )
     return plan
+
+
+def _said_now(
+    engine: Engine, plan: OutletPlan, options: Mapping[str, Any], changes: SinkChanges
+) -> Mapping[str, str]:
+    """The secrets there would be without those we hold; some stand in the URL."""
+    said = replace(plan, options=options, secrets=merged({}, changes.secrets))
+    return engine.outlets.checked(said).secrets
 
 
 async def _rotating(tx: Transaction, engine: Engine, name: str) -> tuple[Sink, dict[str, str]]:

@@ -294,6 +294,23 @@ async def test_a_password_in_a_url_becomes_a_secret_and_does_not_move_with_it(de
     assert with_new.json["has_secrets"] is True
 
 
+@pytest.mark.parametrize(
+    ("kind", "here", "elsewhere", "shown"),
+    [
+        ("redis", "redis://:pw@a:1", "redis://:pw@b:2", "redis://b:2"),
+        ("nats", "nats://tok@a:1", "nats://tok@b:2", "nats://b:2"),
+    ],
+)
+async def test_a_secret_in_the_new_url_is_said_again(
+    kind: str, here: str, elsewhere: str, shown: str, desk: Desk
+) -> None:
+    said = {"name": "stream", "kind": kind, "options": {"url": here}}
+    assert (await desk.api.post("/sinks", said)).status == 201
+    moved = await desk.api.patch("/sinks/stream", {"options": {"url": elsewhere}})
+    assert (moved.status, moved.json["options"]["url"]) == (200, shown)
+    assert moved.json["has_secrets"] is True
+
+
 async def test_a_change_ends_the_pause_and_starts_what_was_stopped(desk: Desk) -> None:
     await desk.made()
     await desk.note(stopped="gone", failures=7, attempts=2, last_error="http_410", last_detail="")

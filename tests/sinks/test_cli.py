@@ -232,6 +232,12 @@ def test_trouble_is_in_the_table(alone: Shell) -> None:
     assert "stopped" in alone("sinks").out
 
 
+def test_an_event_that_is_refused_and_tried_again_is_in_the_table_too(alone: Shell) -> None:
+    alone("sinks", "add", "webhook", "chat", f"url={HOOK}")
+    written(alone, "UPDATE sinks SET attempts = 2, last_error = 'http_422', last_detail = 'no'")
+    assert "http_422: no" in alone("sinks").out
+
+
 def test_the_log_is_listed_newest_last_and_replayed_to_a_sink(alone: Shell) -> None:
     for number in range(3):
         alone("subscribe", f"https://example.org/{number}.xml")

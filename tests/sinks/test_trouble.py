@@ -357,6 +357,46 @@ async def test_sinks_that_fail_leave_places_to_those_that_do_not(world: SinkWorl
     assert [shelf.numbers for shelf in failing] == [[1]] * 4
 
 
+async def test_slow_sinks_with_much_to_take_leave_places_to_others(world: SinkWorld) -> None:
+    world.policy = replace(world.policy, at_once=2)
+    slow = [await world.add_shelf(name) for name in ("a", "b")]
+    await world.tell(30)
+    for shelf in slow:
+        shelf.close_the_gate()
+    deliveries = world.deliveries()
+    await deliveries.look()
+    await asyncio.gather(*(shelf.asked(1) for shelf in slow))
+    quick = await world.add_shelf("z")
+    await deliveries.look()  # they have hardly begun: it waits
+    await world.clock.advance(5)
+    await deliveries.look()  # one of them is asked to make room
+    for shelf in slow:
+        shelf.open_the_gate()
+    await deliveries.all_done()
+    assert sorted(len(shelf.taken) for shelf in slow) == [20, 30]
+    await deliveries.look()
+    await deliveries.all_done()
+    assert (len(quick.taken), [len(shelf.taken) for shelf in slow]) == (30, [30, 30])
+    await deliveries.end(5)
+
+
+async def test_whoever_waited_longest_is_next(world: SinkWorld) -> None:
+    world.policy = replace(world.policy, at_once=1)
+    shelves = [await world.add_shelf(name) for name in ("a", "b", "c")]
+    deliveries = world.deliveries()
+    turns = []
+    for _ in range(6):
+        await world.tell(1)
+        await world.clock.advance(1)
+        before = [len(shelf.batches) for shelf in shelves]
+        await deliveries.look()
+        await deliveries.all_done()
+        now = [len(shelf.batches) for shelf in shelves]
+        turns.append([b - a for a, b in zip(before, now, strict=True)].index(1))
+    await deliveries.end(5)
+    assert turns == [0, 1, 2, 0, 1, 2]
+
+
 async def test_a_dead_sink_delays_nobody(world: SinkWorld) -> None:
     dead, alive = await world.add_shelf("dead"), await world.add_shelf("alive")
     dead.close_the_gate()

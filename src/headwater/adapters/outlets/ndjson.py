@@ -81,7 +81,7 @@ class NdjsonOutlet:
     The files themselves say what is in them. After a crash the next batch finds the lines that
     are there already and adds the others, so each event has one line for each replay number.
 
-    Visits come first: while there is more to write, it rests between batches.
+    Visits come first: while they want the processor too, it rests between batches.
     """
 
     def __init__(
@@ -184,9 +184,20 @@ class NdjsonOutlet:
         replay: int,
     ) -> tuple[Parcel, str] | None:
         """The first event of which no line can be made, and why; those before it are written."""
+        with self._pace.computing():
+            lines, unwritable = self._lines(items, found, notes, replay)
+        self._folder.append([item.parcel for item in items[: len(lines)]], lines)
+        return unwritable
+
+    def _lines(
+        self,
+        items: Sequence[Item],
+        found: Mapping[Version, KeptVersion],
+        notes: Mapping[Wanted, str],
+        replay: int,
+    ) -> tuple[list[bytes], tuple[Parcel, str] | None]:
         raws = RawWords(notes)
         lines: list[bytes] = []
-        unwritable = None
         for item in items:
             entry = raw = None
             try:
@@ -196,11 +207,9 @@ class NdjsonOutlet:
                 if item.parcel.type in ENTRY_EVENTS and self._with_raw:
                     raw = raws[item.raws]
             except (KeyError, TypeError, ValueError, OverflowError) as trouble:
-                unwritable = item.parcel, f"Its entry is damaged: {trouble!r}"
-                break
+                return lines, (item.parcel, f"Its entry is damaged: {trouble!r}")
             lines.append(line_of(item.parcel, entry, raw, replay))
-        self._folder.append([item.parcel for item in items[: len(lines)]], lines)
-        return unwritable
+        return lines, None
 
     async def _in_thread(self, work: Callable[..., T], *given: Any) -> T:
         """Ends only when the thread has: whoever is told to stop must not write on behind us."""

@@ -1,26 +1,38 @@
-"""Work in bursts with rests between them, so that a backlog does not crowd out everything else."""
+"""Work in bursts with rests between them while others want the processor, at full speed else."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 
-REST = 1.0
-"""Seconds of rest for each second of work: at most half of the time is work."""
+MOST_REST = 4.0
+"""Seconds of rest for each second of work when it is crowded: a fifth of the time is work."""
 
 LONGEST_REST = 1.0
+"""However long a burst was: a slow disk shall not be made slower still."""
+
+CROWDED = 0.3
+"""Work that takes this much longer than the processor spent on it had to wait for its turn."""
+
+_MEMORY = 0.7
 
 
 class Pace:
-    """Whoever has not worked for a while does not wait at all."""
+    """A backlog must not crowd out visits. At first it is taken for crowded.
+
+    How crowded it is shows in work that only computes: alone, it takes the time that the
+    processor spends on it.
+    """
 
     def __init__(
         self,
-        rest: float = REST,
         *,
         now: Callable[[], float] = time.monotonic,
+        spent: Callable[[], float] = time.thread_time,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        self._rest, self._now, self._sleep = rest, now, sleep
+        self._now, self._spent, self._sleep = now, spent, sleep
+        self._crowd = CROWDED
         self._began = now()
         self._rested_at = self._began
 
@@ -33,4 +45,15 @@ class Pace:
 
     def end(self) -> None:
         now = self._now()
-        self._rested_at = now + min(self._rest * (now - self._began), LONGEST_REST)
+        rest = MOST_REST * self._crowd / CROWDED
+        self._rested_at = now + min(rest * (now - self._began), LONGEST_REST)
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Around work that waits for nothing, in the thread that does it."""
+        began, spent = self._now(), self._spent()
+        yield
+        took, used = self._now() - began, self._spent() - spent
+        if used > 0:
+            seen = min(max(took / used - 1.0, 0.0), CROWDED)
+            self._crowd = _MEMORY * self._crowd + (1 - _MEMORY) * seen

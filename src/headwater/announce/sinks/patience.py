@@ -21,6 +21,7 @@ class SinkPolicy:
     `page`: events read at a time. `note_every`: progress is written so often while there is more,
     and so much more seldom, `note_idle_every`, while nothing in the log is wanted.
     `longest`: for one answer of an outlet, whatever it does meanwhile.
+    `turn`: then a sink with more to take makes room, if another one waits for a place.
     `refused_attempts`: tries of an event that the sink answers and does not want.
     """
 
@@ -30,6 +31,7 @@ class SinkPolicy:
     note_every: float = 1.0
     note_idle_every: float = 60.0
     longest: float = 300.0
+    turn: float = 5.0
     pause_cap: float = 3_600.0
     retry_after_cap: float = 86_400.0
     at_once: int = 16

@@ -89,7 +89,7 @@ class Delivery:
     lease: Lease
     door: Door
     policy: SinkPolicy
-    stopping: asyncio.Event
+    enough: asyncio.Event
     has_letters: bool
     """There may be dead letters that somebody wants tried again."""
     is_spent: bool = False
@@ -107,7 +107,7 @@ class Delivery:
         self._noted = self.lease.clock.monotonic()
 
     async def run(self) -> None:
-        """Until everything is delivered, something is in the way, or the process stops."""
+        """Until everything is delivered, something is in the way, or its place is wanted."""
         goes_on = not self.has_letters or await self._retry_letters()
         while goes_on:
             async with self.lease.database.read() as view:
@@ -131,10 +131,10 @@ class Delivery:
                 if not await self._fail(page, page.parcels[place], receipt):
                     return False
                 place += 1
-            if place < len(page.parcels) and not await self._note(last=self.stopping.is_set()):
+            if place < len(page.parcels) and not await self._note(last=self.enough.is_set()):
                 return False
         self._pass(page, page.next)
-        return await self._note(last=page.is_the_end or self.stopping.is_set())
+        return await self._note(last=page.is_the_end or self.enough.is_set())
 
     def _pass(self, page: Page, reached: int) -> None:
         """Everything up to there is taken, not wanted, or can be told to nobody."""
@@ -218,7 +218,7 @@ class Delivery:
                 return True
             if not await self._retry({letter.seq: letter for letter in letters}, page):
                 return False
-            if self.stopping.is_set():
+            if self.enough.is_set():
                 return await self._note(last=True)
 
     async def _retry(self, letters: dict[int, DeadLetter], page: Page) -> bool:

@@ -101,7 +101,7 @@ def _trouble(each: Record, now: datetime) -> str | None:
     """Only what is wrong now."""
     if each["stopped"]:
         return str(each["stopped"])
-    if not each["failures"]:
+    if each["state"] != "waiting":
         return None
     again = f"; tried again {from_now(each['next_try_at'], now)}" if each["next_try_at"] else ""
     return f"{_error(each)}{again}"
