@@ -256,8 +256,11 @@ def test_the_log_is_listed_newest_last_and_replayed_to_a_sink(alone: Shell) -> N
     alone("sinks", "add", "webhook", "chat", f"url={HOOK}")
     told = alone("events", "replay", "--sink", "chat", "--from", "3")
     assert told.out == "chat: goes on after event 2, 2 to deliver.\n"
+    alone("sinks", "disable", "chat")
+    waits = alone("events", "replay", "--sink", "chat", "--from", "3")
+    assert "It is disabled: `headwater sinks enable chat` starts it again." in waits.err
     whole = alone("events", "replay", "--sink", "chat", "--from", "beginning", "--json").json
-    assert (whole["cursor"], whole["replays"]) == (0, 2)
+    assert (whole["cursor"], whole["replays"]) == (0, 3)
     timely = alone("events", "replay", "--sink", "chat", "--from", "1h", "--json").json
     assert timely["cursor"] == 0
     assert alone("events", "replay", "--sink", "nobody", "--from", "1").code == 4

@@ -11,9 +11,6 @@ from headwater.subscribe.feed import KEEP, Keep
 State = Literal["active", "waiting", "stopped", "disabled"]
 Origin = Literal["api", "settings"]
 
-NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
-"""What a sink may be called: letters, digits, `_`, `-` and `.`; 64 at most."""
-
 GONE = "gone"
 """Stopped: the sink said that it does not want anything any more."""
 FAILING_TOO_LONG = "failing_too_long"

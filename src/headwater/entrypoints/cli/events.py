@@ -68,6 +68,8 @@ def replay(
         session.out.print(
             plain(f"{sink}: goes on after event {done['cursor']:,}, {done['lag']:,} to deliver.")
         )
+        if done["state"] in ("stopped", "disabled"):
+            session.note(f"It is {done['state']}: `headwater sinks enable {sink}` starts it again.")
 
 
 def _newest(api: Api, limit: int, asked: dict[str, str | int | None]) -> list[dict[str, Any]]:
