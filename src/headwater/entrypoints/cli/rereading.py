@@ -150,7 +150,8 @@ def _in_words(total: Sum) -> str:
     did = "would be" if total.dry_run else "were"
     return (
         f"{counted(total.payloads, 'payload', 'payloads')} of"
-        f" {counted(total.feeds, 'feed', 'feeds')} read again: {total.same} entries say the same,"
+        f" {counted(total.feeds, 'feed', 'feeds')} read again:"
+        f" {counted(total.same, 'entry says', 'entries say')} the same,"
         f" {total.changed} {did} changed, {total.added} {did} added,"
         f" {total.removed} are not found any more (kept), {len(total.unread)} payloads not read."
     )
