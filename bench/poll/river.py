@@ -15,7 +15,7 @@ from uuid_utils import uuid7
 
 from bench.poll import stopwatch
 from bench.poll.documents import urls
-from headwater.entrypoints.delivering import Delivering
+from headwater.entrypoints.delivering import delivering
 from headwater.entrypoints.loop import new_event_loop
 from headwater.entrypoints.upkeep import bring_up_to_date
 from headwater.entrypoints.worker import Worker
@@ -60,7 +60,7 @@ async def work(settings: Settings) -> None:
     threading.Thread(target=_wait_for_the_end, args=(loop, over), daemon=True).start()
     async with open_engine(settings, WorkerId("bench")) as engine:
         await reconcile(engine, sink_wishes(settings), most=settings.sinks_max)
-        parts = (Worker(engine, settings), Delivering(engine, settings))
+        parts = (Worker(engine, settings), delivering(engine, settings))
         stopwatch.started()
         running = [asyncio.create_task(part.run()) for part in parts]
         ended = asyncio.create_task(over.wait())

@@ -13,7 +13,7 @@ from headwater.announce.queries import seq_at
 from headwater.announce.sinks import store
 from headwater.announce.sinks.sink import Failing, SinkPatch
 from headwater.announce.sinks.store import Progress
-from headwater.entrypoints.delivering import Delivering, sink_policy
+from headwater.entrypoints.delivering import delivering, sink_policy
 from headwater.errors import ConnectionLost
 from headwater.settings import Settings
 from headwater.values.instant import to_micros
@@ -277,7 +277,7 @@ async def test_a_stop_that_cannot_wait_loses_nothing(world: SinkWorld) -> None:
 
 async def test_the_part_of_the_service_delivers_until_it_is_stopped(world: SinkWorld) -> None:
     shelf = await world.add_shelf()
-    part = Delivering(world.engine, Settings(stop_seconds=5))
+    part = delivering(world.engine, Settings(stop_seconds=5))
     running = asyncio.create_task(part.run())
     for total in (2, 4):
         await world.clock.asleep()
@@ -300,7 +300,7 @@ async def test_the_part_of_the_service_outlives_a_look_that_fails(
         raise trouble
 
     monkeypatch.setattr(world.engine.database, "read", failing)
-    part = Delivering(world.engine, Settings(stop_seconds=5))
+    part = delivering(world.engine, Settings(stop_seconds=5))
     running = asyncio.create_task(part.run())
     await world.clock.asleep()
     monkeypatch.undo()

@@ -18,13 +18,12 @@ from headwater.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.metrics import metrics_app, metrics_socket
 from headwater.entrypoints.binding import OPEN_FILES
-from headwater.entrypoints.delivering import Delivering
+from headwater.entrypoints.delivering import delivering, telling
 from headwater.entrypoints.in_process import AsgiApp, Lifespan
 from headwater.entrypoints.late import late
 from headwater.entrypoints.listener import address_of, careful_server, listening_socket
 from headwater.entrypoints.lock import Notice, Role, announced, held, stable_worker_id
 from headwater.entrypoints.loop import new_event_loop
-from headwater.entrypoints.telling import Telling
 from headwater.entrypoints.upkeep import bring_up_to_date
 from headwater.entrypoints.worker import Worker
 from headwater.reconciling import reconcile
@@ -95,8 +94,8 @@ async def _live(settings: Settings, roles: tuple[Role, ...], *, migrate: bool, s
         parts: list[Part] = []
         if "work" in roles:
             await reconcile(engine, sink_wishes(settings), most=settings.sinks_max)
-            parts += [Worker(engine, settings), Telling(engine, settings)]
-            parts.append(Delivering(engine, settings))
+            parts.append(Worker(engine, settings))
+            parts += [telling(engine, settings), delivering(engine, settings)]
         if listener is not None:
             app = create_app(engine, settings)
             closing = app.state.desk.closing
