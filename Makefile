@@ -11,11 +11,12 @@ PIN    := $(BIN)/uv --no-config pip compile --quiet --universal --python-version
           --generate-hashes --no-emit-index-url --no-emit-find-links --no-header $(if $(UPGRADE),--upgrade)
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python
 SAY    := printf 'headwater: %s\n'
+APT    := DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300
 # Tests start hundreds of processes: what Python compiled once is kept, also where it is told not to.
 TESTS  := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/compiled $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: protos help run test check bench bench-parse bench-events fuzz test-crash format clean pins format-check lint types imports rooms
+.PHONY: protos help run test readers-for-tests check bench bench-parse bench-events bench-personal bench-titles fuzz test-crash test-media clients-for-tests format clean pins format-check lint types imports rooms
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,8 +26,26 @@ run: $(VENV)/.runtime ## set up if needed, then run Headwater (ARGS="--help" for
 	@trap : INT; $(BIN)/headwater run $(ARGS) || { code=$$?; [ $$code -eq 130 ] || exit $$code; }
 
 # Files stay whole and in order, so that what a module shares is made once and long files come early.
-test: $(VENV)/.dev ## run every test, on SQLite and PostgreSQL (ARGS="tests/merge -k guid" for some)
+test: $(VENV)/.dev $(if $(filter true,$(CI)),readers-for-tests) ## run every test, on SQLite and PostgreSQL (ARGS="tests/merge -k guid" for some)
 	@$(TESTS) -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+# Real feed readers, and curl for the one that asks with it. Where nothing may be missing they must be.
+readers-for-tests: ## install newsboat and sfeed, which read our feeds in the tests (Debian, as root)
+	@missing=; for name in newsboat sfeed_update curl; do \
+	  command -v $$name >/dev/null 2>&1 || missing="$$missing $${name%_update}"; \
+	done; \
+	[ -n "$$missing" ] || exit 0; \
+	if ! command -v apt-get >/dev/null 2>&1 || [ "$$(id -u)" -ne 0 ]; then \
+	  echo "The tests read our feeds with$$missing, which this machine does not have." >&2; \
+	  echo "They are Debian packages: as root, apt-get install$$missing" >&2; \
+	  exit 1; \
+	fi; \
+	$(SAY) "the feed readers of the tests:$$missing"; \
+	said=$$({ $(APT) update && $(APT) install --no-install-recommends $$missing; } 2>&1) || { \
+	  printf '%s\n' "$$said" >&2; \
+	  echo "apt-get could not install$$missing, with which the tests read our feeds." >&2; \
+	  exit 1; \
+	}
 
 check: format-check lint types imports rooms ## formatting, lint, types, import contracts, rooms, docs
 
@@ -39,11 +58,37 @@ bench-parse: $(VENV)/.bench ## measure parsing beside feedparser, fastfeedparser
 bench-events: $(VENV)/.dev ## measure the event stream: one busy reader, a thousand idle ones
 	@$(BIN)/python -m bench.events $(ARGS)
 
+bench-personal: $(VENV)/.dev ## measure personal feeds beside a bare route, on both stores
+	@$(BIN)/python -m bench.personal $(ARGS)
+
+bench-titles: $(VENV)/.dev ## measure how many release titles are read in a second
+	@$(BIN)/python -m bench.titles $(ARGS)
+
 fuzz: $(VENV)/.dev ## feed the parser RUNS broken documents (200,000) and check what comes back
 	@$(BIN)/python -m tests.fuzz.run --runs $(RUNS) $(ARGS)
 
 test-crash: $(VENV)/.dev ## kill -9 the running service KILLS times (20) and audit what is left
 	@HEADWATER_TEST_KILLS=$(KILLS) $(TESTS) tests/crash --timeout=3600 $(ARGS)
+
+# Each client is a process of its own on loopback; the seeder is a wheel. Without `ARGS` everything.
+test-media: $(VENV)/.dev clients-for-tests ## live through a season with real download clients (ARGS="-k aria2" for one)
+	@HEADWATER_TEST_MEDIA=1 $(TESTS) tests/media --timeout=1800 $(ARGS)
+
+clients-for-tests: ## install qbittorrent-nox, transmission-daemon and aria2 for test-media (Debian, as root)
+	@missing=; for pair in qbittorrent-nox:qbittorrent-nox transmission-daemon:transmission-daemon aria2c:aria2; do \
+	  command -v $${pair%:*} >/dev/null 2>&1 || missing="$$missing $${pair#*:}"; \
+	done; \
+	[ -n "$$missing" ] || exit 0; \
+	if ! command -v apt-get >/dev/null 2>&1 || [ "$$(id -u)" -ne 0 ]; then \
+	  $(SAY) "these clients are not here, their tests are skipped:$$missing"; \
+	  exit 0; \
+	fi; \
+	$(SAY) "the download clients of the tests:$$missing"; \
+	said=$$({ $(APT) update && $(APT) install --no-install-recommends $$missing; } 2>&1) || { \
+	  printf '%s\n' "$$said" >&2; \
+	  echo "apt-get could not install$$missing, with which the tests download." >&2; \
+	  exit 1; \
+	}
 
 format: $(VENV)/.dev ## put every file into the project's format
 	@$(BIN)/ruff check --quiet --select I --fix .

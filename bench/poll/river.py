@@ -19,6 +19,7 @@ from headwater.entrypoints.delivering import delivering
 from headwater.entrypoints.loop import new_event_loop
 from headwater.entrypoints.upkeep import bring_up_to_date
 from headwater.entrypoints.worker import Worker
+from headwater.policies import sink_wishes
 from headwater.reconciling import reconcile
 from headwater.settings import Settings, load_settings
 from headwater.subscribe.builtin import BUILTINS, best_builtin
@@ -28,7 +29,7 @@ from headwater.subscribe.store import follow
 from headwater.subscribe.subscriptions.store import own
 from headwater.telemetry.log import configure
 from headwater.values.ids import FeedId, WorkerId
-from headwater.wiring import open_engine, open_plain_database, sink_wishes
+from headwater.wiring import open_engine, open_plain_database
 
 
 async def follow_all(settings: Settings, every: list[str]) -> None:

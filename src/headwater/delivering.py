@@ -14,7 +14,7 @@ from headwater.announce.sinks.patience import SinkPolicy as SinkPolicy
 from headwater.announce.sinks.sink import Sink
 from headwater.announce.sinks.steps import Delivery, Lease
 from headwater.engine import Engine
-from headwater.errors import HeadwaterError
+from headwater.errors import DatabaseError, HeadwaterError
 from headwater.ports import Outlet, OutletPlan
 from headwater.telemetry.log import logger
 from headwater.values.instant import maybe_micros, to_micros
@@ -116,6 +116,8 @@ class SinkDeliveries:
                     without_place += 1
             elif memory.is_open and not sink.runs:
                 self._running[sink.id] = asyncio.create_task(self._close(memory))
+            elif sink.is_due(now) and self._is_unsaid(memory):
+                self._running[sink.id] = asyncio.create_task(self._say(memory))
         self._ask_for_places(without_place)
         self._forget_others({sink.id for sink in sinks})
 
@@ -214,6 +216,19 @@ class SinkDeliveries:
             if page.is_the_end:
                 return False
         return False
+
+    def _is_unsaid(self, memory: Memory) -> bool:
+        """The log rests, and the row has not said for a while how far we are."""
+        since = self.engine.clock.monotonic() - memory.noted
+        return memory.reached != memory.sink.cursor and since >= self.policy.note_idle_every
+
+    async def _say(self, memory: Memory) -> None:
+        try:
+            await self._note_reached(memory)
+        except DatabaseError as trouble:
+            log.error("delivery_failed", sink=memory.sink.name, error=trouble.code)
+        finally:
+            del self._running[memory.sink.id]
 
     async def _note_reached(self, memory: Memory) -> None:
         sink = memory.sink

@@ -3,10 +3,23 @@
 import asyncio
 from dataclasses import dataclass, field
 
+from headwater.collect.policy import CollectPolicy
 from headwater.fetch.steps import FetchPolicy
 from headwater.fetch.turns import Turns
+from headwater.media import Media
 from headwater.merge.reading import ReadingPolicy
-from headwater.ports import Blobs, Clock, Database, Fetchers, Outlets, Parsers, Vault, Web
+from headwater.personal import PersonalFeeds
+from headwater.ports import (
+    Blobs,
+    Clock,
+    Database,
+    Fetchers,
+    Outlets,
+    Parsers,
+    PersonalStore,
+    Vault,
+    Web,
+)
 from headwater.schedule.policy import Policy
 from headwater.subscribe.assignment import BroadcastPolicy
 from headwater.subscribe.builtin import BUILTINS, Builtin
@@ -30,7 +43,8 @@ class Rules:
 
 @dataclass(slots=True)
 class Engine:
-    """One per process. `woken` is set when somebody made a feed due before its time."""
+    """One per process. `woken` is set when somebody made a feed due before its time. Without
+    `media` nothing is downloaded."""
 
     clock: Clock
     web: Web
@@ -40,6 +54,8 @@ class Engine:
     database: Database
     vault: Vault
     outlets: Outlets
+    personal: PersonalStore
+    personal_feeds: PersonalFeeds
     fetch: FetchPolicy
     schedule: Policy
     reading: ReadingPolicy
@@ -48,5 +64,7 @@ class Engine:
     worker: WorkerId
     builtins: tuple[Builtin, ...] = BUILTINS
     broadcast: BroadcastPolicy = field(default_factory=BroadcastPolicy)
+    collect: CollectPolicy = field(default_factory=CollectPolicy)
+    media: Media | None = None
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     tracer: Tracer = OFF

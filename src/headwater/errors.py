@@ -149,7 +149,7 @@ class UnknownSchema(HeadwaterError):
 
 
 class DatabaseError(HeadwaterError):
-    """The database answered with an error."""
+    """The database answered with an error. Facts: `place`, where it is another place that did."""
 
     code = "database_error"
 

@@ -6,6 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from headwater.values.personal import (
+    Added,
+    FeedReader,
+    Holder,
+    KeptItem,
+    PersonalChanges,
+    ReaderToken,
+    Shelf,
+)
 from headwater.values.response import Answer, Headers
 
 Row = Any
@@ -228,3 +237,83 @@ class Database(Protocol):
 def marks(count: int) -> str:
     """`?, ?, ?` for an IN list of that many values."""
     return ", ".join("?" * count)
+
+
+class PersonalStore(Protocol):
+    """Where readers, tokens and items are kept: the database or Redis, the same promises.
+
+    Moments are microseconds. Every change raises one counter, the version. ConnectionLost when
+    the place cannot be reached. Nothing in the name of a category or a reader is a pattern.
+    """
+
+    storage: str
+    """`database` or `redis`."""
+
+    async def readers(self) -> list[FeedReader]:
+        """All, by name."""
+
+    async def reader(self, reader_id: str) -> FeedReader | None: ...
+
+    async def reader_named(self, name: str) -> FeedReader | None: ...
+
+    async def add_reader(self, reader: FeedReader, *, most: int) -> FeedReader:
+        """Conflict when the name or the id is taken, or when there are `most` already."""
+
+    async def change_reader(
+        self, reader_id: str, *, name: str | None, categories: Sequence[str] | None, now: int
+    ) -> FeedReader | None:
+        """None: as it was. The answer is None when there is no such reader."""
+
+    async def remove_reader(self, reader_id: str, now: int) -> bool:
+        """With all tokens."""
+
+    async def add_token(self, token: ReaderToken, token_hash: bytes, *, most: int) -> None:
+        """NotFound without the reader; Conflict when `most` open ones exist."""
+
+    async def tokens(self, reader_id: str) -> list[ReaderToken]:
+        """Oldest first, ended ones too."""
+
+    async def end_token(self, token_id: str, *, until: int, revoked: bool, now: int) -> bool:
+        """Never later than it would have ended anyway. False when there is none."""
+
+    async def holder(self, token_hash: bytes, plain: str, now: int) -> Holder | None:
+        """None for a token that is unknown, ended or revoked. `plain` is for a store that may hold
+        tokens as another tool wrote them: it is kept nowhere."""
+
+    async def note_used(self, used: Mapping[str, int]) -> None:
+        """Token id → moment."""
+
+    async def add(self, items: Sequence[KeptItem]) -> list[Added]:
+        """All or none of them. One that is there already (by guid, or by caller_id, in its
+        category; earlier in `items` counts) stays as it is. Expired ones are answered as not new,
+        and not kept; what has expired is in nobody's way."""
+
+    async def revise(self, items: Sequence[KeptItem]) -> int:
+        """The words of those that are there (by guid, or by caller_id, in their category) become
+        these; their guid, caller_id, arrival and expiry stay. One that is not there stays out: an
+        edit of an old entry is no news. Words that are older by `changed_at`, or the same ones,
+        change nothing. How many were there."""
+
+    async def newest(self, categories: Sequence[str], limit: int, now: int) -> Shelf:
+        """Of the `limit` newest guids, every item in these categories."""
+
+    async def changes(self, after: int) -> PersonalChanges:
+        """-1 for somebody who knows nothing yet: the version, and `everything`. The same for a
+        version that is not reached any more, as after a restore."""
+
+    async def upkeep(self, now: int) -> None:
+        """What is done every few seconds by one process: expired rows go, what other tools wrote is
+        found."""
+
+    async def tokens_with_hashes(self, reader_id: str) -> list[tuple[ReaderToken, bytes]]:
+        """For a copy into another store."""
+
+    async def items_after(
+        self, after: tuple[str, str] | None, limit: int, now: int
+    ) -> list[KeptItem]:
+        """For a copy: all living items by category and guid, those after that pair."""
+
+    async def trouble(self) -> str | None:
+        """For the doctor: what would lose data, in words."""
+
+    async def close(self) -> None: ...

@@ -1,15 +1,21 @@
-"""Sinks that stand in the settings: the database is brought in line with them at every start."""
+"""Sinks that stand in the settings, and the engine's own: made so at every start."""
 
 from collections.abc import Sequence
+from datetime import timedelta
+from itertools import count
 
 from headwater.announce.sinks import queries, store
 from headwater.announce.sinks.sink import Sink, SinkPatch
-from headwater.announce.sinks.wish import WEBHOOK, SinkWish
+from headwater.announce.sinks.wish import OWN_KINDS, PERSONAL, WEBHOOK, SinkWish, Start
+from headwater.announce.wanted import Wanted
 from headwater.engine import Engine
 from headwater.errors import BadInput, BadSettings, Conflict, SecretUnreadable
 from headwater.ports import OutletPlan, Transaction
 from headwater.sinks import Overtaken, added, checked, opened, sealed
 from headwater.telemetry.log import logger
+from headwater.values.instant import to_micros
+
+_OWN_WANTED = Wanted(types=("new_entry", "updated_entry"), categorised=True)
 
 log = logger("sinks")
 
@@ -27,6 +33,39 @@ async def reconcile(engine: Engine, wishes: Sequence[SinkWish], *, most: int) ->
         return
 
 
+async def keep_own_sink(engine: Engine, *, days: float) -> None:
+    """The engine's own sink is there and runs. A new one is told of the last `days`: older entries
+    would be in no personal feed."""
+    while True:
+        try:
+            async with engine.database.write() as tx:
+                await _own_sink(tx, engine, timedelta(days=days))
+        except Overtaken:
+            continue
+        return
+
+
+async def _own_sink(tx: Transaction, engine: Engine, window: timedelta) -> None:
+    there, now = await queries.sinks(tx), engine.clock.now()
+    own = next((sink for sink in there if sink.kind == PERSONAL), None)
+    if own is None:
+        start = Start(moment=to_micros(now - window))
+        wish = SinkWish(free_name(PERSONAL, there), PERSONAL, wanted=_OWN_WANTED, start=start)
+        plan = engine.outlets.checked(OutletPlan(wish.name, PERSONAL, {}, {}))
+        made = await added(tx, engine, wish, plan, most=0, origin="settings")
+        log.info("sink_made", sink=made.name, kind=PERSONAL, cursor=made.cursor)
+    elif not own.runs or own.wanted != _OWN_WANTED:
+        await store.change(tx, own.id, SinkPatch(enabled=True, wanted=_OWN_WANTED), now)
+        log.info("sink_changed", sink=own.name, kind=PERSONAL)
+
+
+def free_name(kind: str, there: Sequence[Sink]) -> str:
+    """That of its kind, or with a number when somebody has called a sink of theirs that."""
+    taken = {sink.name for sink in there}
+    names = (kind if number == 1 else f"{kind}-{number}" for number in count(1))
+    return next(name for name in names if name not in taken)
+
+
 async def _reconciled(
     tx: Transaction, engine: Engine, wishes: Sequence[SinkWish], *, most: int
 ) -> None:
@@ -37,7 +76,7 @@ async def _reconciled(
         except BadInput as trouble:
             raise BadInput(f"{wish.name}: {trouble.message}", **trouble.facts) from trouble
     for sink in there.values():
-        if sink.origin == "settings":
+        if sink.origin == "settings" and sink.kind not in OWN_KINDS:
             left = SinkPatch(enabled=False, origin="api")
             await store.change(tx, sink.id, left, engine.clock.now())
             log.warning("sink_left_the_settings", sink=sink.name, cursor=sink.cursor)

@@ -115,6 +115,7 @@ def replace_overrides(due: Due, overrides: dict[str, Any]) -> Due:
         due.state,
         asked_interval=overrides.get("interval_sec"),
         push_only=bool(overrides.get("push_only", False)),
+        ceiling=overrides.get("ceiling_sec"),
     )
     return replace(due, overrides=overrides, state=state)
 

@@ -2,7 +2,7 @@
 
 import secrets as luck
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +15,8 @@ from headwater.announce.queries import last_seq, seq_at
 from headwater.announce.sinks import queries, store
 from headwater.announce.sinks.sink import NewSink, Origin, Sink, SinkPatch, Standing
 from headwater.announce.sinks.wish import (
+    OWN_KINDS,
+    PERSONAL,
     WEBHOOK,
     SinkChanges,
     SinkWish,
@@ -191,9 +193,10 @@ async def added(
     most: int,
     origin: Origin = "api",
 ) -> Sink:
-    """`Overtaken` when there is one of this name."""
-    known = await queries.sinks(tx)
-    if len(known) >= most and all(each.name != wish.name for each in known):
+    """`Overtaken` when there is one of this name. The engine's own do not count."""
+    known = [each for each in await queries.sinks(tx) if each.kind not in OWN_KINDS]
+    full = len(known) >= most and wish.kind not in OWN_KINDS
+    if full and all(each.name != wish.name for each in known):
         raise Conflict(f"There are {len(known)} sinks, and no more may be made.", sinks_max=most)
     new = NewSink(
         name=wish.name,
@@ -213,6 +216,8 @@ async def added(
 
 
 def checked(engine: Engine, wish: SinkWish) -> OutletPlan:
+    if wish.kind in OWN_KINDS:
+        raise BadInput("There is one sink of this kind, Headwater's own.", field="kind")
     return engine.outlets.checked(
         OutletPlan(checked_name(wish.name), wish.kind, wish.options, wish.secrets)
     )
@@ -222,7 +227,7 @@ def _columns(engine: Engine, there: Sink, changes: SinkChanges) -> SinkPatch:
     """What is to be written; what is not mentioned is not even opened."""
     patch = SinkPatch(enabled=changes.enabled, max_attempts=changes.max_attempts)
     if changes.wanted:
-        wanted = checked_wanted(**(asdict(there.wanted) | dict(changes.wanted)))
+        wanted = checked_wanted(**(there.wanted.named | dict(changes.wanted)))
         patch = replace(patch, wanted=wanted)
     if changes.options or changes.secrets:
         plan = _changed_plan(engine, there, changes)
@@ -314,6 +319,13 @@ def _nobody(name: str) -> NotFound:
 
 
 def _refuse_from_settings(sink: Sink) -> None:
+    if sink.kind in OWN_KINDS:
+        does = "fills personal feeds" if sink.kind == PERSONAL else "decides on releases"
+        raise Conflict(
+            f"This sink is Headwater's own: it {does}, and stays as it is.",
+            reason="own_sink",
+            name=sink.name,
+        )
     if sink.origin == "settings":
         raise Conflict(
             "This sink stands in the settings: change it there and start the service again.",

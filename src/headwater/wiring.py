@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
+from typing import Protocol, TypeVar
 
 from headwater.adapters import schema as schema
 from headwater.adapters.blobs import blobs_from
@@ -12,30 +13,37 @@ from headwater.adapters.database import SqlDatabase as SqlDatabase
 from headwater.adapters.database import open_database
 from headwater.adapters.fetchers import HttpFetchers
 from headwater.adapters.outlets.kinds import EveryOutlet
+from headwater.adapters.outlets.personal import WithPersonal
+from headwater.adapters.outlets.releases import WithReleases
 from headwater.adapters.parsers import Limits as ParserLimits
 from headwater.adapters.parsers import ProcessParsers
+from headwater.adapters.personal_database import PersonalDatabase
 from headwater.adapters.vault import SealedVault, open_vault
 from headwater.adapters.web import CurlWeb
 from headwater.adapters.web_libraries import libcurl_version, sqlite_version
 from headwater.adapters.web_limits import WebLimits
-from headwater.announce.sinks.wish import BEGINNING, END, SinkWish, Start
-from headwater.announce.wanted import checked_wanted
-from headwater.engine import Engine, Rules
-from headwater.errors import BadInput, BadSettings
-from headwater.fetch.address import AddressPolicy, address_policy
-from headwater.fetch.steps import FetchPolicy
-from headwater.fetch.turns import TurnPolicy, Turns
-from headwater.merge.reading import ReadingPolicy
-from headwater.parse.limits import ParseLimits
-from headwater.ports import Blobs, Database
-from headwater.schedule.policy import Policy
-from headwater.settings import Settings, SinkSetting
-from headwater.subscribe.assignment import BroadcastPolicy
-from headwater.subscribe.evidence import Learning
-from headwater.subscribe.feed import KEEP
+from headwater.engine import Engine
+from headwater.errors import BadSettings
+from headwater.fetch.turns import Turns
+from headwater.media import Media
+from headwater.personal import PersonalFeeds
+from headwater.policies import (
+    address_rules,
+    broadcast_policy,
+    collect_policy,
+    fetch_policy,
+    personal_policy,
+    reading_policy,
+    river_policy,
+    rules,
+    schedule_policy,
+    turn_policy,
+)
+from headwater.ports import Blobs, Database, PersonalStore
+from headwater.settings import Settings
 from headwater.telemetry.trace import OFF, Tracer
 from headwater.values.ids import WorkerId
-from headwater.values.instant import to_micros
+from headwater.wiring_media import open_media
 
 NOBODY = WorkerId("local")
 """Who visits when no worker does: the command line on its own."""
@@ -47,21 +55,17 @@ async def open_engine(settings: Settings, worker: WorkerId = NOBODY) -> AsyncIte
     async with AsyncExitStack() as stack:
         # First to be opened, last to be closed: it is told of all that happens before that.
         tracer = open_tracer(settings, worker, stack)
-        database = open_database(settings.where_database, pool_size=settings.database_pool_size)
-        stack.push_async_callback(database.close)
-        web = open_web(settings)
-        stack.push_async_callback(web.close)
-        fetchers = open_fetchers(settings)
-        stack.push_async_callback(fetchers.close)
-        parsers = ProcessParsers(
-            count=settings.parser_processes,
-            limits=ParserLimits(
-                cpu_seconds=settings.parser_cpu_seconds, memory_bytes=settings.parser_memory_bytes
-            ),
+        database = _closed_later(
+            stack, open_database(settings.where_database, pool_size=settings.database_pool_size)
         )
-        stack.push_async_callback(parsers.close)
-        blobs = blobs_from(settings.where_blobs)
-        stack.push_async_callback(blobs.close)
+        web = _closed_later(stack, open_web(settings))
+        fetchers = _closed_later(stack, open_fetchers(settings))
+        parsers = _closed_later(stack, parsers_of(settings))
+        blobs = _closed_later(stack, blobs_from(settings.where_blobs))
+        personal = _closed_later(stack, personal_store_of(settings, database))
+        feeds = _closed_later(
+            stack, PersonalFeeds(personal, SystemClock(), personal_policy(settings))
+        )
         yield Engine(
             clock=SystemClock(),
             web=web,
@@ -70,7 +74,9 @@ async def open_engine(settings: Settings, worker: WorkerId = NOBODY) -> AsyncIte
             parsers=parsers,
             database=database,
             vault=vault_of(settings),
-            outlets=outlets_of(settings, database, blobs),
+            outlets=outlets_of(settings, database, blobs, personal),
+            personal=personal,
+            personal_feeds=feeds,
             fetch=fetch_policy(settings),
             schedule=schedule_policy(settings),
             reading=reading_policy(settings),
@@ -79,8 +85,31 @@ async def open_engine(settings: Settings, worker: WorkerId = NOBODY) -> AsyncIte
             worker=worker,
             builtins=load_builtins(),
             broadcast=broadcast_policy(settings),
+            collect=collect_policy(settings),
+            media=media_of(settings, stack),
             tracer=tracer,
         )
+
+
+class _Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=_Closable)
+
+
+def _closed_later(stack: AsyncExitStack, opened: C) -> C:
+    stack.push_async_callback(opened.close)
+    return opened
+
+
+def parsers_of(settings: Settings) -> ProcessParsers:
+    return ProcessParsers(
+        count=settings.parser_processes,
+        limits=ParserLimits(
+            cpu_seconds=settings.parser_cpu_seconds, memory_bytes=settings.parser_memory_bytes
+        ),
+    )
 
 
 def open_tracer(settings: Settings, worker: WorkerId, stack: AsyncExitStack) -> Tracer:
@@ -123,9 +152,11 @@ def open_fetchers(settings: Settings) -> HttpFetchers:
     )
 
 
-def outlets_of(settings: Settings, database: Database, blobs: Blobs) -> EveryOutlet:
+def outlets_of(
+    settings: Settings, database: Database, blobs: Blobs, personal: PersonalStore
+) -> WithReleases:
     """Webhooks pass the same gate as feeds; files stay inside one folder."""
-    return EveryOutlet(
+    others = EveryOutlet(
         web_limits=web_limits(settings),
         address=address_rules(settings),
         clock=SystemClock(),
@@ -134,35 +165,49 @@ def outlets_of(settings: Settings, database: Database, blobs: Blobs) -> EveryOut
         blobs=blobs,
         out_dir=settings.where_out,
     )
-
-
-def sink_wishes(settings: Settings) -> list[SinkWish]:
-    """Sinks that stand in the settings. BadSettings names the one that cannot be."""
-    return [_sink_wish(each) for each in settings.sinks]
-
-
-def _sink_wish(each: SinkSetting) -> SinkWish:
-    try:
-        wanted = checked_wanted(**each.wanted)
-    except BadInput as trouble:
-        raise BadSettings(f"sinks: {each.name}: {trouble.message}", **trouble.facts) from trouble
-    match each.start:
-        case "beginning" | "end":
-            start = BEGINNING if each.start == "beginning" else END
-        case int():
-            start = Start(seq=each.start)
-        case moment:
-            start = Start(moment=to_micros(moment))
-    return SinkWish(
-        name=each.name,
-        kind=each.kind,
-        options=each.options,
-        secrets={name: hidden.get_secret_value() for name, hidden in each.secrets.items()},
-        wanted=wanted,
-        enabled=each.enabled,
-        max_attempts=each.max_attempts if "max_attempts" in each.model_fields_set else KEEP,
-        start=start,
+    own = WithPersonal(
+        others,
+        store=personal,
+        database=database,
+        clock=SystemClock(),
+        policy=river_policy(settings),
     )
+    return WithReleases(
+        own, database=database, clock=SystemClock(), policy=collect_policy(settings)
+    )
+
+
+def personal_store_of(settings: Settings, database: Database) -> PersonalStore:
+    """Where personal feeds are kept; nothing is connected yet."""
+    if settings.personal_store == "redis":
+        return personal_redis_of(settings)
+    return personal_database_of(database)
+
+
+def personal_database_of(database: Database) -> PersonalStore:
+    return PersonalDatabase(database, SystemClock())
+
+
+def personal_redis_of(settings: Settings, url: str | None = None) -> PersonalStore:
+    """In Redis, whatever `personal_store` says. Its client takes a while to load: only here."""
+    kept = settings.personal_redis_url
+    where = kept.get_secret_value() if url is None and kept is not None else url
+    if where is None:
+        raise BadSettings("Say where Redis is: set personal_redis_url, or name it.")
+    store: PersonalStore = import_module("headwater.adapters.personal_redis.store").opened(
+        where,
+        SystemClock(),
+        days=settings.personal_days,
+        rest=settings.personal_pickup_sec / 2,
+        # All that other tools may do is noticed within a minute, with as little work as that needs.
+        rounds=max(1, int(60 / settings.personal_pickup_sec)),
+    )
+    return store
+
+
+def media_of(settings: Settings, stack: AsyncExitStack) -> Media | None:
+    """Downloads, where a client is named for them."""
+    return open_media(settings, stack, web_limits(settings), address_rules(settings))
 
 
 def library_versions() -> dict[str, str]:
@@ -173,26 +218,6 @@ def library_versions() -> dict[str, str]:
 def open_plain_database(settings: Settings) -> SqlDatabase:
     """For those who come before the engine: migrations and the doctor."""
     return open_database(settings.where_database, pool_size=1)
-
-
-def address_rules(settings: Settings) -> AddressPolicy:
-    return address_policy(
-        settings.allow_addresses,
-        ports=settings.allowed_ports,
-        only_hosts=settings.egress_allow_hosts,
-        denied_hosts=settings.egress_deny_hosts,
-    )
-
-
-def fetch_policy(settings: Settings) -> FetchPolicy:
-    return FetchPolicy(
-        user_agent=settings.user_agent,
-        deadline=settings.fetch_timeout_ms / 1000,
-        max_redirects=settings.max_redirects,
-        retry_after_cap=settings.retry_after_cap_sec,
-        accepted_types=tuple(settings.allowed_content_types) or None,
-        address=address_rules(settings),
-    )
 
 
 def web_limits(settings: Settings) -> WebLimits:
@@ -206,67 +231,4 @@ def web_limits(settings: Settings) -> WebLimits:
         header_line=settings.max_header_line_bytes,
         header_fields=settings.max_header_fields,
         interim_answers=settings.max_informational_responses,
-    )
-
-
-def broadcast_policy(settings: Settings) -> BroadcastPolicy:
-    return BroadcastPolicy(
-        timeout=settings.broadcast_timeout_sec,
-        answer_timeout=settings.fetcher_answer_timeout_sec,
-        max_fetchers=settings.max_fetchers,
-        at_once=settings.fetchers_at_once,
-    )
-
-
-def turn_policy(settings: Settings) -> TurnPolicy:
-    return TurnPolicy(
-        max_concurrency=settings.host_max_concurrency,
-        requests_per_second=settings.host_rps,
-        address_requests_per_second=settings.address_rps,
-    )
-
-
-def reading_policy(settings: Settings) -> ReadingPolicy:
-    return ReadingPolicy(
-        max_bytes=settings.max_body_bytes,
-        limits=ParseLimits(
-            depth=settings.max_xml_depth,
-            items=settings.max_items,
-            title_chars=settings.max_title_chars,
-            guid_bytes=settings.max_guid_bytes,
-            content_bytes=settings.max_content_bytes,
-        ),
-        emails=settings.author_emails,
-    )
-
-
-def schedule_policy(settings: Settings) -> Policy:
-    return Policy(
-        min_interval=settings.sched_min_interval_sec,
-        max_interval=settings.sched_max_interval_sec,
-        up_factor=settings.sched_up_factor,
-        down_factor=settings.sched_down_factor,
-        ewma_alpha=settings.sched_ewma_alpha,
-        blend_lambda=settings.sched_blend_lambda,
-        jitter_ratio=settings.sched_jitter_ratio,
-        backoff_base=settings.sched_backoff_base,
-        backoff_cap=settings.sched_backoff_cap_sec,
-        initial_interval=settings.sched_initial_interval_sec,
-        error_budget=settings.sched_error_budget,
-        retry_after_cap=settings.retry_after_cap_sec,
-    )
-
-
-def rules(settings: Settings) -> Rules:
-    return Rules(
-        moved_after_count=settings.moved_after_count,
-        moved_after_hours=settings.moved_after_hours,
-        failing_after=settings.failing_after,
-        whole_fetch_days=settings.whole_fetch_days,
-        max_new_entries_per_day=settings.max_new_entries_per_day,
-        learning=Learning(
-            min_visits=settings.suggestion_min_visits,
-            days=settings.suggestion_days,
-            auto_resolve=settings.auto_resolve,
-        ),
     )

@@ -23,7 +23,7 @@ from headwater.subscribe.subscriptions.queries import of_feed
 from headwater.values.ids import FeedId
 from headwater.values.instant import rfc3339
 
-_PACE = ("min_interval_sec", "max_interval_sec", "interval_sec", "push_only")
+_PACE = ("min_interval_sec", "max_interval_sec", "interval_sec", "push_only", "ceiling_sec")
 
 
 @dataclass(frozen=True, slots=True)

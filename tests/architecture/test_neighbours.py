@@ -25,8 +25,8 @@ PLACES = {
     # Schemas of strangers are looked through before they are used.
     "jsonschema_rs": ("subscribe/config_schema.py",),
     # Shapes of the outside are checked at the border and turned into our nouns there.
-    "pydantic": ("entrypoints/", "settings.py"),
-    "pydantic_settings": ("settings.py",),
+    "pydantic": ("entrypoints/", "settings/"),
+    "pydantic_settings": ("settings/",),
     "fastapi": ("entrypoints/",),
     "starlette": ("entrypoints/",),
     "uvicorn": ("entrypoints/",),

@@ -14,11 +14,13 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from headwater.adapters.database import SqlDatabase, open_database
+from headwater.adapters.personal_database import PersonalDatabase
 from headwater.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.auth import RIGHTS
 from headwater.entrypoints.listener import careful_server
 from headwater.errors import BadSettings
+from headwater.personal import PersonalFeeds, PersonalPolicy
 from headwater.settings import Settings
 from tests.clock import VirtualClock
 from tests.entrypoints.api.calls import Answer, Api
@@ -26,6 +28,8 @@ from tests.entrypoints.api.river import River, ScriptedWeb, an_engine, an_entry
 
 ADMIN = "an-admin-token-of-the-tests"
 FEED = "01900000-0000-7000-8000-000000000001"
+WITHOUT_A_TOKEN = {"/healthz": 200, "/rss": 422, "/atom": 422, "/feed.json": 422, "/opml": 422}
+"""What is answered to everybody; the last four open for a reader's own token alone."""
 SQLITE = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 
 
@@ -83,19 +87,27 @@ async def test_154_every_route_is_closed_to_all_but_its_scope(
     for method, path in found:
         for name, stranger in strangers.items():
             status = (await stranger.ask(method, path)).status
-            assert status == (200 if path == "/healthz" else 401), (name, method, path)
+            assert status == WITHOUT_A_TOKEN.get(path, 401), (name, method, path)
         for name, caller in callers.items():
             status = (await caller.ask(method, path)).status
             assert status != 401
             if status != 403:
                 reached[name].add((method, path))
     assert reached["admin"] == set(found)
-    assert reached["publish"] == {("GET", "/healthz")}
+    everybodys = {("GET", path) for path in WITHOUT_A_TOKEN}
+    assert reached["publish"] == everybodys | {
+        ("POST", "/internal/rss/item"),
+        ("POST", "/internal/rss/items"),
+    }
     only_looks = {(method, path) for method, path in found if method == "GET"}
     assert reached["read"] == only_looks - {
         ("GET", "/tokens"),
         ("GET", "/status"),
         ("GET", "/fetcher-modules/fetcher_id/events"),
+        ("GET", "/readers"),
+        ("GET", "/readers/reader_id"),
+        ("GET", "/readers/reader_id/tokens"),
+        ("GET", "/readers/reader_id/opml"),
     }
 
 
@@ -349,6 +361,8 @@ async def test_170_a_lost_database_is_told_on_every_route(
     caplog.set_level(logging.CRITICAL)
     lost = open_database("postgresql://nobody:secret@127.0.0.1:1/none")
     engine.database = lost
+    engine.personal = PersonalDatabase(lost, engine.clock)
+    engine.personal_feeds = PersonalFeeds(engine.personal, engine.clock, PersonalPolicy())
     api = Api(create_app(engine, Settings(data_dir=tmp_path)))
     for method, template in RIGHTS:
         if template in ("/docs", "/openapi.json", "/metrics"):
@@ -356,10 +370,13 @@ async def test_170_a_lost_database_is_told_on_every_route(
         path = template.replace("{feed_id}", FEED).replace("{fetch_id}", FEED)
         path = path.replace("{token_id}", "1").replace("{entry_uid:path}", "u")
         path = path.replace("{alias_uid:path}", "u").replace("{subscription_id:path}", "1")
-        path = re.sub(r"\{(subscription|fetcher|conflict|group)_id\}", "1", path)
+        path = re.sub(r"\{[a-z]+_id\}", "1", path)
         path = path.replace("{name:path}", "all").replace("{name}", "a")
         path += "?all=true" if (method, path[-13:]) == ("DELETE", "/dead-letters") else ""
-        answer = await api.ask(method, path, SAID.get((method, template), b""))
+        path += f"?feed={FEED}" if path == "/trackings/proposal" else ""
+        path += "?token=x" if WITHOUT_A_TOKEN.get(path) == 422 else ""
+        lines = {"content-type": "application/x-ndjson"} if path.endswith("/rss/items") else {}
+        answer = await api.ask(method, path, SAID.get((method, template), b""), lines)
         assert (answer.status, answer.error) == (500, "connection_error"), (method, path)
         assert answer.headers["retry-after"] == "5"
         assert b"secret" not in answer.body
@@ -367,6 +384,7 @@ async def test_170_a_lost_database_is_told_on_every_route(
     await lost.close()
 
 
+ITEM = b'{"title":"a","description":"","link":"https://a.example/","category":"a"}'
 SAID = {
     ("POST", "/feeds"): b'{"url":"https://a.example/","visit":"later"}',
     ("PATCH", "/feeds/{feed_id}"): b'{"priority":1}',
@@ -390,6 +408,15 @@ SAID = {
     ("PATCH", "/sinks/{name}"): b'{"enabled":false}',
     ("POST", "/sinks/{name}/replay"): b'{"from":1}',
     ("POST", "/sinks/{name}/dead-letters/retry"): b'{"all":true}',
+    ("POST", "/internal/rss/item"): ITEM,
+    ("POST", "/internal/rss/items"): ITEM,
+    ("POST", "/readers"): b'{"name":"a"}',
+    ("PATCH", "/readers/{reader_id}"): b'{"name":"a"}',
+    ("POST", "/shows"): b'{"title":"a"}',
+    ("PATCH", "/shows/{show_id}"): b'{"title":"a"}',
+    ("POST", "/trackings"): b'{"feed_id":"%b"}' % FEED.encode(),
+    ("PATCH", "/trackings/{tracking_id}"): b'{"packs":true}',
+    ("POST", "/trackings/{tracking_id}/preview"): b'{"packs":true}',
 }
 
 

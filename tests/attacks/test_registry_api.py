@@ -28,7 +28,7 @@ SAID = {"service_name": "weather", "host": "weather.example", "port": 8080}
 
 OPEN_TO: dict[str, set[tuple[str, str]]] = {
     "register": {("POST", "/services/register")},
-    "publish": set(),
+    "publish": {("POST", "/internal/rss/item"), ("POST", "/internal/rss/items")},
     "fetcher": {
         ("POST", "/services/register"),
         ("GET", "/fetcher-modules/{fetcher_id}"),

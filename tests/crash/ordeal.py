@@ -6,12 +6,21 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.crash.audit import Broken, Witness, broken_after_rest, broken_at_any_time, remember
 from tests.crash.crowd import Crowd
+from tests.crash.items import (
+    CATEGORIES,
+    Kept,
+    Store,
+    all_there,
+    broken_items,
+    broken_items_after_rest,
+    items_in,
+)
 from tests.crash.receivers import Heard
 from tests.crash.records import Digests, Records, records_of
 from tests.crash.running import QUICK, Service
@@ -76,6 +85,7 @@ class Sight:
 
     records: Records
     heard: Mapping[str, Heard]
+    items: Sequence[Kept]
     asked: Mapping[str, list[Request]]
     at: int
 
@@ -93,15 +103,19 @@ class Ordeal:
         seed: int,
         source: Path | None = None,
         helped: bool = False,
+        personal: Store = "database",
     ) -> None:
-        """`helped`: a second worker on the same database and blobs takes part."""
+        """`helped`: a second worker on the same database and blobs takes part. `personal`: where
+        items are kept."""
         self._database_url = database_url
         self._blobs = folder / "blobs"
         self._crowd, self._sinks = crowd, sinks
         self._luck = random.Random(seed)
+        self._items = items_in(personal, database_url, sinks.redis_url)
         shared = {
             **ADVERSE,
             **sinks.settings,
+            **self._items.settings,
             "DATABASE_URL": database_url,
             "HEADWATER_BLOB_URL": str(self._blobs),
         }
@@ -118,8 +132,9 @@ class Ordeal:
         await self._crowd.settle(feeds)
         await self.service.start()
         await self._sinks.begin(self.service)
-        for feed in self._crowd.feeds:
-            answer = await self.service.post("/feeds", {"url": feed.url, "visit": "later"})
+        for number, feed in enumerate(self._crowd.feeds):
+            wish = {"url": feed.url, "categories": CATEGORIES[number % len(CATEGORIES)]}
+            answer = await self.service.post("/feeds", {**wish, "visit": "later"})
             self.witness.promised.add(answer["id"])
         for worker in self._workers[1:]:
             await worker.start()
@@ -196,6 +211,7 @@ class Ordeal:
         await self._crowd.rest()
         neglected = await self._crowd.neglected(WAITS_AT_MOST)
         broken = [Broken("J3", f"{url} is visited no more") for url in neglected]
+        await all_there(self._items, self._database_url, WAITS_AT_MOST)
         if not await self._sinks.catch_up(self.service):
             broken.append(Broken("D5", "somebody does not come to the end of the log"))
         self.report.stopped_in = max([await worker.stop() for worker in self._workers])
@@ -205,7 +221,10 @@ class Ordeal:
         broken += broken_after_rest(records, self.witness, shown)
         heard = await self._sinks.heard_from_the_beginning()
         broken += broken_after_catching_up(records, self._log, heard, TERMS)
+        items = await self._items.kept()
+        broken += broken_items_after_rest(records, items)
         self._sum_up(records, heard)
+        self.report.records["items"] = len(items)
         return broken
 
     async def end(self) -> None:
@@ -220,8 +239,8 @@ class Ordeal:
     async def _sight(self) -> Sight:
         """Everything there is: rows, blobs, what the sinks have, what the origin was asked."""
         records = await self._records()
-        heard = await self._sinks.heard()
-        return Sight(records, heard, self._crowd.asked(), time.time_ns() // 1000)
+        heard, items = await self._sinks.heard(), await self._items.kept()
+        return Sight(records, heard, items, self._crowd.asked(), time.time_ns() // 1000)
 
     def _note_hit(self, records: Records, victim: Service) -> int:
         """How many feeds a worker had claimed when it was hit."""
@@ -238,6 +257,7 @@ class Ordeal:
         self.witness.asked = sight.asked
         broken = broken_at_any_time(sight.records, self.witness, sight.at)
         remember(sight.records, self.witness)
+        broken += broken_items(sight.records, sight.items)
         return broken + broken_deliveries(sight.records, self._log, sight.heard, TERMS)
 
     async def _left_to(self, dead: Service, seconds: float) -> list[str]:

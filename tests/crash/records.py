@@ -87,9 +87,9 @@ async def records_of(database_url: str, blobs: Path, digests: Digests | None = N
 
     Then the raw rows once more: what retention let go while we looked has said so by now.
     """
-    tables = await _tables_of(database_url, TABLES)
+    tables = await tables_of(database_url, TABLES)
     there = (digests or Digests()).of(blobs)
-    later = await _tables_of(database_url, ("raw_fetches",))
+    later = await tables_of(database_url, ("raw_fetches",))
     now = {raw["fetch_id"]: raw for raw in later["raw_fetches"]}
     for raw in tables["raw_fetches"]:
         if raw["fetch_id"] in now:
@@ -97,7 +97,7 @@ async def records_of(database_url: str, blobs: Path, digests: Digests | None = N
     return Records(**tables, blobs=there)
 
 
-async def _tables_of(database_url: str, names: Sequence[str]) -> dict[str, list[Record]]:
+async def tables_of(database_url: str, names: Sequence[str]) -> dict[str, list[Record]]:
     if database_url.startswith("sqlite:///"):
         return _sqlite_tables(database_url.removeprefix("sqlite:///"), names)
     return await _postgres_tables(database_url, names)

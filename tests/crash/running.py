@@ -11,7 +11,7 @@ import tempfile
 import time
 import urllib.request
 from asyncio.subprocess import Process
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,9 +49,11 @@ class Service:
         *,
         command: str = "run",
         source: Path | None = None,
+        program: Sequence[str | Path] = (COMMAND,),
     ) -> None:
-        """`source` is a folder to import Headwater from instead of the installed one."""
-        self._folder = folder
+        """`source` is a folder to import Headwater from instead of the installed one. `program` is
+        what is run instead of its own command."""
+        self._folder, self._program = folder, program
         self.url = f"http://127.0.0.1:{quiet_port()}"
         port = self.url.rpartition(":")[2]
         self._words = [command, *(["--port", port] if command == "run" else [])]
@@ -78,7 +80,7 @@ class Service:
         with self._log.open("ab") as output:
             before = output.tell()
             self._process = await asyncio.create_subprocess_exec(
-                COMMAND,
+                *self._program,
                 *self._words,
                 stdout=output,
                 stderr=output,
@@ -102,6 +104,15 @@ class Service:
         assert self._process is not None
         threads = Path(f"/proc/{self._process.pid}/task").glob("*/children")
         return [int(number) for thread in threads for number in thread.read_text().split()]
+
+    @property
+    def has_ended(self) -> bool:
+        """By itself, or because somebody killed it."""
+        return self._process is None or self._process.returncode is not None
+
+    async def ended(self) -> None:
+        """Returns when it has ended by itself; it may be started again then."""
+        await self._ended()
 
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)

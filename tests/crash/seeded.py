@@ -166,7 +166,7 @@ BUGS = (
     ),
     Bug(
         "a sink's progress is noted before the sink has anything",
-        frozenset({"D5"}),
+        frozenset({"D5", "I1"}),
         (
             Edit(
                 "announce/sinks/steps.py",
@@ -213,6 +213,31 @@ BUGS = (
         (
             Edit("adapters/outlets/redis_stream.py", "while looked < back do", "while false do"),
             Edit("announce/sinks/steps.py", _NOTE, f"        {PAUSE}\n{_NOTE}"),
+        ),
+    ),
+    Bug(
+        "items are kept after their events count as delivered",
+        frozenset({"I1"}),
+        (
+            Edit(
+                "adapters/outlets/personal.py",
+                "            await self._keep(told[:bad])\n",
+                "            later = asyncio.ensure_future(asyncio.sleep(1.5))\n"
+                "            keep, some = self._keep, told[:bad]\n"
+                "            late = lambda _: asyncio.ensure_future(keep(some))\n"
+                "            later.add_done_callback(late)\n",
+            ),
+        ),
+    ),
+    Bug(
+        "an edit does not reach the item",
+        frozenset({"I2"}),
+        (
+            Edit(
+                "adapters/outlets/personal.py",
+                "            await self._store.revise(some)\n",
+                "            pass\n",
+            ),
         ),
     ),
     Bug(

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Dialect
 from tests.crash.audit import Broken
+from tests.crash.items import Store
 from tests.crash.ordeal import Ordeal, open_crowd
 from tests.crash.sinks import Brokers, all_sinks
 from tests.origin import Origin
@@ -37,6 +39,7 @@ def told(broken: list[Broken], ordeal: Ordeal) -> str:
 
 async def test_everything_holds_after_kills_with_visits_in_flight(
     database_url: str,
+    dialect: Dialect,
     tmp_path: Path,
     brokers: Brokers,
     kills: int,
@@ -44,7 +47,9 @@ async def test_everything_holds_after_kills_with_visits_in_flight(
     figures: list[str],
 ) -> None:
     async with Origin() as origin, all_sinks(tmp_path, brokers, seed) as sinks:
-        ordeal = Ordeal(tmp_path, database_url, open_crowd(origin, seed), sinks, seed=seed)
+        crowd = open_crowd(origin, seed)
+        store: Store = "database" if dialect == "sqlite" else "redis"
+        ordeal = Ordeal(tmp_path, database_url, crowd, sinks, seed=seed, personal=store)
         acts = [
             act
             for number in range(kills)
@@ -56,11 +61,13 @@ async def test_everything_holds_after_kills_with_visits_in_flight(
     assert ordeal.report.hits["claimed feeds"] >= kills
     assert ordeal.report.outcomes["unreadable"] > 0
     assert min(ordeal.report.sinks.values()) >= ordeal.report.records["events"] > 0
+    assert ordeal.report.records["items"] > FEEDS
 
 
 async def test_everything_holds_with_a_second_worker_and_pauses_beyond_the_lease(
     long_run: None,
     database_url: str,
+    dialect: Dialect,
     tmp_path: Path,
     brokers: Brokers,
     kills: int,
@@ -69,7 +76,10 @@ async def test_everything_holds_with_a_second_worker_and_pauses_beyond_the_lease
 ) -> None:
     async with Origin() as origin, all_sinks(tmp_path, brokers, seed) as sinks:
         crowd = open_crowd(origin, seed)
-        ordeal = Ordeal(tmp_path, database_url, crowd, sinks, seed=seed, helped=True)
+        store: Store = "redis" if dialect == "sqlite" else "database"
+        ordeal = Ordeal(
+            tmp_path, database_url, crowd, sinks, seed=seed, helped=True, personal=store
+        )
         some = [ordeal.kill, ordeal.pause, ordeal.kill, ordeal.abandon]
         broken = await survived(ordeal, some * min(MOST_ROUNDS, max(1, kills // 10)))
     figures += ordeal.report.lines()

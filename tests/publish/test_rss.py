@@ -1,5 +1,6 @@
 """RSS 2.0 as its specification demands it, of our own output."""
 
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 
 from headwater.parse.parser import parse
@@ -71,6 +72,57 @@ def test_an_enclosure_has_all_three_attributes() -> None:
         "length": "0",
         "type": "application/octet-stream",
     }
+
+
+def test_a_file_that_is_not_on_the_web_is_told_by_a_link_of_atom() -> None:
+    """An enclosure must have an http URL; our own parser reads both."""
+    item = an_item(enclosures=(Enclosure("magnet:?xt=urn:btih:00", "application/x-bittorrent", 5),))
+    body = rss_xml(a_document(item))
+    (found,) = strict(body).findall("channel/item")
+    assert found.find("enclosure") is None
+    (link,) = found.findall(f"{ATOM}link")
+    assert dict(link.attrib) == {
+        "rel": "enclosure",
+        "href": "magnet:?xt=urn:btih:00",
+        "type": "application/x-bittorrent",
+        "length": "5",
+    }
+    ((entry,),) = [parse(body).entries]
+    assert [(e.url, e.type, e.length) for e in entry.enclosures] == [
+        ("magnet:?xt=urn:btih:00", "application/x-bittorrent", 5)
+    ]
+
+
+def test_a_magnet_is_a_link() -> None:
+    item = an_item(link="magnet:?xt=urn:btih:00")
+    assert texts(strict(rss_xml(a_document(item))), "channel/item/link") == [
+        "magnet:?xt=urn:btih:00"
+    ]
+
+
+def test_a_magnet_leads_there_when_nothing_else_does() -> None:
+    attached = (Enclosure("https://posts.example/a"), Enclosure("magnet:?xt=urn:btih:00"))
+    item = an_item(link=None, enclosures=attached)
+    assert texts(strict(rss_xml(a_document(item))), "channel/item/link") == [
+        "magnet:?xt=urn:btih:00"
+    ]
+    item = an_item(enclosures=attached)
+    assert texts(strict(rss_xml(a_document(item))), "channel/item/link") == [
+        "https://posts.example/1"
+    ]
+
+
+def test_a_feed_without_a_name_is_called_headwater() -> None:
+    channel = strict(rss_xml(replace(a_document(), title="\x00 ")))[0]
+    assert texts(channel, "title") == ["Headwater"]
+    assert texts(channel, "description") == ["Headwater"]
+
+
+def test_a_category_that_says_nothing_is_left_out() -> None:
+    item = an_item(categories=("", " ", "\x00", "water"), authors=(Person("\x01"),))
+    (found,) = strict(rss_xml(a_document(item))).findall("channel/item")
+    assert texts(found, "category") == ["water"]
+    assert found.find(CREATOR) is None
 
 
 def test_names_are_creators_because_an_author_is_an_address() -> None:

@@ -12,6 +12,7 @@ from headwater.adapters.database import SqlDatabase
 from headwater.deciding import decide_by_evidence, decide_open_conflicts, decide_subscription
 from headwater.engine import Engine
 from headwater.entrypoints.api.app import create_app
+from headwater.policies import rules
 from headwater.resolving import resolve_conflict
 from headwater.settings import Settings
 from headwater.subscribe.conflict import Conflict
@@ -22,7 +23,6 @@ from headwater.subscribe.fetcher import Fetcher, FetcherId, FetcherPatch
 from headwater.subscribe.fetchers import store as fetchers
 from headwater.subscribe.subscription import Subscription
 from headwater.subscribe.tallies.queries import suggestion_for
-from headwater.wiring import rules
 from tests.clock import VirtualClock
 from tests.entrypoints.api.calls import Api
 from tests.entrypoints.api.river import ScriptedWeb, an_engine

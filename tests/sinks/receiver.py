@@ -134,7 +134,7 @@ class Receiver:
         line, *fields = head.split("\r\n")
         pairs = (field.partition(": ") for field in fields if field)
         headers = {name.lower(): value for name, _, value in pairs}
-        body = await reader.readexactly(int(headers["content-length"]))
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
         return Message(line, headers, body, connection)
 
     async def _answer(self, message: Message, writer: asyncio.StreamWriter) -> None:

@@ -14,11 +14,11 @@ from headwater.announce.sinks.queries import sink_named
 from headwater.announce.sinks.wish import BEGINNING, END, SinkWish, Start
 from headwater.announce.wanted import Wanted
 from headwater.errors import BadSettings
+from headwater.policies import sink_wishes
 from headwater.reconciling import reconcile
 from headwater.settings import Settings, hidden_secrets, load_settings
 from headwater.sinks import opened
 from headwater.subscribe.feed import KEEP
-from headwater.wiring import sink_wishes
 from tests.clock import VirtualClock
 from tests.engines import opened_engine
 from tests.registry.receiver import Receiver

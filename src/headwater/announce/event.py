@@ -26,6 +26,12 @@ EVENT_TYPES: Mapping[str, str] = {
     "subscription_deleted": "a source is not wanted any more",
     "conflict_opened": "several fetchers are equally fit for a source: somebody is to decide",
     "conflict_resolved": "a conflict was decided, or its source is not wanted any more",
+    "release_found": "a release is wanted, and will be downloaded",
+    "release_held": "a release waits for a person to decide",
+    "release_downloaded": "a release is in the library",
+    "release_upgraded": "a better release took the place of another in the library",
+    "release_failed": "a release could not be downloaded, and was given up",
+    "episode_missing": "a later episode is there, and this one is not",
 }
 
 

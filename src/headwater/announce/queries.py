@@ -118,13 +118,15 @@ async def parcels_after(
     end = min(last, after + STRETCH)
     if end <= after:
         return Page((), (), last, last)
-    if not wanted.categories:
+    if not (wanted.categories or wanted.categorised):
         rows = await _stretch(view, after, end, wanted, limit)
         return _page(rows, last, rows[-1].seq if len(rows) == limit else end)
     glance = max(limit, _GLANCE)
     rows = await _stretch(view, after, end, wanted, glance)
     looked_at = rows[-1].seq if len(rows) == glance else end
-    chosen = await _of_categories(view, rows, frozenset(wanted.categories))
+    chosen = await _of_categorised(view, rows) if wanted.categorised else rows
+    if wanted.categories:
+        chosen = await _of_categories(view, chosen, frozenset(wanted.categories))
     return _page(chosen[:limit], last, chosen[limit - 1].seq if len(chosen) > limit else looked_at)
 
 
@@ -177,6 +179,8 @@ async def _stretch(view: Reader, after: int, end: int, wanted: Wanted, limit: in
         if named:
             where += f" AND {column} IN ({marks(len(named))})"
             values += named
+    if wanted.tracked:
+        where += " AND feed_id IN (SELECT feed_id FROM trackings WHERE enabled)"
     return await view.rows(
         f"SELECT {_COLUMNS} FROM events WHERE {where} ORDER BY seq LIMIT ?", *values, limit
     )
@@ -198,6 +202,12 @@ def _page(rows: Sequence[Row], last: int, reached: int) -> Page:
         except BadPayload as trouble:
             unreadable.append(Unreadable(row.seq, row.event_id, row.type, trouble.message))
     return Page(tuple(parcels), tuple(unreadable), last, reached)
+
+
+async def _of_categorised(view: Reader, rows: Sequence[Row]) -> Sequence[Row]:
+    feeds = await _feeds_of(view, rows)
+    whole = {name for name, feed in feeds.items() if _listed(feed.categories)}
+    return [row for row in rows if row.feed_id in whole]
 
 
 async def _of_categories(

@@ -1,7 +1,7 @@
 """What a reader of events wants to be told: all of it, or some types, feeds and categories."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,15 +20,24 @@ class Wanted:
     """Nothing named: everything. An event must be wanted in each way that is named.
 
     A category is one of the feed's own, or, for entries, one of the entry's: the exact text.
+    `categorised`: only what is told of feeds that people gave categories, whichever these are.
+    `tracked`: only what is told of feeds that releases are collected from, at that moment.
     """
 
     types: tuple[str, ...] = ()
     feeds: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    categorised: bool = False
+    tracked: bool = False
 
     @property
     def is_everything(self) -> bool:
-        return not (self.types or self.feeds or self.categories)
+        return self == EVERYTHING
+
+    @property
+    def named(self) -> dict[str, tuple[str, ...]]:
+        """What people can choose by."""
+        return {"types": self.types, "feeds": self.feeds, "categories": self.categories}
 
     def admits(self, type: str, feed_id: str | None) -> bool:
         """As far as types and feeds go; what an event's categories are is in the database."""
@@ -42,8 +51,10 @@ class Wanted:
     @classmethod
     def from_json(cls, text: str) -> "Wanted":
         """What `as_json` made: it was checked before it was kept."""
-        said: Mapping[str, Any] = orjson.loads(text)
-        return cls(**{name: tuple(listed) for name, listed in said.items()})
+        said: dict[str, Any] = orjson.loads(text)
+        categorised, tracked = said.pop("categorised", False), said.pop("tracked", False)
+        named = {name: tuple(listed) for name, listed in said.items()}
+        return cls(**named, categorised=categorised, tracked=tracked)
 
 
 EVERYTHING = Wanted()

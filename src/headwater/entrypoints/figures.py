@@ -5,7 +5,11 @@ from datetime import datetime
 
 from headwater.announce import queries as events
 from headwater.announce.sinks import queries as sinks
+from headwater.collect.decisions import queries as decisions
+from headwater.collect.download import STATES as DOWNLOAD_STATES
+from headwater.collect.downloads import queries as downloads
 from headwater.engine import Engine
+from headwater.errors import ConnectionLost
 from headwater.ports import Reader
 from headwater.schedule import queries as calendar
 from headwater.service_levels import TIMES, Promises, service_levels
@@ -14,6 +18,9 @@ from headwater.subscribe.feed import STATES
 from headwater.subscribe.statistics import Window
 from headwater.subscribe.totals import queries as totals
 from headwater.subscribe.totals.queries import TopFeed
+from headwater.telemetry.log import logger
+
+log = logger("headwater.api")
 
 Figure = tuple[str, tuple[str, ...], float]
 """A metric's name, the values of its labels, and its own value."""
@@ -43,6 +50,9 @@ ABOUT: dict[str, tuple[str, tuple[str, ...]]] = {
     "headwater_slo_value": ("How it stands with a promise.", ("slo",)),
     "headwater_slo_target": ("What is promised.", ("slo",)),
     "headwater_slo_met": ("1 when a promise is kept.", ("slo",)),
+    "headwater_downloads": ("Downloads by state.", ("state",)),
+    "headwater_releases_held": ("Releases that wait for a person.", ()),
+    "headwater_readers": ("Readers who have a feed of their own.", ()),
 }  # fmt: skip
 """Every metric of this room: its help text and its labels."""
 
@@ -69,6 +79,8 @@ async def present(engine: Engine) -> list[Figure]:
             ("headwater_visits_uncounted", (), await totals.uncounted(view, UNCOUNTED_MOST)),
             ("headwater_saved_bytes_total", (), await totals.saved_bytes(view)),
             *[figure async for figure in _of_sinks(view)],
+            *[figure async for figure in _of_downloads(view)],
+            ("headwater_releases_held", (), await decisions.held(view)),
         ]
 
 
@@ -96,9 +108,17 @@ async def _of_sinks(view: Reader) -> AsyncIterator[Figure]:
         yield "headwater_sink_stopped", name, each.sink.stopped is not None
 
 
+async def _of_downloads(view: Reader) -> AsyncIterator[Figure]:
+    found = await downloads.by_state(view)
+    for state in DOWNLOAD_STATES:
+        yield "headwater_downloads", (state,), found.get(state, 0)
+
+
 async def of_days(engine: Engine, settings: Settings) -> list[Figure]:
-    """What is made of whole days: promises, and the few feeds and hosts that stand out."""
+    """What is made of whole days: promises, and the few feeds and hosts that stand out. And who
+    reads, which seldom changes either."""
     figures = [figure async for figure in _of_promises(engine, settings)]
+    figures += [figure async for figure in _of_readers(engine)]
     most = settings.metrics_top_feeds
     if most:
         first = Window(2).first_day(engine.clock.now())
@@ -123,6 +143,14 @@ def _of_top(newsy: Sequence[TopFeed], failing: Sequence[TopFeed]) -> list[Figure
             if each.ewma_sec is not None
         ],
     ]
+
+
+async def _of_readers(engine: Engine) -> AsyncIterator[Figure]:
+    """They may be kept elsewhere: that this place is away says nothing of the database."""
+    try:
+        yield "headwater_readers", (), len(await engine.personal.readers())
+    except ConnectionLost as trouble:
+        log.warning("readers_not_counted", detail=trouble.message)
 
 
 async def _of_promises(engine: Engine, settings: Settings) -> AsyncIterator[Figure]:

@@ -11,10 +11,11 @@ from headwater.fetch.outcome import Failed, Fetched, Outcome
 from headwater.fetch.steps import Ask, ask
 from headwater.parse import parse
 from headwater.parse.document import Document
+from headwater.policies import fetch_policy, reading_policy
 from headwater.settings import Settings
 from headwater.values.response import header
 from headwater.values.url import checked_source
-from headwater.wiring import SystemClock, fetch_policy, open_web, reading_policy
+from headwater.wiring import SystemClock, open_web
 
 SHOWN_BYTES = 300
 

@@ -24,14 +24,19 @@ from headwater.entrypoints.late import late
 from headwater.entrypoints.listener import address_of, careful_server, listening_socket
 from headwater.entrypoints.lock import Notice, Role, announced, held, stable_worker_id
 from headwater.entrypoints.loop import new_event_loop
+from headwater.entrypoints.media import downloading
+from headwater.entrypoints.personal_upkeep import PersonalUpkeep
+from headwater.entrypoints.release_upkeep import ReleaseUpkeep
 from headwater.entrypoints.upkeep import bring_up_to_date
 from headwater.entrypoints.worker import Worker
-from headwater.reconciling import reconcile
+from headwater.policies import sink_wishes, track_policy
+from headwater.reconciling import keep_own_sink, reconcile
 from headwater.settings import Settings
 from headwater.telemetry.log import configure
+from headwater.tracking import keep_paces
 from headwater.values.ids import WorkerId
 from headwater.values.instant import rfc3339
-from headwater.wiring import open_engine, sink_wishes
+from headwater.wiring import open_engine
 
 GRACE_SECONDS = 2.0
 """What the parts may take beyond their own time to come to an end."""
@@ -91,11 +96,16 @@ async def _live(settings: Settings, roles: tuple[Role, ...], *, migrate: bool, s
         worker_id = _name_of_this_process(settings, roles)
         engine = await stack.enter_async_context(open_engine(settings, worker_id))
         await introduce_builtins(engine)
-        parts: list[Part] = []
+        parts: list[Part] = [PersonalUpkeep(engine, settings)]
         if "work" in roles:
             await reconcile(engine, sink_wishes(settings), most=settings.sinks_max)
+            await keep_own_sink(engine, days=settings.personal_days)
+            await keep_paces(engine, track_policy(settings))
             parts.append(Worker(engine, settings))
             parts += [telling(engine, settings), delivering(engine, settings)]
+            parts.append(ReleaseUpkeep(engine))
+            if engine.media is not None:
+                parts.append(downloading(engine, engine.media, settings))
         if listener is not None:
             app = create_app(engine, settings)
             closing = app.state.desk.closing

@@ -4,7 +4,7 @@ from lxml import etree
 
 from headwater.publish.document import GENERATOR, Document
 from headwater.publish.item import Enclosure, Item, Person, Source
-from headwater.publish.wire_text import email, media_type, sound, web_url
+from headwater.publish.wire_text import MAGNET, amount, email, media_type, name, names, web_url
 from headwater.publish.xml_tree import ATOM, child, root, written
 from headwater.values.instant import rfc3339
 
@@ -14,12 +14,12 @@ MEDIA_TYPE = "application/atom+xml"
 def atom_xml(document: Document) -> bytes:
     feed = root(_atom("feed"), {None: ATOM})
     child(feed, _atom("id"), document.id)
-    child(feed, _atom("title"), document.title)
-    if document.description:
+    child(feed, _atom("title"), name(document.title) or GENERATOR)
+    if name(document.description):
         child(feed, _atom("subtitle"), document.description)
     child(feed, _atom("updated"), rfc3339(document.updated))
     # Items without an author of their own are allowed only below a feed that has one.
-    child(child(feed, _atom("author")), _atom("name"), document.author or GENERATOR)
+    child(child(feed, _atom("author")), _atom("name"), name(document.author) or GENERATOR)
     _links(feed, document)
     child(feed, _atom("generator"), GENERATOR)
     for item in document.items:
@@ -42,7 +42,7 @@ def _links(feed: etree._Element, document: Document) -> None:
 
 def _entry(feed: etree._Element, item: Item) -> None:
     entry = child(feed, _atom("entry"))
-    link = web_url(item.link)
+    link = web_url(item.link, MAGNET)
     child(entry, _atom("id"), item.id)
     child(entry, _atom("title"), item.title)
     child(entry, _atom("updated"), rfc3339(item.updated))
@@ -50,7 +50,7 @@ def _entry(feed: etree._Element, item: Item) -> None:
         child(entry, _atom("published"), rfc3339(item.published))
     for person in item.authors:
         _author(entry, person)
-    for term in dict.fromkeys(map(sound, item.categories)):
+    for term in names(item.categories):
         child(entry, _atom("category"), term=term)
     _link(entry, "alternate", link)
     for enclosure in item.enclosures:
@@ -65,11 +65,11 @@ def _entry(feed: etree._Element, item: Item) -> None:
 
 
 def _author(parent: etree._Element, person: Person) -> None:
-    name = person.name or person.email or person.uri
-    if not name:
+    called = name(person.name) or name(person.email) or name(person.uri)
+    if called is None:
         return
     author = child(parent, _atom("author"))
-    child(author, _atom("name"), name)
+    child(author, _atom("name"), called)
     if address := email(person.email):
         child(author, _atom("email"), address)
     if uri := web_url(person.uri):
@@ -81,25 +81,25 @@ def _source(entry: etree._Element, source: Source) -> None:
     made = child(entry, _atom("source"))
     child(made, _atom("id"), source.id)
     child(made, _atom("title"), source.title or "")
-    if source.title:
-        child(child(made, _atom("author")), _atom("name"), source.title)
+    if title := name(source.title):
+        child(child(made, _atom("author")), _atom("name"), title)
     _link(made, "alternate", web_url(source.link))
     _link(made, "self", web_url(source.feed_url))
 
 
 def _enclosure(entry: etree._Element, enclosure: Enclosure) -> None:
-    url = web_url(enclosure.url, "magnet:")
+    url = web_url(enclosure.url, MAGNET)
     if url is None:
         return
-    length = enclosure.length
+    length = amount(enclosure.length)
     child(
         entry,
         _atom("link"),
         rel="enclosure",
         href=url,
         type=media_type(enclosure.type),
-        length=None if length is None or length < 0 else str(length),
-        title=enclosure.title,
+        length=None if length is None else str(length),
+        title=name(enclosure.title),
     )
 
 

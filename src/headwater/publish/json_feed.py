@@ -5,9 +5,18 @@ from typing import Any
 import orjson
 
 from headwater.publish.clean import text_of_html
-from headwater.publish.document import Document
+from headwater.publish.document import GENERATOR, Document
 from headwater.publish.item import Enclosure, Item, Person
-from headwater.publish.wire_text import OCTETS, media_type, sound, web_url
+from headwater.publish.wire_text import (
+    MAGNET,
+    OCTETS,
+    amount,
+    media_type,
+    name,
+    names,
+    sound,
+    web_url,
+)
 from headwater.values.instant import rfc3339
 
 MEDIA_TYPE = "application/feed+json"
@@ -18,8 +27,8 @@ def json_feed(document: Document) -> bytes:
     places = document.places
     said = {
         "version": VERSION,
-        "title": document.title,
-        "description": document.description,
+        "title": name(document.title) or GENERATOR,
+        "description": name(document.description),
         "home_page_url": places.home,
         "feed_url": places.self_url,
         "next_url": places.next,
@@ -39,13 +48,13 @@ def _item(item: Item) -> dict[str, Any]:
     """`content_html` is always there, as one of the two contents must be; it may be empty."""
     said = {
         "id": item.id,
-        "url": web_url(item.link),
-        "title": item.title,
+        "url": web_url(item.link, MAGNET),
+        "title": sound(item.title),
         "summary": text_of_html(item.summary) if item.summary else None,
         "date_published": rfc3339(item.published) if item.published else None,
         "date_modified": rfc3339(item.updated),
         "authors": _listed(_author(person) for person in item.authors),
-        "tags": list(dict.fromkeys(map(sound, item.categories))),
+        "tags": names(item.categories),
         "attachments": _listed(_attachment(enclosure) for enclosure in item.enclosures),
         "_source": _source(item),
     }
@@ -53,22 +62,22 @@ def _item(item: Item) -> dict[str, Any]:
 
 
 def _author(person: Person) -> dict[str, Any]:
-    return _only_said({"name": person.name or person.email, "url": web_url(person.uri)})
+    called = name(person.name) or name(person.email)
+    return _only_said({"name": called, "url": web_url(person.uri)})
 
 
 def _attachment(enclosure: Enclosure) -> dict[str, Any]:
-    url = web_url(enclosure.url, "magnet:")
+    url = web_url(enclosure.url, MAGNET)
     if url is None:
         return {}
-    length = enclosure.length
     return {
         "url": url,
         "mime_type": media_type(enclosure.type) or OCTETS,
         **_only_said(
             {
-                "title": enclosure.title,
-                "size_in_bytes": length if length is not None and length >= 0 else None,
-                "duration_in_seconds": enclosure.duration,
+                "title": name(enclosure.title),
+                "size_in_bytes": amount(enclosure.length),
+                "duration_in_seconds": amount(enclosure.duration),
             }
         ),
     }
@@ -78,7 +87,7 @@ def _source(item: Item) -> dict[str, Any] | None:
     source = item.source
     if source is None:
         return None
-    named = {"title": source.title, "url": web_url(source.link)}
+    named = {"title": name(source.title), "url": web_url(source.link)}
     return {"id": source.id} | _only_said(named | {"feed_url": web_url(source.feed_url)})
 
 
@@ -88,7 +97,7 @@ def _listed(records: Any) -> list[dict[str, Any]]:
 
 def _only_said(record: dict[str, Any]) -> dict[str, Any]:
     """Without what is empty; nought is something."""
-    return {name: value for name, value in record.items() if value not in (None, "", [])}
+    return {key: value for key, value in record.items() if value not in (None, "", [])}
 
 
 def _sound(value: Any) -> Any:
@@ -97,5 +106,5 @@ def _sound(value: Any) -> Any:
     if isinstance(value, list):
         return [_sound(each) for each in value]
     if isinstance(value, dict):
-        return {name: _sound(each) for name, each in value.items()}
+        return {key: _sound(each) for key, each in value.items()}
     return value

@@ -89,6 +89,30 @@ async def collection(view: Reader, name: Name) -> Collection:
             return await _group(view, "name", name.value)
 
 
+def narrowed(of: Collection, feeds: frozenset[int], reader_id: str) -> Collection:
+    """What of a collection is in these feeds; a collection of that reader alone. NotFound when that
+    is nothing: only `all` may be empty."""
+    kept = sorted(feeds if of.feeds is None else feeds.intersection(of.feeds))
+    if not kept and of.feeds is not None:
+        raise no_such_collection()
+    return Collection(f"{of.key} of {reader_id}", of.title, of.since, tuple(kept))
+
+
+async def having(view: Reader, categories: Sequence[str]) -> frozenset[int]:
+    """Feeds that have one of these categories, exactly these texts, unless they were removed."""
+    # Another tool may have named some that no text can hold: no feed has those.
+    sound = [name for name in categories if name.encode("utf-8", "ignore").decode() == name]
+    wanted, found = frozenset(sound), set[int]()
+    for some in _slices(sound, _UNITED):
+        rows = await view.rows(
+            "SELECT id, categories FROM feeds WHERE state <> 'removed'"
+            f" AND ({' OR '.join([_with(view)] * len(some))})",
+            *(orjson.dumps(name).decode() for name in some),
+        )
+        found |= {row.id for row in rows if not wanted.isdisjoint(orjson.loads(row.categories))}
+    return frozenset(found)
+
+
 async def origin(view: Reader) -> str:
     """The id of the log's first event: no other installation has it. Empty while there is none."""
     row = await view.row("SELECT event_id FROM events WHERE seq = 1")
@@ -138,10 +162,9 @@ async def _one_feed(view: Reader, feed_id: str) -> Collection:
 
 async def _category(view: Reader, name: str) -> Collection:
     """Feeds that people gave this category, exactly this text."""
-    position = "instr" if view.dialect == "sqlite" else "strpos"
     rows = await view.rows(
         "SELECT id, categories, created_at FROM feeds WHERE state <> 'removed'"
-        f" AND {position}(categories, ?) > 0 ORDER BY id",
+        f" AND {_with(view)} ORDER BY id",
         orjson.dumps(name).decode(),
     )
     having = [row for row in rows if name in orjson.loads(row.categories)]
@@ -149,6 +172,12 @@ async def _category(view: Reader, name: str) -> Collection:
         raise no_such_collection()
     since = from_micros(having[0].created_at)
     return Collection(f"category-{name}", name, since, tuple(row.id for row in having))
+
+
+def _with(view: Reader) -> str:
+    """Rows that may have a category; whether they do, their list says."""
+    position = "instr" if view.dialect == "sqlite" else "strpos"
+    return f"{position}(categories, ?) > 0"
 
 
 async def _group(view: Reader, column: str, value: Value) -> Collection:

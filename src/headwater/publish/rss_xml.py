@@ -4,7 +4,17 @@ from lxml import etree
 
 from headwater.publish.document import GENERATOR, Document
 from headwater.publish.item import Enclosure, Item, Source
-from headwater.publish.wire_text import OCTETS, media_type, rfc822, sound, web_url
+from headwater.publish.wire_text import (
+    MAGNET,
+    OCTETS,
+    amount,
+    media_type,
+    name,
+    names,
+    rfc822,
+    sound,
+    web_url,
+)
 from headwater.publish.xml_tree import ATOM, CONTENT, DUBLIN_CORE, child, root, written
 
 MEDIA_TYPE = "application/rss+xml"
@@ -16,9 +26,10 @@ def rss_xml(document: Document) -> bytes:
     rss = root("rss", _NAMESPACES, version="2.0")
     channel = child(rss, "channel")
     places = document.places
-    child(channel, "title", document.title)
+    title = name(document.title) or GENERATOR
+    child(channel, "title", title)
     child(channel, "link", places.home or places.self_url)
-    child(channel, "description", document.description or document.title)
+    child(channel, "description", name(document.description) or title)
     child(channel, "lastBuildDate", rfc822(document.updated))
     child(channel, "generator", GENERATOR)
     for rel, url in (
@@ -40,14 +51,14 @@ def _item(channel: etree._Element, item: Item) -> None:
     made = child(channel, "item")
     if title := sound(item.title):
         child(made, "title", title)
-    if link := web_url(item.link):
+    if link := _link(item):
         child(made, "link", link)
     child(made, "guid", item.id, isPermaLink="false")
     child(made, "pubDate", rfc822(item.published or item.updated))
     for person in item.authors:
-        if name := person.name or person.email:
-            child(made, f"{{{DUBLIN_CORE}}}creator", name)
-    for category in dict.fromkeys(map(sound, item.categories)):
+        if creator := name(person.name) or name(person.email):
+            child(made, f"{{{DUBLIN_CORE}}}creator", creator)
+    for category in names(item.categories):
         child(made, "category", category)
     for enclosure in item.enclosures:
         _enclosure(made, enclosure)
@@ -60,13 +71,28 @@ def _item(channel: etree._Element, item: Item) -> None:
         _source(made, item.source)
 
 
+def _link(item: Item) -> str | None:
+    """A magnet of what leads nowhere else: download clients look for one here, as RSS has no
+    enclosures of its kind."""
+    attached = (web_url(each.url, MAGNET) for each in item.enclosures)
+    magnets = (url for url in attached if url and url.startswith(MAGNET))
+    return web_url(item.link, MAGNET) or next(magnets, None)
+
+
 def _enclosure(made: etree._Element, enclosure: Enclosure) -> None:
-    """All three attributes are required; what is not known is said in the usual way."""
-    url = web_url(enclosure.url, "magnet:")
-    if url is not None:
-        length = max(0, enclosure.length or 0)
-        kind = media_type(enclosure.type) or OCTETS
-        child(made, "enclosure", url=url, length=str(length), type=kind)
+    """All three attributes are required; what is not known is said in the usual way.
+
+    The address must be of the web: any other is told by a link of Atom, which takes all.
+    """
+    url, length = web_url(enclosure.url, MAGNET), amount(enclosure.length)
+    if url is None:
+        return
+    kind = media_type(enclosure.type)
+    if web_url(url):
+        child(made, "enclosure", url=url, length=str(length or 0), type=kind or OCTETS)
+    else:
+        said = None if length is None else str(length)
+        child(made, f"{{{ATOM}}}link", rel="enclosure", href=url, type=kind, length=said)
 
 
 def _source(made: etree._Element, source: Source) -> None:

@@ -115,6 +115,7 @@ def state_of(row: Row, overrides: dict[str, Any]) -> State:
         recent_published=tuple(orjson.loads(row.recent_published)),
         asked_interval=overrides.get("interval_sec"),
         push_only=bool(overrides.get("push_only", False)),
+        ceiling=overrides.get("ceiling_sec"),
     )
 
 

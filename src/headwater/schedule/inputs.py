@@ -76,6 +76,7 @@ def _sane_state(state: State, policy: Policy, now: float) -> State:
         newest_times(state.recent_published, (), now),
         _finite(state.asked_interval) or None,
         state.push_only,
+        _finite(state.ceiling) or None,
     )
     return state if sane == _fields(state) else State(*sane)
 

@@ -57,12 +57,14 @@ def plan_after(given: Inputs) -> Plan:
 
 def _after_success(given: Inputs, visited: ReadDocument | NotModified) -> Plan:
     policy, learnt = given.policy, _learnt(given, visited)
+    longest = _longest(learnt, policy)
     code, factor, met = _outcome_rule(visited, policy)
     if _standing_order(learnt, policy) is None:
         gap = felt_gap(learnt.ewma, learnt.recent_published, _seconds(given))
-        interval = toward_rhythm(learnt.interval * factor, gap, policy)
+        drawn = toward_rhythm(learnt.interval * factor, gap, policy)
+        interval = min(drawn, longest)
         rhythm = _rhythm_in_words(learnt.ewma, gap)
-        why = [_with_bounds(f"{met} (× {factor:g}){rhythm}", interval, policy)]
+        why = [_with_bounds(f"{met} (× {factor:g}){rhythm}", interval, learnt, policy)]
     else:
         interval = interval_in_force(learnt, policy)
         why = [met, _order_in_words(learnt)]
@@ -77,7 +79,7 @@ def _after_success(given: Inputs, visited: ReadDocument | NotModified) -> Plan:
         interval,
         wait=interval,
         floor=max(floor, policy.min_interval),
-        ceiling=policy.max_interval,
+        ceiling=longest if floor < longest else policy.max_interval,
     )
 
 
@@ -158,7 +160,16 @@ def _outcome_rule(visited: ReadDocument | NotModified, policy: Policy) -> tuple[
 def interval_in_force(state: State, policy: Policy) -> float:
     """The interval that errors are measured against: the user's own, or the remembered one."""
     order = _standing_order(state, policy)
-    return policy.clamped(state.interval if order is None else order)
+    if order is not None:
+        return policy.clamped(order)
+    return min(policy.clamped(state.interval), _longest(state, policy))
+
+
+def _longest(state: State, policy: Policy) -> float:
+    """How long an adaptive interval may be: shorter where somebody waits for what comes."""
+    if state.ceiling is None or _standing_order(state, policy) is not None:
+        return policy.max_interval
+    return policy.clamped(state.ceiling)
 
 
 def _standing_order(state: State, policy: Policy) -> float | None:
@@ -184,9 +195,11 @@ def _rhythm_in_words(ewma: float | None, gap: float | None) -> str:
     return f", posts about every {duration(gap)}"
 
 
-def _with_bounds(said: str, interval: float, policy: Policy) -> str:
+def _with_bounds(said: str, interval: float, state: State, policy: Policy) -> str:
     if interval >= policy.max_interval:
         return f"{said}, the longest interval allowed"
+    if interval >= _longest(state, policy):
+        return f"{said}, no longer as releases are collected from it"
     if interval <= policy.min_interval:
         return f"{said}, the shortest interval allowed"
     return said

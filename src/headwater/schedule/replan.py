@@ -50,6 +50,7 @@ def _state_of(feed: Feed) -> State:
         interval=feed.schedule.interval_sec,
         asked_interval=feed.overrides.interval_sec,
         push_only=feed.overrides.push_only,
+        ceiling=feed.overrides.ceiling_sec,
     )
 
 

@@ -13,7 +13,7 @@ class State:
 
     `ewma` and `recent_published` are the observed rhythm (seconds; epoch seconds, oldest first).
     `gone` counts the 410s since the last success. `asked_interval` and `push_only` are the user's
-    own words, not learnt.
+    own words, not learnt. So is `ceiling`: no adaptive interval is longer where somebody waits.
     """
 
     interval: float
@@ -24,6 +24,7 @@ class State:
     recent_published: tuple[int, ...] = ()
     asked_interval: float | None = None
     push_only: bool = False
+    ceiling: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Only what differs from a feed never visited."""
@@ -36,6 +37,7 @@ class State:
             "recent_published": list(self.recent_published) or None,
             "asked_interval": self.asked_interval,
             "push_only": self.push_only or None,
+            "ceiling": self.ceiling,
         }
         return {name: value for name, value in fields.items() if value is not None}
 
@@ -50,6 +52,7 @@ class State:
             recent_published=tuple(fields.get("recent_published", ())),
             asked_interval=fields.get("asked_interval"),
             push_only=fields.get("push_only", False),
+            ceiling=fields.get("ceiling"),
         )
 
 

@@ -34,6 +34,8 @@ class Overrides:
     """A feed's own settings, and the name a person gave the feed.
 
     `interval_sec` is the cadence the user asked for; without it the schedule is adaptive.
+    `ceiling_sec` is nobody's own word: while releases are collected from the feed, the adaptive
+    interval is no longer than that. What publishers ask for may be longer.
     """
 
     title: str | None = None
@@ -44,6 +46,7 @@ class Overrides:
     push_only: bool = False
     archive_backfill: bool = False
     verify_tls: bool = True
+    ceiling_sec: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Only what is not the default."""

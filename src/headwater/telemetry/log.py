@@ -34,6 +34,7 @@ _SECRET_KEY = re.compile(
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
 _SCHEME_NAMES = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] |[Bb][Aa][Ss][Ii][Cc] ")
 _CREDENTIALS = re.compile(r"\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+", re.IGNORECASE)
+_OUR_TOKENS = re.compile(r"hwr?_[A-Za-z0-9_-]{16,}")
 
 # Whatever could end a line, move a cursor or turn the writing round (attacks on who reads logs).
 _CONTROL = re.compile(
@@ -152,6 +153,8 @@ def _text(text: str, longest: int) -> str:
         text = _URL.sub(lambda url: redacted(url[0]), text)
     if _SCHEME_NAMES.search(text):
         text = _CREDENTIALS.sub(rf"\1 {HIDDEN}", text)
+    if "hw_" in text or "hwr_" in text:
+        text = _OUR_TOKENS.sub(HIDDEN, text)
     return text
 
 

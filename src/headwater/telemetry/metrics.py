@@ -21,6 +21,17 @@ OUTCOMES = ("fetched", "unchanged", "unreadable", "throttled", "gone", "failed")
 DEADLY = ("parser_crashed", "parser_timeout", "parser_memory")
 UNKNOWN = "other"
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+ITEM_SOURCES = ("program", "feed")
+RELEASE_ACTIONS = ("fetch", "upgrade", "skip", "hold", "removed", "refused")
+FEED_OUTCOMES = {
+    200: "served",
+    304: "unchanged",
+    401: "unknown_token",
+    404: "unknown_token",
+    422: "bad_request",
+    429: "limited",
+    500: "failed",
+}
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _INTERVALS = (
@@ -71,6 +82,21 @@ REQUESTS = _counter("api_requests", "Requests answered by the API.", "method", "
 ANSWER_SECONDS = _histogram(
     "api_duration_seconds", "How long it took until an answer began.", _ANSWERS, "route"
 )
+ITEMS = _counter(
+    "personal_items", "Items that came into categories, by where they came from.", "source"
+)
+PERSONAL_FEEDS = _counter(
+    "personal_feeds", "Personal feeds, and lists of them, that were asked for.", "outcome"
+)
+PERSONAL_CACHE = _counter(
+    "personal_cache", "Personal feeds that were there already (hit) or had to be built.", "result"
+)
+RELEASES = _counter(
+    "releases_decided", "Decisions on releases, new ones and those made anew.", "action"
+)
+DOWNLOAD_STEPS = _counter(
+    "download_steps", "Steps of downloads, by where they began and how they ended.", "state", "end"
+)
 
 # Series that are there from the start: a rate needs a zero to rise from.
 BUILD.labels(__version__).set(1)
@@ -78,6 +104,10 @@ _MET = {name: VISITS.labels(name) for name in OUTCOMES}
 _DROPPED = {why: DROPPED.labels(why) for why in ("lost", "refused")}
 _DEATHS = {code: PARSER_DEATHS.labels(code) for code in DEADLY}
 _GROUPS_OF = {commit: GROUPS.labels(commit) for commit in ("archive", "remember")}
+_DECIDED_AS = {action: RELEASES.labels(action) for action in RELEASE_ACTIONS}
+_ITEMS_OF = {source: ITEMS.labels(source) for source in ITEM_SOURCES}
+_FEEDS_WITH = {code: PERSONAL_FEEDS.labels(name) for code, name in FEED_OUTCOMES.items()}
+_CACHE_HIT, _CACHE_MISS = PERSONAL_CACHE.labels("hit"), PERSONAL_CACHE.labels("miss")
 _BROUGHT = frozenset({"fetched", "unchanged", "unreadable"})
 
 
@@ -132,3 +162,28 @@ def answered(method: str, route: str | None, status: int, seconds: float) -> Non
     where = UNKNOWN if route is None else route
     REQUESTS.labels(named, where, f"{status // 100}xx").inc()
     ANSWER_SECONDS.labels(where).observe(seconds)
+
+
+def items_published(source: str, count: int) -> None:
+    """`source` is one of ITEM_SOURCES."""
+    if count:
+        _ITEMS_OF[source].inc(count)
+
+
+def releases_decided(action: str, count: int) -> None:
+    """`action` is one of RELEASE_ACTIONS."""
+    _DECIDED_AS[action].inc(count)
+
+
+def personal_feed_answered(status: int) -> None:
+    """A status that is not in FEED_OUTCOMES is a failure."""
+    (_FEEDS_WITH.get(status) or _FEEDS_WITH[500]).inc()
+
+
+def personal_feed_looked_up(*, hit: bool) -> None:
+    (_CACHE_HIT if hit else _CACHE_MISS).inc()
+
+
+def count_download_step(state: str, end: str) -> None:
+    """`state` is one of a download's; `end` is `done` or `failed`."""
+    DOWNLOAD_STEPS.labels(state, end).inc()

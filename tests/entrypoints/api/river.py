@@ -11,8 +11,12 @@ import orjson
 from headwater.adapters.blobs import FolderBlobs
 from headwater.adapters.fetchers import HttpFetchers
 from headwater.adapters.outlets.kinds import EveryOutlet
+from headwater.adapters.outlets.personal import WithPersonal
+from headwater.adapters.outlets.releases import WithReleases
+from headwater.adapters.personal_database import PersonalDatabase
 from headwater.adapters.vault import open_vault
 from headwater.adapters.web_limits import WebLimits
+from headwater.collect.policy import CollectPolicy
 from headwater.engine import Engine, Rules
 from headwater.fetch.address import AddressPolicy
 from headwater.fetch.raw import RawFetch, blob_key
@@ -23,7 +27,9 @@ from headwater.merge.compare import Changes
 from headwater.merge.entry import Entry
 from headwater.merge.reading import ReadingPolicy, read_job
 from headwater.merge.store import Merged, save
+from headwater.personal import PersonalFeeds, PersonalPolicy
 from headwater.ports import Clock, Database, Reading
+from headwater.publish.river.entry import RiverPolicy
 from headwater.schedule.policy import Policy
 from headwater.schedule.store import VisitRecord, record_visits
 from headwater.subscribe.feed import Wish
@@ -87,6 +93,7 @@ def an_engine(database: Database, clock: Clock, web: ScriptedWeb, folder: Path) 
         blobs=blobs,
         out_dir=folder / "out",
     )
+    personal = PersonalDatabase(database, clock)
     return Engine(
         clock=clock,
         web=web,
@@ -95,7 +102,16 @@ def an_engine(database: Database, clock: Clock, web: ScriptedWeb, folder: Path) 
         parsers=InlineParsers(),
         database=database,
         vault=open_vault(None, folder / "secret.key"),
-        outlets=outlets,
+        outlets=WithReleases(
+            WithPersonal(
+                outlets, store=personal, database=database, clock=clock, policy=RiverPolicy()
+            ),
+            database=database,
+            clock=clock,
+            policy=CollectPolicy(),
+        ),
+        personal=personal,
+        personal_feeds=PersonalFeeds(personal, clock, PersonalPolicy()),
         fetch=FetchPolicy(user_agent="test", address=AddressPolicy()),
         schedule=Policy(),
         reading=ReadingPolicy(),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from pydantic import SecretStr
-from schemathesis import Case, openapi
+from schemathesis import Case, SerializationContext, openapi, serializer
 from schemathesis.core.result import Err
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
@@ -34,6 +34,12 @@ quick = settings(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
+
+
+@serializer("application/x-ndjson")
+def lines(ctx: SerializationContext, value: Any) -> bytes:
+    """Whatever was made up is sent as one line, or several."""
+    return str(value).encode("utf-8", "replace")
 
 
 class Served:

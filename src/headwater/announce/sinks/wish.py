@@ -12,6 +12,11 @@ from headwater.values.url import redacted
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 WEBHOOK = "webhook"
+PERSONAL = "personal"
+"""The engine's own sink, which fills personal feeds: it is always there, and nobody makes one."""
+RELEASES = "releases"
+"""Another of its own, which decides on releases: it is there while something is tracked."""
+OWN_KINDS = frozenset({PERSONAL, RELEASES})
 USUAL_ATTEMPTS: Mapping[str, int] = {WEBHOOK: 36}
 """Tries before an event dies, by kind: about a day and a half. The other kinds never give up."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.requests import Request
@@ -25,14 +26,20 @@ class Address:
 
 def base_of(request: Request, settings: Settings) -> str:
     """What the operator set; else the host that was asked, which is known to be ours by now."""
-    if settings.public_base_url:
-        parts = urlsplit(settings.public_base_url)
+    return base_at(request.url.scheme, request.headers["host"], settings.public_base_url)
+
+
+@lru_cache(maxsize=256)
+def base_at(scheme: str, host: str, public: str | None) -> str:
+    """The same for whoever has no request object."""
+    if public:
+        parts = urlsplit(public)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-    parts = urlsplit(f"//{request.headers['host']}")
+    parts = urlsplit(f"//{host}")
     name = (parts.hostname or "").rstrip(".")
-    host = f"[{name}]" if ":" in name else name
+    shown = f"[{name}]" if ":" in name else name
     port = f":{parts.port}" if parts.port else ""
-    return f"{request.url.scheme}://{host}{port}"
+    return f"{scheme}://{shown}{port}"
 
 
 def link_header(links: Mapping[str, str | None]) -> str:

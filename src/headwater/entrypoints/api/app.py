@@ -17,6 +17,7 @@ from headwater.entrypoints.api import (
     conflicts,
     credentials,
     docs,
+    downloads,
     entries,
     events,
     evidence,
@@ -24,12 +25,17 @@ from headwater.entrypoints.api import (
     feeds,
     fetchers,
     groups,
+    items,
     meta,
     metrics,
+    personal,
     raw,
+    readers,
+    releases,
     remote,
     rereading,
     services,
+    shows,
     sinks,
     slo,
     stats,
@@ -37,6 +43,8 @@ from headwater.entrypoints.api import (
     stream,
     subscriptions,
     tokens,
+    tracking_views,
+    trackings,
 )
 from headwater.entrypoints.api.asking import Desk
 from headwater.entrypoints.api.auth import RIGHTS, Auth
@@ -44,7 +52,9 @@ from headwater.entrypoints.api.bodies import Bodies
 from headwater.entrypoints.api.doors import Doors
 from headwater.entrypoints.api.etags import Etags
 from headwater.entrypoints.api.measured import Measured
+from headwater.entrypoints.api.newsstand import Newsstand
 from headwater.entrypoints.api.outermost import Outermost
+from headwater.entrypoints.api.personal_ring import PersonalRing
 from headwater.entrypoints.api.records import RawFetchRecord
 from headwater.entrypoints.api.refusals import refusal_by_status, refusal_of_fields
 from headwater.entrypoints.api.streaming import Streams
@@ -65,12 +75,20 @@ ROUTERS = [
         feeds,
         entries,
         meta,
+        personal,
         export,
         raw,
         rereading,
         events,
         stream,
         sinks,
+        items,
+        readers,
+        releases,
+        downloads,
+        shows,
+        tracking_views,  # before the others under /trackings: calendar.ics is no tracking's number
+        trackings,
         services,
         fetchers,
         remote,
@@ -106,21 +124,36 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
     )
     app.state.desk = Desk(engine, settings, Visits(engine), Streams(engine))
     app.state.scrape = Scrape(engine, settings)
+    app.state.newsstand = Newsstand(engine, settings)
     for router in ROUTERS:
         app.include_router(router)
     _refuse_unlisted_routes()
     _describe(app)
     app.add_exception_handler(RequestValidationError, _bad_fields)
     app.add_exception_handler(HTTPException, _router_refused)
-    # The last one added is the outermost ring.
+    _put_rings_around(app, engine, settings)
+    return app
+
+
+def _put_rings_around(app: FastAPI, engine: Engine, settings: Settings) -> None:
+    """The last one added is the outermost."""
     app.add_middleware(Etags)
-    own_limits = {remote.RESULTS: settings.fetcher_report_max_bytes}
-    app.add_middleware(Bodies, most_bytes=settings.api_max_body_bytes, at_paths=own_limits)
+    own_limits = {
+        remote.RESULTS: settings.fetcher_report_max_bytes,
+        items.ONE: settings.personal_item_max_bytes,
+        items.MANY: settings.personal_batch_max_bytes,
+    }
+    app.add_middleware(
+        Bodies,
+        most_bytes=settings.api_max_body_bytes,
+        at_paths=own_limits,
+        of_lines=frozenset({items.MANY}),
+    )
     app.add_middleware(Auth, engine=engine, settings=settings)
+    app.add_middleware(PersonalRing, newsstand=app.state.newsstand)
     app.add_middleware(Doors, settings=settings)
     app.add_middleware(Measured)
     app.add_middleware(Outermost)
-    return app
 
 
 @asynccontextmanager
@@ -163,7 +196,9 @@ def _describe(app: FastAPI) -> None:
             schema["security"] = [{"token": []}]
             record = RawFetchRecord.model_json_schema(ref_template="#/components/schemas/{model}")
             parts["schemas"] |= record.pop("$defs", {}) | {"RawFetchRecord": record}
-            schema["paths"]["/healthz"]["get"]["security"] = []
+            for (method, path), right in RIGHTS.items():
+                if right is None:
+                    schema["paths"][path][method.lower()]["security"] = []
             app.openapi_schema = schema
         return app.openapi_schema
 

@@ -15,6 +15,10 @@ from headwater.settings import Settings
 
 RIGHTS: dict[tuple[str, str], Right | tuple[Right, ...] | None] = {
     ("GET", "/healthz"): None,
+    ("GET", "/rss"): None,
+    ("GET", "/atom"): None,
+    ("GET", "/feed.json"): None,
+    ("GET", "/opml"): None,
     ("GET", "/openapi.json"): "read",
     ("GET", "/docs"): "read",
     ("GET", "/status"): "admin",
@@ -56,6 +60,45 @@ RIGHTS: dict[tuple[str, str], Right | tuple[Right, ...] | None] = {
     ("GET", "/sinks/{name}/dead-letters"): "read",
     ("POST", "/sinks/{name}/dead-letters/retry"): "admin",
     ("DELETE", "/sinks/{name}/dead-letters"): "admin",
+    ("POST", "/internal/rss/item"): "publish",
+    ("POST", "/internal/rss/items"): "publish",
+    ("GET", "/readers"): "admin",
+    ("POST", "/readers"): "admin",
+    ("GET", "/readers/{reader_id}"): "admin",
+    ("PATCH", "/readers/{reader_id}"): "admin",
+    ("DELETE", "/readers/{reader_id}"): "admin",
+    ("GET", "/readers/{reader_id}/tokens"): "admin",
+    ("POST", "/readers/{reader_id}/tokens"): "admin",
+    ("POST", "/readers/{reader_id}/tokens/{token_id}/rotate"): "admin",
+    ("DELETE", "/readers/{reader_id}/tokens/{token_id}"): "admin",
+    ("GET", "/readers/{reader_id}/opml"): "admin",
+    ("GET", "/downloads"): "read",
+    ("GET", "/downloads/{download_id}"): "read",
+    ("POST", "/downloads/{download_id}/retry"): "admin",
+    ("POST", "/downloads/{download_id}/drop"): "admin",
+    ("GET", "/releases"): "read",
+    ("GET", "/releases/{release_id}"): "read",
+    ("POST", "/releases/{release_id}/take"): "admin",
+    ("POST", "/releases/{release_id}/refuse"): "admin",
+    ("GET", "/shows"): "read",
+    ("POST", "/shows"): "admin",
+    ("GET", "/shows/{show_id}"): "read",
+    ("PATCH", "/shows/{show_id}"): "admin",
+    ("DELETE", "/shows/{show_id}"): "admin",
+    ("GET", "/shows/{show_id}/episodes"): "read",
+    ("GET", "/trackings"): "read",
+    ("POST", "/trackings"): "admin",
+    ("GET", "/trackings/proposal"): "read",
+    ("GET", "/trackings/missing"): "read",
+    ("GET", "/trackings/calendar"): "read",
+    ("GET", "/trackings/calendar.ics"): "read",
+    ("GET", "/trackings/{tracking_id}"): "read",
+    ("PATCH", "/trackings/{tracking_id}"): "admin",
+    ("DELETE", "/trackings/{tracking_id}"): "admin",
+    ("GET", "/trackings/{tracking_id}/preview"): "read",
+    ("POST", "/trackings/{tracking_id}/preview"): "admin",
+    ("POST", "/trackings/{tracking_id}/backfill"): "admin",
+    ("POST", "/trackings/{tracking_id}/decide"): "admin",
     ("POST", "/fetcher-modules/{fetcher_id}/claims"): "fetcher",
     ("POST", "/fetcher-modules/{fetcher_id}/claims/renew"): "fetcher",
     ("GET", "/fetcher-modules/{fetcher_id}/events"): "fetcher",
@@ -93,8 +136,8 @@ RIGHTS: dict[tuple[str, str], Right | tuple[Right, ...] | None] = {
     ("POST", "/tokens"): "admin",
     ("DELETE", "/tokens/{token_id}"): "admin",
 }
-"""Route → the right it needs, or several of which one is enough; None is open to everybody.
-What is not here is not served at all."""
+"""Route → the right it needs, or several of which one is enough; None needs no API token: it is
+open to everybody, or to a reader's own token. What is not here is not served at all."""
 
 _PATTERNS = {path: compile_path(path)[0] for _, path in RIGHTS}
 
@@ -110,7 +153,7 @@ class Auth:
         self._gate = Gate(engine, settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
+        if scope["type"] == "http" and "holder" not in scope:  # a reader, who was let in before
             rights = rights_at(scope["path"])
             if rights.get(scope["method"], ()) is not None:
                 with asked_for(scope["method"], scope["path"]):

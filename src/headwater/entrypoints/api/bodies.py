@@ -12,20 +12,27 @@ from headwater.entrypoints.api.refusals import BadBody, BadRequest, BodyTooLarge
 
 DEEPEST = 32
 _MAY_HAVE_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 
 
 _QUICKLY_READ = 1024 * 1024
 
 
 class Bodies:
-    """`at_paths` holds the paths that have a limit of their own."""
+    """`at_paths` holds the paths that have a limit of their own. Those in `of_lines` take many
+    JSON values, one on each line: their handler looks at each."""
 
     def __init__(
-        self, app: ASGIApp, most_bytes: int, at_paths: Mapping[str, int] | None = None
+        self,
+        app: ASGIApp,
+        most_bytes: int,
+        at_paths: Mapping[str, int] | None = None,
+        of_lines: frozenset[str] = frozenset(),
     ) -> None:
         self._app = app
         self._most = most_bytes
         self._at_paths = at_paths or {}
+        self._of_lines = of_lines
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] not in _MAY_HAVE_BODY:
@@ -35,7 +42,9 @@ class Bodies:
         most = self._at_paths.get(scope["path"], self._most)
         self._refuse_announced(headers, most)
         body = await self._read(receive, most)
-        if body:
+        if body and scope["path"] in self._of_lines:
+            _refuse_other_than_lines(headers)
+        elif body:
             _refuse_other_than_json(headers)
             if len(body) <= _QUICKLY_READ:
                 check_json(body)
@@ -124,11 +133,19 @@ def _bad(kind: str, message: str) -> BadBody:
 
 
 def _refuse_other_than_json(headers: Headers) -> None:
+    if _kind_of(headers) != "application/json":
+        raise WrongMediaType("Send JSON, with Content-Type: application/json.")
+
+
+def _refuse_other_than_lines(headers: Headers) -> None:
+    if _kind_of(headers) not in _LINES:
+        raise WrongMediaType("Send lines of JSON, with Content-Type: application/x-ndjson.")
+
+
+def _kind_of(headers: Headers) -> str:
     if headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise WrongMediaType("Compressed requests are not accepted.")
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise WrongMediaType("Send JSON, with Content-Type: application/json.")
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _once(body: bytes, receive: Receive) -> Receive:

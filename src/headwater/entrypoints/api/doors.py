@@ -1,6 +1,7 @@
 """Who may knock: requests meant for us (Host), not sent by somebody else's web page (Origin)."""
 
 import ipaddress
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -10,6 +11,9 @@ from headwater.entrypoints.api.refusals import Misdirected
 from headwater.entrypoints.listener import is_loopback
 from headwater.errors import Forbidden
 from headwater.settings import Settings
+
+LONGEST_HOST = 300
+"""A name of DNS has 253 letters at most; then come a colon and a port."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -56,6 +60,12 @@ _EVERYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 -- compared with, never bound 
 
 def _name_of(host: str) -> str | None:
     """The name or address without its port; None for what no client would write."""
+    return _read(host) if len(host) <= LONGEST_HOST else None
+
+
+@lru_cache(maxsize=1_024)
+def _read(host: str) -> str | None:
+    """Remembered, as nearly all requests name the same few."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port

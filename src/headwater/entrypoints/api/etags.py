@@ -62,4 +62,4 @@ def _has_an_end(start: Message) -> bool:
 def is_known(tag: str, asked: str) -> bool:
     """If-None-Match, compared weakly as RFC 9110 says."""
     given = [each.strip().removeprefix("W/") for each in asked.split(",")]
-    return "*" in given or tag in given
+    return "*" in given or tag.removeprefix("W/") in given

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime, parsedate_to_datetime
+from datetime import datetime
 from hashlib import sha256
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -18,21 +17,25 @@ from headwater import __version__
 from headwater.entrypoints.api.addresses import Address, base_of, link_header
 from headwater.entrypoints.api.asking import REFUSALS, At, Cursor, Limit
 from headwater.entrypoints.api.cursors import cursor, entry_place_of
-from headwater.entrypoints.api.etags import is_known
-from headwater.ports import Row
+from headwater.entrypoints.api.revalidation import has_it, is_later, last_modified
+from headwater.ports import Reader, Row
 from headwater.publish import atom_xml, json_feed, queries
-from headwater.publish.collection import meaning_of
+from headwater.publish.collection import meaning_of, no_such_collection
 from headwater.publish.document import Document, Places
 from headwater.publish.entries import item_of
 from headwater.publish.item import urn
 from headwater.publish.queries import Collection, Page
-from headwater.values.instant import from_micros
+from headwater.values.instant import from_micros, to_micros
+from headwater.values.personal import Holder
 
 router = APIRouter(tags=["meta"], responses=REFUSALS)
 
 CACHING = "private, no-cache"
-_UNSETTLED = timedelta(minutes=2)
-"""A visit may be committed this long after the moment it gives its entries."""
+
+ReaderToken = Annotated[
+    str | None, Query(description="A reader's own token, where no API token is sent.")
+]
+"""The ring for readers has looked at it before any route is reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ async def show_atom(
     at: At,
     limit: Limit = None,
     cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
+    token: ReaderToken = None,
 ) -> Response:
     """A collection as Atom 1.0, newest first by `first_seen`."""
     return await _answer(request, at, ATOM, name, limit, cursor_)
@@ -80,6 +84,7 @@ async def show_json(
     at: At,
     limit: Limit = None,
     cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
+    token: ReaderToken = None,
 ) -> Response:
     """A collection as JSON Feed 1.1, newest first by `first_seen`."""
     return await _answer(request, at, JSON, name, limit, cursor_)
@@ -92,23 +97,46 @@ async def _answer(
     after = entry_place_of(cursor_) if cursor_ else None
     path = f"/meta/{quote(name, safe='')}.{format.suffix}"
     address = Address(base_of(request, at.settings), path, limit)
+    holder: Holder | None = request.scope.get("holder")
     async with at.engine.database.read() as view:
-        of = await queries.collection(view, meaning_of(name))
+        of = await _collection(view, name, holder)
         page = await queries.page(view, of, after=after, limit=at.page_size(limit))
         made_at = await queries.origin(view)
         places = _places(address, page, cursor_, at.settings.hub_url)
-        changed = of.since if page.changed is None else from_micros(page.changed)
+        changed = to_micros(of.since) if page.changed is None else page.changed
+        tag = _tag(of, page, places, made_at)
         headers = {
-            "etag": _tag(of, page, places, made_at),
-            "last-modified": _last_modified(changed, at.engine.clock.now()),
+            "etag": tag,
+            "last-modified": last_modified(changed, to_micros(at.engine.clock.now())),
             "cache-control": CACHING,
             "link": link_header({"self": places.self_url, "next": places.next, "hub": places.hub}),
         }
-        if _has_it(request, headers["etag"], changed):
+        since = request.headers.get("if-modified-since")
+        if has_it(_tags(request), since, tag, changed):
             return Response(status_code=304, headers=headers)
+        if not is_later(headers["last-modified"], since):
+            del headers["last-modified"]
         words = await queries.words(view, page)
-    body = await asyncio.to_thread(_written, format, of, changed, words, places, made_at)
+    moment = from_micros(changed)
+    body = await asyncio.to_thread(_written, format, of, moment, words, places, made_at)
     return Response(body, media_type=format.media_type, headers=headers)
+
+
+async def _collection(view: Reader, name: str, holder: Holder | None) -> Collection:
+    """For a reader only what their categories hold, under names that tell of nothing else."""
+    meant = meaning_of(name)
+    if holder is None:
+        return await queries.collection(view, meant)
+    reader = holder.reader
+    if meant.kind == "category" and meant.value not in reader.categories:
+        raise no_such_collection()
+    whole = await queries.collection(view, meant)
+    return queries.narrowed(whole, await queries.having(view, reader.categories), reader.id)
+
+
+def _tags(request: Request) -> str | None:
+    given = request.headers.getlist("if-none-match")
+    return ", ".join(given) if given else None
 
 
 def _written(
@@ -160,33 +188,3 @@ def _tag(of: Collection, page: Page, places: Places, made_at: str) -> str:
 
 def _all(places: Places) -> tuple[str | None, ...]:
     return places.self_url, places.first, places.previous, places.next, places.hub
-
-
-def _last_modified(changed: datetime, now: datetime) -> str:
-    """The newest change, told a little too early while it is new.
-
-    Until then an entry of an earlier moment, or of the same second, may still be committed: whoever
-    asks by time alone must get it.
-    """
-    settled = changed + _UNSETTLED <= now
-    told = changed if settled else changed - _UNSETTLED
-    return format_datetime(told.replace(microsecond=0), usegmt=True)
-
-
-def _has_it(request: Request, tag: str, changed: datetime) -> bool:
-    """By tag when one is given; the time counts only without one (RFC 9110, 13.2.2)."""
-    tags = request.headers.getlist("if-none-match")
-    if tags:
-        return is_known(tag, ", ".join(tags))
-    since = _moment(request.headers.get("if-modified-since"))
-    return since is not None and changed.replace(microsecond=0) <= since
-
-
-def _moment(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Protocol
 
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -29,14 +29,23 @@ SPARE = timedelta(seconds=60)
 """What a request may take beside its fetch before it counts as dead."""
 
 
+JSON = "application/json"
+
+
+class Said(Protocol):
+    """A pydantic model, or what speaks like one."""
+
+    def model_dump_json(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """An answer before it is bytes. `kept` is what a repeated request gets, where that differs."""
 
     status: int
-    record: BaseModel
+    record: Said
     location: str | None = None
-    kept: BaseModel | None = None
+    kept: Said | None = None
 
 
 Effect = Callable[[bytes | None], Awaitable[str]]
@@ -46,12 +55,19 @@ Tell = Callable[[str], Awaitable[Told]]
 
 
 async def once(
-    request: Request, engine: Engine, effect: Effect, tell: Tell, tell_again: Tell | None = None
+    request: Request,
+    engine: Engine,
+    effect: Effect,
+    tell: Tell,
+    tell_again: Tell | None = None,
+    *,
+    media_type: str = JSON,
 ) -> Response:
-    """`tell_again` answers for an effect whose first answer was lost in a crash."""
+    """`tell_again` answers for an effect whose first answer was lost in a crash. `media_type` is
+    what every record of this route is written in."""
     key = _key_of(request)
     if key is None:
-        return _response(await tell(await effect(None)))
+        return _response(await tell(await effect(None)), media_type)
     attempt = attempt_of(
         key,
         request.scope["credential"].name,
@@ -61,10 +77,13 @@ async def once(
     )
     before = await _standing(engine, attempt)
     if isinstance(before, Done):
-        return await _answered(engine, attempt, await (tell_again or tell)(before.resource))
-    if isinstance(before, Answered):
-        return _replayed(before)
-    return await _do(engine, attempt, effect, tell)
+        told = await (tell_again or tell)(before.resource)
+    elif isinstance(before, Answered):
+        return _replayed(before, media_type)
+    else:
+        told = await _done(engine, attempt, effect, tell)
+    await _remember(engine, attempt, told)
+    return _response(told, media_type)
 
 
 async def _standing(engine: Engine, attempt: Attempt) -> Answered | Done | None:
@@ -81,7 +100,7 @@ async def _standing(engine: Engine, attempt: Attempt) -> Answered | Done | None:
     return standing if isinstance(standing, Answered | Done) else None
 
 
-async def _do(engine: Engine, attempt: Attempt, effect: Effect, tell: Tell) -> Response:
+async def _done(engine: Engine, attempt: Attempt, effect: Effect, tell: Tell) -> Told:
     try:
         resource = await effect(attempt.key_hash)
     except Exception:
@@ -89,27 +108,26 @@ async def _do(engine: Engine, attempt: Attempt, effect: Effect, tell: Tell) -> R
         async with engine.database.write() as tx:
             await store.let_go(tx, attempt.key_hash)
         raise
-    return await _answered(engine, attempt, await tell(resource))
+    return await tell(resource)
 
 
-async def _answered(engine: Engine, attempt: Attempt, told: Told) -> Response:
+async def _remember(engine: Engine, attempt: Attempt, told: Told) -> None:
     kept = (told.kept or told.record).model_dump_json()
     async with engine.database.write() as tx:
         await store.remember_answer(tx, attempt.key_hash, told.status, kept, told.location)
-    return _response(told)
 
 
-def _replayed(before: Answered) -> Response:
+def _replayed(before: Answered, media_type: str) -> Response:
     headers = {"idempotent-replayed": "true"}
     if before.location is not None:
         headers["location"] = before.location
-    return Response(before.body, before.status, headers, media_type="application/json")
+    return Response(before.body, before.status, headers, media_type=media_type)
 
 
-def _response(told: Told) -> Response:
+def _response(told: Told, media_type: str) -> Response:
     headers = {} if told.location is None else {"location": told.location}
     body = told.record.model_dump_json()
-    return Response(body, told.status, headers, media_type="application/json")
+    return Response(body, told.status, headers, media_type=media_type)
 
 
 def _key_of(request: Request) -> str | None:

@@ -1,6 +1,5 @@
 """The outermost ring: every answer leaves with safe headers, every error as one envelope."""
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.entrypoints.api.refusals import internal_trouble, refusal
@@ -16,6 +15,8 @@ SAFE_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+
+_SAFE = [(name.encode(), value.encode()) for name, value in SAFE_HEADERS.items()]
 
 _log = logger("headwater.api")
 
@@ -55,9 +56,9 @@ class _Leaving:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._started = True
-            headers = MutableHeaders(scope=message)
-            for name, value in SAFE_HEADERS.items():
-                headers.setdefault(name, value)
+            said = {name.lower() for name, _ in message["headers"]}
+            safe = [pair for pair in _SAFE if pair[0] not in said]
+            message = {**message, "headers": [*message["headers"], *safe]}
         elif self.bodiless and message["type"] == "http.response.body":
             message = {**message, "body": b""}
         await self._send(message)

@@ -13,6 +13,13 @@ class Rates:
         self._per_second = per_minute / 60
         self._buckets: dict[str, tuple[float, float]] = {}
 
+    def is_spent(self, caller: str, now: float) -> bool:
+        """Whether the next one will be refused."""
+        if caller not in self._buckets:
+            return False
+        left, since = self._buckets[caller]
+        return left + (now - since) * self._per_second < 1
+
     def spend(self, caller: str, now: float) -> None:
         """RateLimited when the bucket is empty."""
         left, since = self._buckets.get(caller, (self._size, now))

@@ -66,6 +66,12 @@ class RateLimited(HeadwaterError):
     status = 429
 
 
+class FeedsUnavailable(HeadwaterError):
+    """Where readers and items are kept cannot be reached. Facts: `retry_after_sec`."""
+
+    code = "connection_error"
+
+
 class IdempotencyMismatch(BadInput):
     code = "idempotency_mismatch"
 
@@ -150,10 +156,10 @@ def envelope(
 
 def _database_trouble(trouble: DatabaseError) -> Response:
     """The driver's words stay inside: they may name hosts and hold SQL."""
-    message = {
-        "connection_error": "The database cannot be reached. Try again in a moment.",
-    }.get(trouble.code, "The database refused. Try again in a moment.")
     facts = dict(trouble.facts)
+    place = facts.pop("place", "The database")
+    what = "cannot be reached" if trouble.code == "connection_error" else "refused"
+    message = f"{place} {what}. Try again in a moment."
     if failed := facts.pop("failed", None):
         message = f"{failed}: {message}"
     headers = {"retry-after": str(RETRY_DATABASE_SECONDS)}

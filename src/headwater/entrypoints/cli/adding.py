@@ -50,7 +50,7 @@ def add(
     """Follow a feed: fetched now, then as often as it deserves."""
     session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        feed = _followed(session, api, url, Wish(title, tuple(category or ()), later), yes=yes)
+        feed = followed(session, api, url, Wish(title, tuple(category or ()), later), yes=yes)
         served = api.is_service
     if json:
         session.print_json(feed)
@@ -61,7 +61,7 @@ def add(
         session.note(NOBODY_VISITS)
 
 
-def _followed(session: Session, api: Api, url: str, wish: Wish, *, yes: bool) -> dict[str, Any]:
+def followed(session: Session, api: Api, url: str, wish: Wish, *, yes: bool) -> dict[str, Any]:
     try:
         feed: dict[str, Any] = api.post("/feeds", wish.about(url))
     except Refused as refusal:

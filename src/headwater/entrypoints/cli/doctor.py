@@ -20,6 +20,7 @@ from headwater.entrypoints.cli.checks import (
     versions,
 )
 from headwater.entrypoints.cli.exits import ExitCode
+from headwater.entrypoints.cli.media_checks import media_checks
 from headwater.entrypoints.cli.options import Json, session_of
 from headwater.entrypoints.cli.render import plain, table, word
 from headwater.entrypoints.cli.session import Session
@@ -54,11 +55,13 @@ def _all(session: Session) -> Iterator[Check]:
     yield from clock(settings)
     yield from limits(settings)
     yield from manners(settings)
+    yield from media_checks(settings)
     yield _service(settings)
     database = list(_database(settings))
     yield from database
     if any(c.name == "schema" and c.state == "ok" for c in database):
         yield _secrets(settings)
+        yield from _personal(settings)
     if session.elsewhere or any(c.name == "schema" and c.state == "ok" for c in database):
         yield from _workers(session)
 
@@ -110,6 +113,24 @@ def _secrets(settings: Settings) -> Check:
         todo = "Other machines need it too: set HEADWATER_SECRET_KEY on all of them."
         return Check("secret key", "warning", f"{said}, the key is on this machine only", todo)
     return Check("secret key", "ok", said)
+
+
+def _personal(settings: Settings) -> Iterator[Check]:
+    """Redis, where personal feeds are kept there: is it up, and does it keep what it is given?"""
+    if settings.personal_store != "redis":
+        return
+    look = late("headwater.entrypoints.personal_copying:look_at_personal")
+    try:
+        trouble = asyncio.run(look(settings))
+    except HeadwaterError as away:
+        todo = "Is personal_redis_url right, is it running?"
+        yield Check("personal feeds", "error", away.message, todo)
+        return
+    if trouble is None:
+        yield Check("personal feeds", "ok", "in Redis, which keeps them on disk")
+    else:
+        todo = "Change its settings, or set personal_store to database."
+        yield Check("personal feeds", "warning", trouble, todo)
 
 
 def _file(settings: Settings) -> Path:

@@ -23,14 +23,18 @@ from headwater.entrypoints.cli import (
     upkeep,
 )
 from headwater.entrypoints.cli.conflicts import conflicts
+from headwater.entrypoints.cli.downloads import downloads
 from headwater.entrypoints.cli.events import events
 from headwater.entrypoints.cli.exits import MEANINGS, exit_code_of, tell
 from headwater.entrypoints.cli.export import export
 from headwater.entrypoints.cli.fetchers import fetchers
 from headwater.entrypoints.cli.groups import groups
+from headwater.entrypoints.cli.readers import readers
+from headwater.entrypoints.cli.releases import releases
 from headwater.entrypoints.cli.session import Session
 from headwater.entrypoints.cli.sinks import sinks
 from headwater.entrypoints.cli.tokens import tokens
+from headwater.entrypoints.cli.track import track
 from headwater.errors import HeadwaterError
 
 ANYWHERE = ("--data-dir", "--url")
@@ -142,6 +146,10 @@ for _name, _family in (
     app.add_typer(_family, name=_name, rich_help_panel="Who fetches what")
 for _name, _family in (("sinks", sinks), ("events", events)):
     app.add_typer(_family, name=_name, rich_help_panel="Telling others")
+app.add_typer(readers, name="readers", rich_help_panel="Personal feeds")
+app.add_typer(track, name="track", rich_help_panel="Releases")
+app.add_typer(releases, name="releases", rich_help_panel="Releases")
+app.add_typer(downloads, name="downloads", rich_help_panel="Releases")
 app.add_typer(tokens, name="tokens", rich_help_panel="Upkeep")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from headwater.announce.sinks.wish import PERSONAL
 from headwater.entrypoints.cli.moments import from_now, on_the_clock
 from headwater.entrypoints.cli.render import facts, plain, table, word
 
@@ -39,7 +40,7 @@ def sink_facts(each: Record, now: datetime) -> Table:
         [
             ("sink", plain(each["name"])),
             ("kind", plain(each["kind"])),
-            ("made by", "the settings" if each["origin"] == "settings" else "a person"),
+            ("made by", _maker(each)),
             ("state", _state(each)),
             ("why stopped", plain(each["stopped"])),
             ("options", plain(_said(each["options"]), 2_000)),
@@ -59,6 +60,12 @@ def sink_facts(each: Record, now: datetime) -> Table:
             ("since", on_the_clock(each["created_at"], now)),
         ]
     )
+
+
+def _maker(each: Record) -> str:
+    if each["kind"] == PERSONAL:
+        return "Headwater itself, for personal feeds"
+    return "the settings" if each["origin"] == "settings" else "a person"
 
 
 def wanted_in_words(wanted: Record) -> str:

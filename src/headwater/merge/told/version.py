@@ -68,8 +68,7 @@ def version_of(type: str, payload: Mapping[str, Any]) -> Version | None:
 
 def version_json(kept: KeptVersion) -> bytes:
     """One line of JSON, the same each time: nothing in it changes after the version was made."""
-    if kept.snapshot is not None:
-        kept = _as_it_was(kept, orjson.loads(kept.snapshot))
+    kept = with_its_words(kept)
     return orjson.dumps(
         {
             "entry_uid": kept.uid,
@@ -95,7 +94,11 @@ def version_json(kept: KeptVersion) -> bytes:
     )
 
 
-def _as_it_was(kept: KeptVersion, said: Mapping[str, Any]) -> KeptVersion:
+def with_its_words(kept: KeptVersion) -> KeptVersion:
+    """The words beside it are then those of this very version."""
+    if kept.snapshot is None:
+        return kept
+    said: Mapping[str, Any] = orjson.loads(kept.snapshot)
     names = ("title", "summary", "content", "authors", "categories", "enclosures", "details")
     words = {name: said[name] for name in names}
     moments = {name: said[name] for name in ("published", "updated")}

@@ -1,29 +1,20 @@
 """Environment and file → one frozen Settings, read once: every limit, with a safe default."""
 
-import json
 import os
 import tomllib
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import (
-    AliasChoices,
-    AwareDatetime,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SecretStr,
-    StrictInt,
-    ValidationError,
-    field_validator,
-)
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from headwater import __version__
 from headwater.errors import BadSettings
+from headwater.settings.media import MediaSettings
+from headwater.settings.personal import PersonalSettings
+from headwater.settings.sinks import SinkSetting as SinkSetting
+from headwater.settings.written import is_contact, parts, secret_from
 from headwater.values.url import redacted
 
 MIB = 1024 * 1024
@@ -36,34 +27,7 @@ def _plain(name: str, default: Any, **rules: Any) -> Any:
     )
 
 
-def _start(given: Any) -> Any:
-    """A time may stand in a text; a text that is a number is neither."""
-    if given in ("beginning", "end") or type(given) in (int, datetime):
-        return given
-    try:
-        return datetime.fromisoformat(given)
-    except (TypeError, ValueError) as trouble:
-        raise ValueError("must be beginning, end, a number or a time with a zone") from trouble
-
-
-class SinkSetting(BaseModel):
-    """One sink as the settings know it: a `[[sinks]]` table, or an object in HEADWATER_SINKS."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-    name: str
-    kind: str
-    options: dict[str, str | int | float | bool | None] = {}
-    secrets: dict[str, SecretStr] = {}
-    wanted: dict[Literal["types", "feeds", "categories"], list[str]] = {}
-    enabled: bool = True
-    max_attempts: StrictInt | None = Field(None, ge=1, le=1_000_000)
-    start: Annotated[
-        StrictInt | Literal["beginning", "end"] | AwareDatetime, BeforeValidator(_start)
-    ] = Field("end", alias="from")
-
-
-class Settings(BaseSettings):
+class Settings(PersonalSettings, MediaSettings, BaseSettings):
     """Names are lower case here and in the TOML file, upper case in the environment."""
 
     model_config = SettingsConfigDict(
@@ -221,11 +185,14 @@ class Settings(BaseSettings):
         "egress_allow_hosts",
         "egress_deny_hosts",
         "sinks",
+        "personal_categories",
+        "media_include",
+        "media_exclude",
         mode="before",
     )
     @classmethod
     def _listed(cls, value: Any) -> Any:
-        return _parts(value) if isinstance(value, str) else value
+        return parts(value) if isinstance(value, str) else value
 
     @field_validator("sinks")
     @classmethod
@@ -237,16 +204,16 @@ class Settings(BaseSettings):
     @field_validator("user_agent_contact")
     @classmethod
     def _fits_a_header(cls, value: str | None) -> str | None:
-        if value is not None and not _is_contact(value):
+        if value is not None and not is_contact(value):
             raise ValueError("must be a URL or an e-mail address in plain ASCII")
         return value
 
-    @field_validator("public_base_url", "hub_url", "otlp_endpoint")
+    @field_validator("public_base_url", "hub_url", "otlp_endpoint", "media_client_url")
     @classmethod
     def _absolute(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
             raise ValueError("must begin with http:// or https://")
-        if value is not None and not _is_contact(value):
+        if value is not None and not is_contact(value):
             raise ValueError("must be plain ASCII without spaces or brackets")
         return value
 
@@ -283,7 +250,7 @@ class Settings(BaseSettings):
             return self.admin_token.get_secret_value()
         if self.admin_token_file is None:
             return None
-        return _secret_from(self.admin_token_file, "admin token file")
+        return secret_from(self.admin_token_file, "admin token file")
 
     @property
     def where_secret_key(self) -> Path:
@@ -297,7 +264,16 @@ class Settings(BaseSettings):
             return self.secret_key.get_secret_value()
         if self.secret_key_file is None:
             return None
-        return _secret_from(self.secret_key_file, "secret key file")
+        return secret_from(self.secret_key_file, "secret key file")
+
+    @cached_property
+    def media_password(self) -> str:
+        """The download client's password, from the setting or from its file."""
+        if self.media_client_password is not None:
+            return self.media_client_password.get_secret_value()
+        if self.media_client_password_file is None:
+            return ""
+        return secret_from(self.media_client_password_file, "media client password file")
 
     @classmethod
     def settings_customise_sources(
@@ -323,9 +299,17 @@ def load_settings(**overrides: Any) -> Settings:
 def hidden_secrets(settings: Settings) -> dict[str, Any]:
     """Every setting as plain values, with tokens and passwords made unreadable."""
     shown = settings.model_dump(mode="json")
-    for name in ("database_url", "blob_url", "public_base_url", "otlp_endpoint"):
+    for name in (
+        "database_url",
+        "blob_url",
+        "public_base_url",
+        "otlp_endpoint",
+        "media_client_url",
+    ):
         if shown[name] is not None:
             shown[name] = redacted(shown[name])
+    if settings.personal_redis_url is not None:
+        shown["personal_redis_url"] = redacted(settings.personal_redis_url.get_secret_value())
     for sink in shown["sinks"]:
         sink["options"] = _without_secrets(sink["options"])
         sink["from"] = sink.pop("start")
@@ -356,34 +340,6 @@ def _in_environment(key: str) -> bool:
     if isinstance(alias, AliasChoices):
         names |= {str(choice) for choice in alias.choices}
     return any(name in os.environ for name in names)
-
-
-def _parts(text: str) -> Any:
-    """`["a", "b"]` or `a, b` → a list."""
-    if text.lstrip().startswith("["):
-        try:
-            return json.loads(text)
-        except ValueError as trouble:
-            raise ValueError(f"looks like JSON but is not: {trouble}") from trouble
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _is_contact(text: str) -> bool:
-    """Brackets and line breaks would end the comment they stand in."""
-    plain = all("!" <= letter <= "~" and letter not in "()" for letter in text)
-    return plain and (text.startswith(("http://", "https://", "mailto:")) or "@" in text)
-
-
-def _secret_from(path: Path, what: str) -> str:
-    try:
-        if path.stat().st_mode & 0o077:
-            raise BadSettings(f"{path} can be read by others; run `chmod 600 {path}`.")
-        secret = path.read_text("utf-8").strip()
-    except OSError as trouble:
-        raise BadSettings(f"The {what} cannot be read: {trouble}") from trouble
-    if not secret:
-        raise BadSettings(f"The {what} {path} is empty.")
-    return secret
 
 
 def _in_words(trouble: ValidationError) -> str:

@@ -1,0 +1,1 @@
+"""What a personal feed costs: unchanged, from memory, built anew, and a new item for it."""

@@ -1,0 +1,1 @@
+"""How fast release titles are read."""

@@ -1,0 +1,1 @@
+"""Download clients, one file each, all through the same bounded link."""

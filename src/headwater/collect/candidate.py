@@ -1,0 +1,44 @@
+"""A candidate: an entry of a feed as something that a download client could fetch."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """`uid` identifies the entry within its `feed`; `source` names the kind of site it is from.
+
+    `infohash` is lower-case hex: 40 digits, or 64 for torrents that are version 2 only. `size` is
+    in bytes and may be rounded by the site. `doubts` are contradictions in what the entry says.
+    """
+
+    uid: str
+    title: str
+    first_seen: datetime
+    published: datetime | None = None
+    source: str = "other"
+    infohash: str | None = None
+    torrent_url: str | None = None
+    magnet: str | None = None
+    size: int | None = None
+    seeders: int | None = None
+    page: str | None = None
+    feed: str = ""
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def can_be_fetched(self) -> bool:
+        return self.torrent_url is not None or self.magnet is not None
+
+    @property
+    def moment(self) -> datetime:
+        """When it came out. No date, or one of the future: when we first saw it."""
+        if self.published is None or self.published > self.first_seen:
+            return self.first_seen
+        return self.published
+
+    def is_torrent(self, infohash: str | None) -> bool:
+        """Clients know a torrent of version 2 by the first 40 digits of its hash."""
+        if infohash is None or self.infohash is None:
+            return False
+        return self.infohash[:40] == infohash.lower()[:40]

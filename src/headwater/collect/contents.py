@@ -1,0 +1,230 @@
+"""The files of a torrent: which video is which episode, and which subtitles are its own."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Protocol
+
+from headwater.collect.naming.sidecar import is_subtitle, is_video, language_tail
+from headwater.collect.release import Release
+from headwater.collect.show import Show
+from headwater.collect.slot import EXTRAS, Placement, Slot, Stranger, placed
+
+MOST_FILES = 5_000
+
+_PART = re.compile(r"[ ._\-\])](?:part|pt|cd|disc|disk)[ ._-]?(\d{1,2})(?!\d)", re.IGNORECASE)
+_SAMPLE = re.compile(r"(?:^|[/ ._\-\[(])sample(?:$|[/ ._\-\])])", re.IGNORECASE)
+_EXTRA_FOLDER = re.compile(
+    r"(?:^|/)(?:extras?|bonus|menus?|scans?|samples?|trailers?|previews?|nc ?(?:op|ed)s?|pvs?|cms?"
+    r"|特典|映像特典|cds?|fonts?)/",
+    re.IGNORECASE,
+)
+
+Reader = Callable[[str], Release]
+"""A file's name read as a release: `lambda name: read_title(name).release`."""
+
+
+class File(Protocol):
+    """A file as the download client lists it: `path` has `/` between its parts."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def length(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Video:
+    """A file that goes to the library: its slots, its part of them, the subtitles beside it."""
+
+    file: File
+    slots: tuple[Slot, ...]
+    part: int | None = None
+    subtitles: tuple[File, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that stays where it is, and why."""
+
+    file: File
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Every file of a torrent is in one of these, and `missing` are slots that none of them is."""
+
+    videos: tuple[Video, ...]
+    left_out: tuple[LeftOut, ...]
+    missing: tuple[Slot, ...]
+
+
+def contents_of(
+    files: Iterable[File],
+    show: Show,
+    slots: Sequence[Slot],
+    read: Reader,
+    *,
+    most: int = MOST_FILES,
+) -> Contents:
+    """`slots` are what the torrent was fetched for: nothing else in it goes to the library."""
+    every = sorted(files, key=lambda file: file.path)
+    left_out = [LeftOut(file, f"It has more than {most} files.") for file in every[most:]]
+    every, read = every[:most], cache(read)
+    plain = replace(show, titles=())  # the torrent was accepted; its files may be called anything
+    videos = [file for file in every if is_video(_name(file))]
+    chosen: list[Video] = []
+    for meant, same in _meant(videos, plain, slots, read, left_out).items():
+        chosen += _one_of(same, meant, read, left_out)
+    chosen = _without_overlaps(chosen, left_out)
+    subtitles = [file for file in every if is_subtitle(_name(file))]
+    chosen = _with_subtitles(chosen, subtitles, plain, read, left_out)
+    told = {each.file.path for each in left_out} | {
+        file.path for video in chosen for file in (video.file, *video.subtitles)
+    }
+    left_out += [LeftOut(file, "It is no video.") for file in every if file.path not in told]
+    filled = {slot for video in chosen for slot in video.slots}
+    return Contents(
+        tuple(chosen), tuple(left_out), tuple(slot for slot in slots if slot not in filled)
+    )
+
+
+def _meant(
+    videos: Sequence[File],
+    show: Show,
+    slots: Sequence[Slot],
+    read: Reader,
+    left_out: list[LeftOut],
+) -> dict[tuple[Slot, ...], list[File]]:
+    """Videos by their slots. A lone video of a single episode is what the torrent's title says,
+    whatever it is called."""
+    real = []
+    for file in videos:
+        reason = _extra(file, read)
+        if reason is None:
+            real.append(file)
+        else:
+            left_out.append(LeftOut(file, reason))
+    if len(real) == len(slots) == 1:
+        return {tuple(slots): real}
+    found: dict[tuple[Slot, ...], list[File]] = {}
+    for file in real:
+        meant = _placed(file, show, slots, read)
+        if isinstance(meant, str):
+            left_out.append(LeftOut(file, meant))
+        else:
+            found.setdefault(meant, []).append(file)
+    return found
+
+
+def _extra(file: File, read: Reader) -> str | None:
+    if _SAMPLE.search(file.path):
+        return "It is a sample."
+    if _EXTRA_FOLDER.search(file.path):
+        return "It is in a folder of extras."
+    kind = read(_name(file)).kind
+    return f"{kind} is not an episode." if kind in EXTRAS else None
+
+
+def _placed(file: File, show: Show, slots: Sequence[Slot], read: Reader) -> tuple[Slot, ...] | str:
+    """Its slots, or why it has none here."""
+    if len(slots) == 1 and slots[0].is_film:
+        return (slots[0],)
+    meant = placed(read(_name(file)), show)
+    if isinstance(meant, Stranger):
+        return meant.reason
+    asked = frozenset(slots) if len(meant.slots) > 1 else slots
+    wanted = tuple(slot for slot in meant.slots if slot in asked)
+    if wanted and len(wanted) == len(meant.slots):
+        return wanted
+    return _unplaced(meant)
+
+
+def _unplaced(meant: Placement) -> str:
+    if not meant.slots:
+        return meant.doubt or "Its name names no episode."
+    return f"{meant.slots[0]} was not asked for."
+
+
+def _one_of(
+    same: Sequence[File], slots: tuple[Slot, ...], read: Reader, left_out: list[LeftOut]
+) -> list[Video]:
+    """Parts that are numbered belong together; of other doubles the newest, largest one is it."""
+    parts = {number: file for file in same if (number := _part_of(file)) is not None}
+    if len(same) > 1 and len(parts) == len(same):
+        return [Video(parts[number], slots, number) for number in sorted(parts)]
+    best = max(same, key=lambda file: (read(_name(file)).version or 1, file.length, file.path))
+    left_out += [
+        LeftOut(file, f"{_name(best)!r} is taken for {slots[0]}.") for file in same if file != best
+    ]
+    return [Video(best, slots)]
+
+
+def _name(file: File) -> str:
+    return file.path.rpartition("/")[2]
+
+
+def _stem(file: File) -> str:
+    return _name(file).rpartition(".")[0]
+
+
+def _part_of(file: File) -> int | None:
+    found = _PART.search(_stem(file))
+    return int(found[1]) if found else None
+
+
+def _without_overlaps(chosen: Sequence[Video], left_out: list[LeftOut]) -> list[Video]:
+    """A file of two episodes beside a file of one of them: the one that is only that stays."""
+    kept: list[Video] = []
+    taken: dict[Slot, Video] = {}
+    for video in sorted(chosen, key=lambda video: (len(video.slots), video.slots, video.part or 0)):
+        other = next((taken[slot] for slot in video.slots if slot in taken), None)
+        if other is not None and other.slots != video.slots:
+            reason = f"{_name(other.file)!r} is taken for {other.slots[0]}."
+            left_out.append(LeftOut(video.file, reason))
+            continue
+        taken.update(dict.fromkeys(video.slots, video))
+        kept.append(video)
+    return sorted(kept, key=lambda video: (video.slots, video.part or 0))
+
+
+def _with_subtitles(
+    chosen: Sequence[Video],
+    subtitles: Sequence[File],
+    show: Show,
+    read: Reader,
+    left_out: list[LeftOut],
+) -> list[Video]:
+    """By its name a subtitle belongs to a video, or else by its episode; of two that would be
+    called the same the first stays."""
+    beside: dict[str, dict[str, File]] = {video.file.path: {} for video in chosen}
+    stems = {_stem(video.file): video for video in chosen}
+    for file in subtitles:
+        video = _owner(file, chosen, stems, show, read)
+        if video is None:
+            left_out.append(LeftOut(file, "No video is its own."))
+            continue
+        called = f"{language_tail(file.path)}.{_name(file).rpartition('.')[2].lower()}"
+        first = beside[video.file.path].setdefault(called, file)
+        if first != file:
+            left_out.append(LeftOut(file, f"{first.path!r} has the same language."))
+    return [replace(video, subtitles=tuple(beside[video.file.path].values())) for video in chosen]
+
+
+def _owner(
+    file: File, chosen: Sequence[Video], stems: Mapping[str, Video], show: Show, read: Reader
+) -> Video | None:
+    stem = _stem(file)
+    for end in range(len(stem), 0, -1):
+        # `Show - 1` is not the beginning of `Show - 12`.
+        if stem[:end] in stems and not stem[end : end + 1].isalnum():
+            return stems[stem[:end]]
+    if len(chosen) == 1:
+        return chosen[0]
+    meant = placed(read(_name(file)), show)
+    slots = meant.slots if isinstance(meant, Placement) else ()
+    whole = [video for video in chosen if slots and video.slots == slots and video.part is None]
+    return whole[0] if whole else None

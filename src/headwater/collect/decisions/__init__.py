@@ -1,0 +1,1 @@
+"""Every release that a tracking looked at, in the database."""

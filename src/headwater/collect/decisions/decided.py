@@ -1,0 +1,45 @@
+"""A decision as it is kept: one entry that a tracking looked at, and what became of it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from headwater.collect.candidate import Candidate
+from headwater.collect.offer import Offer
+from headwater.collect.release import Release
+from headwater.collect.slot import Slot
+
+Action = Literal["fetch", "upgrade", "skip", "hold", "removed", "refused"]
+"""`removed` by a rule of the filter, `refused` by a person; the others are a plan's verdicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A row of `releases`. `found_at` is when the tracking first looked at it."""
+
+    id: int
+    tracking_id: int
+    candidate: Candidate
+    release: Release
+    slots: tuple[Slot, ...]
+    action: Action
+    rule: str
+    reason: str
+    found_at: datetime
+    decided_at: datetime
+
+    @property
+    def offer(self) -> Offer:
+        return Offer(self.candidate, self.release)
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """A decision on its way into the database."""
+
+    tracking_id: int
+    offer: Offer
+    action: Action
+    rule: str
+    reason: str
+    slots: tuple[Slot, ...] = ()

@@ -1,0 +1,1 @@
+"""Downloads and the files of the library, in the database."""

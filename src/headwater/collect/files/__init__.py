@@ -1,0 +1,1 @@
+"""The library's files, in the database."""

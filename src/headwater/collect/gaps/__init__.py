@@ -1,0 +1,1 @@
+"""Episodes that are missing between others."""

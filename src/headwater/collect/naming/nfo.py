@@ -1,0 +1,60 @@
+"""NFO files, for media servers that read what a library says of itself: Kodi, Jellyfin, Emby."""
+
+import re
+from html import escape
+
+from headwater.collect.naming.place import numbered_as
+from headwater.collect.release import Release, plain_number
+from headwater.collect.show import Show
+from headwater.collect.slot import Slot
+
+SHOW_FILE = "tvshow.nfo"
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+
+
+def show_nfo(show: Show) -> str:
+    """`tvshow.nfo`, in the folder of the show."""
+    return _document("tvshow", [("title", show.title), ("year", show.year)])
+
+
+def film_nfo(show: Show) -> str:
+    """Beside the film, with the same stem."""
+    return _document("movie", [("title", show.title), ("year", show.year)])
+
+
+def episode_nfo(show: Show, slot: Slot, release: Release) -> str:
+    """Beside the episode, with the same stem. A half says where in the season it is shown."""
+    season, number = numbered_as(slot)
+    fields: list[tuple[str, str | int | None]] = [
+        ("title", _title(slot, release)),
+        ("showtitle", show.title),
+        ("season", season),
+        ("episode", number.first),
+    ]
+    if slot.number % 1:
+        following = int(slot.number) + 1
+        fields += [
+            ("airsbefore_season", slot.season),
+            ("airsbefore_episode", following),
+            ("displayseason", slot.season),
+            ("displayepisode", following),
+        ]
+    return _document("episodedetails", fields)
+
+
+def _title(slot: Slot, release: Release) -> str | None:
+    """None where nothing better is known than what a catalogue will say."""
+    if release.episode_title:
+        return release.episode_title
+    return f"Episode {plain_number(slot.number)}" if slot.number % 1 else None
+
+
+def _document(root: str, fields: list[tuple[str, str | int | None]]) -> str:
+    lines = [f"  <{name}>{_text(value)}</{name}>\n" for name, value in fields if value is not None]
+    return f"{_HEAD}<{root}>\n{''.join(lines)}</{root}>\n"
+
+
+def _text(value: str | int) -> str:
+    return escape(_NOT_XML.sub("", str(value)), quote=False)

@@ -1,0 +1,75 @@
+"""Files of a torrent by what they are, and names for subtitles beside their video."""
+
+import re
+
+from headwater.collect.languages import in_order, languages_in
+from headwater.collect.naming.place import Place
+from headwater.collect.naming.safe import extension_of
+from headwater.collect.release import Subtitle
+
+VIDEOS = frozenset(
+    """
+    3gp avi divx f4v flv iso m2ts m4v mkv mov mp4 mpeg mpg mts ogm ogv rm rmvb ts vob webm wmv
+    """.split()
+)
+SUBTITLES = frozenset("ass idx smi srt ssa sub sup vtt".split())
+
+_WORDS = re.compile(r"[.\s()\[\]{}【】（）]+|_(?=[^_]*$)")
+_LOOKED_AT = 3
+_FLAGS = {"forced": "forced", "foreign": "forced", "default": "default", "sdh": "sdh", "cc": "sdh"}
+_CODES = {
+    Subtitle.SIMPLIFIED: "zh",
+    Subtitle.TRADITIONAL: "zh",
+    Subtitle.JAPANESE: "ja",
+    Subtitle.ENGLISH: "en",
+    Subtitle.KOREAN: "ko",
+    Subtitle.FRENCH: "fr",
+    Subtitle.GERMAN: "de",
+    Subtitle.SPANISH: "es",
+    Subtitle.ITALIAN: "it",
+    Subtitle.PORTUGUESE: "pt",
+    Subtitle.RUSSIAN: "ru",
+    Subtitle.THAI: "th",
+    Subtitle.VIETNAMESE: "vi",
+    Subtitle.INDONESIAN: "id",
+    Subtitle.ARABIC: "ar",
+}
+
+
+def is_video(filename: str) -> bool:
+    return extension_of(filename) in VIDEOS
+
+
+def is_subtitle(filename: str) -> bool:
+    return extension_of(filename) in SUBTITLES
+
+
+def subtitle_place(video: Place, filename: str) -> Place:
+    """Beside its video, with the same stem and its language as media servers read it."""
+    stem = f"{video.stem}{language_tail(filename)}"
+    return Place(video.folder, stem, extension_of(filename), video.show_folder)
+
+
+def language_tail(filename: str) -> str:
+    """`.CHS-JPN.zh` for `….scjp.ass`. Media servers know one Chinese, by its code, which stands
+    last; what is before it is shown to people, and keeps 简 and 繁 apart."""
+    words = _last_words(filename)
+    languages: frozenset[Subtitle] = frozenset().union(*(languages_in(word) for word in words))
+    flags = dict.fromkeys(flag for word in words if (flag := _FLAGS.get(word.lower())))
+    ordered = in_order(languages)
+    pieces = [_CODES[ordered[0]]] if ordered else []
+    if len(ordered) > 1 or pieces == ["zh"]:
+        pieces.insert(0, "-".join(ordered))
+    return "".join(f".{piece}" for piece in (*pieces, *flags))
+
+
+def _last_words(filename: str) -> list[str]:
+    """Only the end of a name says what a subtitle is in; the rest is the title's."""
+    stem = filename.rpartition("/")[2].rpartition(".")[0]
+    words = [word for word in _WORDS.split(stem) if word]
+    found: list[str] = []
+    for word in reversed(words[1:][-_LOOKED_AT:]):
+        if word.lower() not in _FLAGS and not languages_in(word):
+            break
+        found.append(word)
+    return found

@@ -1,0 +1,1 @@
+"""Entries of followed feeds, read as offers."""

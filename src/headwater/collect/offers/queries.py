@@ -1,0 +1,121 @@
+"""Entries of a feed as offers: those that are named, or all of them, page by page."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from headwater.collect.offer import Offer
+from headwater.collect.priority import Preferences
+from headwater.collect.release import Release
+from headwater.collect.sources import candidate_of_kept
+from headwater.collect.title import read_title
+from headwater.ports import Reader, Row, marks
+from headwater.values.ids import key_of
+
+_SELECT = (
+    "SELECT e.uid_key, e.entry_uid, e.canonical_link, e.title, e.summary, e.content, e.enclosures,"
+    " e.details, e.published, e.updated, e.first_seen FROM feeds f JOIN entries e"
+    " ON e.feed_id = f.id WHERE f.feed_id = ?"
+)
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Entries as they are kept, and where the next page begins."""
+
+    rows: Sequence[Row]
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """`unreadable` are uids of entries whose rows are damaged."""
+
+    offers: list[Offer]
+    unreadable: frozenset[str]
+
+
+async def words_of(view: Reader, feed_id: str, uids: Iterable[str]) -> list[Row]:
+    """Those of them that are there."""
+    keys = sorted({key_of(uid) for uid in uids})
+    found: list[Row] = []
+    for at in range(0, len(keys), _AT_ONCE):
+        some = keys[at : at + _AT_ONCE]
+        found += await view.rows(f"{_SELECT} AND e.uid_key IN ({marks(len(some))})", feed_id, *some)
+    return found
+
+
+async def words_after(
+    view: Reader, feed_id: str, after: bytes | None = None, limit: int = _AT_ONCE
+) -> Words:
+    """All entries of the feed, some at a time, in an order that stays the same."""
+    rows = await view.rows(
+        f"{_SELECT} AND e.uid_key > ? ORDER BY e.uid_key LIMIT ?", feed_id, after or b"", limit
+    )
+    return Words(rows, bytes(rows[-1].uid_key) if len(rows) == limit else None)
+
+
+async def words_undecided(
+    view: Reader,
+    feed_id: str,
+    tracking_id: int,
+    after: bytes | None = None,
+    limit: int = _AT_ONCE,
+) -> Words:
+    """As `words_after`, of those that the tracking has not looked at yet."""
+    rows = await view.rows(
+        f"{_SELECT} AND e.uid_key > ? AND NOT EXISTS (SELECT 1 FROM releases r"
+        " WHERE r.tracking_id = ? AND r.uid_key = e.uid_key) ORDER BY e.uid_key LIMIT ?",
+        feed_id,
+        after or b"",
+        tracking_id,
+        limit,
+    )
+    return Words(rows, bytes(rows[-1].uid_key) if len(rows) == limit else None)
+
+
+async def told_after(view: Reader, feed_id: str, seq: int, stretch: int) -> list[str]:
+    """New entries of the feed in the next stretch of the log: what came with the same visit stands
+    there without a gap."""
+    rows = await view.rows(
+        "SELECT payload FROM events WHERE seq > ? AND seq <= ? AND type = 'new_entry'"
+        " AND feed_id = ? ORDER BY seq",
+        seq,
+        seq + stretch,
+        feed_id,
+    )
+    return [uid for row in rows if (uid := _uid_in(row.payload)) is not None]
+
+
+def offers_of(rows: Iterable[Row], preferences: Preferences, feed_id: str) -> list[Offer]:
+    """Those that can be read. Pure, and not quick for many: titles are read here."""
+    return offers_in(rows, preferences, feed_id).offers
+
+
+def offers_in(rows: Iterable[Row], preferences: Preferences, feed_id: str) -> Read:
+    offers, unreadable = list[Offer](), set[str]()
+    for row in rows:
+        try:
+            candidate = candidate_of_kept(row, feed=feed_id)
+            offers.append(Offer(candidate, release_in(candidate.title, preferences)))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            # Its row was damaged by a hand, or a disk. Others must not wait for that.
+            unreadable.add(row.entry_uid)
+    return Read(offers, frozenset(unreadable))
+
+
+def release_in(title: str, preferences: Preferences) -> Release:
+    aliases = {alias.casefold(): name for alias, name in preferences.aliases.items()}
+    return read_title(title, aliases=aliases).release
+
+
+def _uid_in(payload: str) -> str | None:
+    """None for a damaged row."""
+    try:
+        said = orjson.loads(payload)
+    except ValueError:
+        return None
+    uid = said.get("entry_uid") if isinstance(said, dict) else None
+    return uid if isinstance(uid, str) else None

@@ -1,0 +1,267 @@
+"""What is to be fetched and what it will replace, given what is held, on its way and offered."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from headwater.collect.offer import Offer
+from headwater.collect.priority import Preferences, resolution_rank
+from headwater.collect.release import Release
+from headwater.collect.show import Show
+from headwater.collect.slot import Placement, Slot, Stranger, placed
+from headwater.collect.upgrade import Verdict, best_first, judged
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A release that has slots already: in the library (`is_complete`), or on its way there.
+
+    `id` is the caller's own; `names` are the entry and the hash it is known by.
+    """
+
+    id: str
+    release: Release
+    slots: tuple[Slot, ...]
+    names: tuple[str, ...] = ()
+    is_complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Slots that a standing release loses once what replaces it is complete and verified, and
+    not before. `is_whole`: none is left to it, so it goes altogether."""
+
+    standing: Standing
+    slots: tuple[Slot, ...]
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is done with an offer. `slots` are those it would fill, or will; `replaces` is there
+    when it is wanted and takes slots from others."""
+
+    offer: Offer
+    verdict: Verdict
+    slots: tuple[Slot, ...] = ()
+    replaces: tuple[Replacement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One decision for every offer, in the order they were given."""
+
+    decisions: tuple[Decision, ...]
+
+    @property
+    def fetches(self) -> tuple[Decision, ...]:
+        return tuple(each for each in self.decisions if each.verdict.is_wanted)
+
+    @property
+    def held_back(self) -> tuple[Decision, ...]:
+        """What waits for a word from a person."""
+        return tuple(each for each in self.decisions if each.verdict.action == "hold")
+
+
+@dataclass(slots=True)
+class _Library:
+    """Who has which slot, while a plan is made: standing releases, and what was just chosen."""
+
+    preferences: Preferences
+    replacements_left: int | None
+    taken: dict[Slot, list[Standing]] = field(default_factory=lambda: defaultdict(list))
+    chosen: dict[Slot, Offer] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def is_empty(self, slot: Slot) -> bool:
+        return not self.taken.get(slot) and slot not in self.chosen
+
+
+def planned(
+    show: Show,
+    offers: Sequence[Offer],
+    standing: Iterable[Standing],
+    preferences: Preferences,
+    *,
+    refused: Mapping[str, str] = _NONE,
+    replacements_left: int | None = None,
+) -> Plan:
+    """One release for each episode: the best that is offered, if it is better than all that have
+    its place. What is better but arrives while another is on its way is fetched beside it.
+
+    `refused` are entries and hashes that must not come again, with the reason: failed, replaced,
+    or declined by a person. `replacements_left` is how many may be replaced; None is no limit.
+    """
+    library = _Library(preferences, replacements_left)
+    for each in standing:
+        for slot in each.slots:
+            library.taken[slot].append(each)
+        for name in each.names:
+            library.names[name] = _known_as(each)
+    placements = [placed(offer.release, show) for offer in offers]
+    order = sorted(range(len(offers)), key=lambda n: _order(offers[n], placements[n], preferences))
+    decisions: dict[int, Decision] = {}
+    for number in order:
+        decisions[number] = _decided(offers[number], placements[number], library, refused)
+    return Plan(tuple(decisions[number] for number in range(len(offers))))
+
+
+def _known_as(each: Standing) -> str:
+    return "It is in the library." if each.is_complete else "It is on its way."
+
+
+def _order(
+    offer: Offer, placement: Placement | Stranger, preferences: Preferences
+) -> tuple[object, ...]:
+    """The best first, so that nothing chosen can be outdone by what comes later in the same plan.
+
+    What is sure comes before what is not. Between equals that come together something must choose,
+    though it would be no reason to replace: the resolution, then packs, age and seeders.
+    """
+    sure = isinstance(placement, Placement) and placement.is_sure
+    slots = placement.slots if isinstance(placement, Placement) else ()
+    candidate = offer.candidate
+    return (
+        not sure,
+        best_first(offer.release, preferences),
+        resolution_rank(offer.release, preferences),
+        -len(slots),
+        candidate.moment,
+        -(candidate.seeders or 0),
+        candidate.uid,
+    )
+
+
+def _decided(
+    offer: Offer, placement: Placement | Stranger, library: _Library, refused: Mapping[str, str]
+) -> Decision:
+    if isinstance(placement, Stranger):
+        return Decision(offer, Verdict("skip", placement.rule, placement.reason))
+    for name in offer.names:
+        if name in library.names:
+            return _skip(offer, placement.slots, "known", library.names[name])
+        if name in refused:
+            return _skip(offer, placement.slots, "refused", refused[name])
+    if not placement.slots:
+        return Decision(offer, Verdict("hold", "unsure", placement.doubt or "No slot is known."))
+    decision = _for_its_slots(offer, placement, library)
+    if decision.verdict.is_wanted:
+        _choose(decision, library)
+    return decision
+
+
+def _skip(offer: Offer, slots: tuple[Slot, ...], rule: str, reason: str) -> Decision:
+    return Decision(offer, Verdict("skip", rule, reason), slots)
+
+
+def _choose(decision: Decision, library: _Library) -> None:
+    for slot in decision.slots:
+        library.chosen[slot] = decision.offer
+    for name in decision.offer.names:
+        library.names[name] = "It is offered twice."
+    if decision.replaces and library.replacements_left is not None:
+        library.replacements_left -= len(decision.replaces)
+
+
+def _for_its_slots(offer: Offer, placement: Placement, library: _Library) -> Decision:
+    """A pack takes slots from others only if it is better for all of them; else it fills gaps."""
+    slots = placement.slots
+    empty = tuple(slot for slot in slots if library.is_empty(slot))
+    if len(empty) == len(slots):
+        return Decision(offer, Verdict("fetch", "missing", _missing(empty)), slots)
+    against = _spoken_against(offer, placement, library)
+    if against is None:
+        return _upgrade(offer, slots, library)
+    if empty and against.action == "skip":
+        reason = f"{_missing(empty)} The others stay: {against.reason}"
+        return Decision(offer, Verdict("fetch", "missing", reason), empty)
+    return Decision(offer, against, slots)
+
+
+def _missing(slots: Sequence[Slot]) -> str:
+    if len(slots) == 1:
+        return f"Nothing is held for {slots[0]}."
+    return f"Nothing is held for {len(slots)} episodes, {slots[0]} to {slots[-1]}."
+
+
+def _spoken_against(offer: Offer, placement: Placement, library: _Library) -> Verdict | None:
+    """Why it may not take all its slots; None when it is better than everything that has them."""
+    for slot in placement.slots:
+        if slot in library.chosen:
+            return _beside_chosen(offer, slot, library)
+        for each in library.taken.get(slot, ()):
+            if each.release.kind is not offer.release.kind and slot.season == 0:
+                return _other_special(offer, each, slot)
+            verdict = judged(each.release, offer.release, library.preferences)
+            if not verdict.is_wanted:
+                return verdict
+    doubt = placement.doubt or next(iter(offer.candidate.doubts), None)
+    if doubt is not None:
+        return Verdict("hold", "unsure", f"It would be better, but: {doubt}")
+    return None
+
+
+def _beside_chosen(offer: Offer, slot: Slot, library: _Library) -> Verdict:
+    chosen = library.chosen[slot]
+    verdict = judged(chosen.release, offer.release, library.preferences)
+    return Verdict(
+        "skip", "not_the_best", f"{chosen.title!r} is offered for {slot}. {verdict.reason}"
+    )
+
+
+def _other_special(offer: Offer, each: Standing, slot: Slot) -> Verdict:
+    held, new = each.release.kind or "no kind", offer.release.kind or "no kind"
+    return Verdict("hold", "unsure", f"What is held as {slot} is {held}, and this is {new}.")
+
+
+def _upgrade(offer: Offer, slots: tuple[Slot, ...], library: _Library) -> Decision:
+    losers: dict[str, tuple[Standing, list[Slot]]] = {}
+    for slot in slots:
+        for each in library.taken.get(slot, ()):
+            losers.setdefault(each.id, (each, []))[1].append(slot)
+    replaces = tuple(_replacement(each, lost) for each, lost in losers.values())
+    left = library.replacements_left
+    if left is not None and len(replaces) > left:
+        return Decision(offer, Verdict("hold", "limit", "Enough was replaced for now."), slots)
+    first = judged(replaces[0].standing.release, offer.release, library.preferences)
+    return Decision(offer, first, slots, replaces)
+
+
+def _replacement(standing: Standing, lost: Sequence[Slot]) -> Replacement:
+    return Replacement(standing, tuple(lost), set(standing.slots) <= set(lost))
+
+
+def superseded(standing: Sequence[Standing], preferences: Preferences) -> tuple[Replacement, ...]:
+    """Who has lost slots to a release that is complete, and may be retired from them now.
+
+    The same answer whenever it is asked, so that it can be asked again after a crash. In each slot
+    one complete release stays: the best, and among equals the first given. What is on its way
+    loses a slot when it would not be better than the one that is there.
+    """
+    losses: dict[str, list[Slot]] = defaultdict(list)
+    for slot in sorted({slot for each in standing for slot in each.slots}):
+        there = [each for each in standing if slot in each.slots]
+        winner = _winner([each for each in there if each.is_complete], preferences)
+        if winner is None:
+            continue
+        for each in there:
+            if each is not winner and not _may_still_win(each, winner, preferences):
+                losses[each.id].append(slot)
+    return tuple(_replacement(each, losses[each.id]) for each in standing if each.id in losses)
+
+
+def _winner(complete: Sequence[Standing], preferences: Preferences) -> Standing | None:
+    winner: Standing | None = None
+    for each in complete:
+        if winner is None or judged(winner.release, each.release, preferences).is_wanted:
+            winner = each
+    return winner
+
+
+def _may_still_win(each: Standing, winner: Standing, preferences: Preferences) -> bool:
+    if each.is_complete:
+        return False
+    return judged(winner.release, each.release, preferences).is_wanted

@@ -1,0 +1,181 @@
+"""Which offers a tracking looks at: patterns, packs and novelty, each removal with its reason."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from headwater.collect.offer import Offer
+from headwater.collect.patterns import Pattern, checked_patterns
+from headwater.values.instant import rfc3339
+
+SLACK = timedelta(days=30)
+"""How far the watermark stays behind: what is listed late, with an older date, still comes in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """`exclude` removes what any of them matches; `include`, where there is one, what none does."""
+
+    include: tuple[Pattern, ...] = ()
+    exclude: tuple[Pattern, ...] = ()
+
+
+def patterns_of(include: Iterable[str], exclude: Iterable[str], whose: str) -> Patterns:
+    """`whose` are they: for messages, such as `the settings` or `the tracking`."""
+    return Patterns(
+        checked_patterns(include, f"the include list of {whose}"),
+        checked_patterns(exclude, f"the exclude list of {whose}"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Novelty:
+    """What is new: not `decided` before, and newer than the watermark `since`.
+
+    Identities decide. The watermark only lets old ones be forgotten, and marks where a tracking
+    begins that does not want what came out before it; None lets everything in.
+    """
+
+    since: datetime | None = None
+    decided: Set[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """`everywhere` are the patterns of all trackings, `here` those of this one. `packs` come in
+    only when a tracking asks for them."""
+
+    everywhere: Patterns = field(default=Patterns())
+    here: Patterns = field(default=Patterns())
+    packs: bool = False
+    novelty: Novelty = field(default=Novelty())
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """An offer that a rule took out: the rule's name, and why, for people."""
+
+    offer: Offer
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """All that was offered: what is `kept`, what was `removed`, and `counts` by rule."""
+
+    kept: tuple[Offer, ...]
+    removed: tuple[Removed, ...]
+    counts: Mapping[str, int]
+
+
+def sifted(offers: Iterable[Offer], rules: Rules) -> Sifted:
+    """Nothing is lost: each offer is kept, or removed by the first rule that speaks against it."""
+    kept: list[Offer] = []
+    removed: list[Removed] = []
+    for offer in offers:
+        found = _removed_by(offer, rules)
+        if found is None:
+            kept.append(offer)
+        else:
+            removed.append(found)
+    counts = Counter(each.rule for each in removed)
+    return Sifted(tuple(kept), tuple(removed), {rule: counts[rule] for rule in RULES})
+
+
+def _removed_by(offer: Offer, rules: Rules) -> Removed | None:
+    for rule, speaks_against in _CHECKS.items():
+        reason = speaks_against(offer, rules)
+        if reason is not None:
+            return Removed(offer, rule, reason)
+    return None
+
+
+def _excluded_everywhere(offer: Offer, rules: Rules) -> str | None:
+    return _excluded(offer, rules.everywhere)
+
+
+def _excluded_here(offer: Offer, rules: Rules) -> str | None:
+    return _excluded(offer, rules.here)
+
+
+def _excluded(offer: Offer, patterns: Patterns) -> str | None:
+    for pattern in patterns.exclude:
+        piece = pattern.found_in(offer.title)
+        if piece is not None:
+            return f"{pattern.text!r} matches {piece[:80]!r}."
+    return None
+
+
+def _not_included_everywhere(offer: Offer, rules: Rules) -> str | None:
+    return _not_included(offer, rules.everywhere)
+
+
+def _not_included_here(offer: Offer, rules: Rules) -> str | None:
+    return _not_included(offer, rules.here)
+
+
+def _not_included(offer: Offer, patterns: Patterns) -> str | None:
+    wanted = patterns.include
+    if not wanted or any(pattern.found_in(offer.title) is not None for pattern in wanted):
+        return None
+    if len(wanted) == 1:
+        return f"{wanted[0].text!r} does not match."
+    return f"None of {len(wanted)} patterns matches."
+
+
+def _unwanted_pack(offer: Offer, rules: Rules) -> str | None:
+    """By what the title says, not by its shape: a date, a size or `Season 2 - 18` is no pack."""
+    if rules.packs or not offer.release.batch:
+        return None
+    return "It is a pack, and this tracking takes single episodes."
+
+
+def _decided(offer: Offer, rules: Rules) -> str | None:
+    if offer.candidate.uid not in rules.novelty.decided:
+        return None
+    return "It was looked at before."
+
+
+def _older(offer: Offer, rules: Rules) -> str | None:
+    since = rules.novelty.since
+    if since is None or offer.candidate.moment > since:
+        return None
+    return f"It came out on {rfc3339(offer.candidate.moment)}, not after {rfc3339(since)}."
+
+
+def _not_fetchable(offer: Offer, rules: Rules) -> str | None:
+    if offer.candidate.can_be_fetched:
+        return None
+    return "It has neither a torrent nor a magnet link."
+
+
+_CHECKS: Mapping[str, Callable[[Offer, Rules], str | None]] = {
+    "excluded_everywhere": _excluded_everywhere,
+    "not_included_everywhere": _not_included_everywhere,
+    "excluded_here": _excluded_here,
+    "not_included_here": _not_included_here,
+    "pack": _unwanted_pack,
+    "decided_before": _decided,
+    "before_watermark": _older,
+    "nothing_to_fetch": _not_fetchable,
+}
+
+RULES = tuple(_CHECKS)
+"""Names of the rules, in the order in which they are asked."""
+
+
+def watermark_after(
+    since: datetime | None, offers: Iterable[Offer], *, slack: timedelta = SLACK
+) -> datetime | None:
+    """How far the watermark may move once these were decided. It never goes back.
+
+    A date of the future counts as the moment it was first seen, so it cannot shut anything out.
+    Identities of entries at or before the watermark need not be remembered.
+    """
+    newest = max((offer.candidate.moment for offer in offers), default=None)
+    if newest is None:
+        return since
+    reached = newest - slack
+    return reached if since is None or reached > since else since

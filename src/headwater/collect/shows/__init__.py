@@ -1,0 +1,1 @@
+"""Shows in the database."""

@@ -1,0 +1,218 @@
+"""Which episodes of a show a release fills, how sure that is, and what is no part of it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from unicodedata import normalize
+
+from headwater.collect.release import Kind, Release, plain_number
+from headwater.collect.show import Show
+
+MOST_SLOTS = 2_000
+
+SPECIALS = frozenset({Kind.OVA, Kind.OAD, Kind.SPECIAL})
+EXTRAS = frozenset(
+    {
+        Kind.OPENING,
+        Kind.ENDING,
+        Kind.CREDITLESS_OPENING,
+        Kind.CREDITLESS_ENDING,
+        Kind.PREVIEW,
+        Kind.COMMERCIAL,
+        Kind.MENU,
+        Kind.SOUNDTRACK,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slot:
+    """A place in the library that one release fills. A half (12.5) is a place of its own."""
+
+    season: int
+    number: Decimal
+
+    @property
+    def is_film(self) -> bool:
+        return self == FILM
+
+    def __str__(self) -> str:
+        if self.is_film:
+            return "the film"
+        number = plain_number(self.number)
+        return (
+            f"S{self.season:02}E{number:02}"
+            if isinstance(number, int)
+            else (f"S{self.season:02}E{number:04.1f}")
+        )
+
+
+FILM = Slot(-1, Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """`slots` is empty where the title does not say which they are. What is not sure may fill an
+    empty slot, but never takes one from another; `doubt` says why in words."""
+
+    slots: tuple[Slot, ...]
+    doubt: str | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        return self.doubt is None
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A release that is no part of the show: the rule that says so, and why."""
+
+    rule: str
+    reason: str
+
+
+def placed(release: Release, show: Show) -> Placement | Stranger:
+    stranger = _of_another_show(release, show) or _of_another_kind(release, show)
+    if stranger is not None:
+        return stranger
+    if show.is_film:
+        return _with_title_doubt(Placement((FILM,)), release, show)
+    if _is_special(release, show):
+        found = _special(release, show)
+    elif release.season not in (None, show.season) or release.season_end is not None:
+        return _of_another_season(release, show)
+    else:
+        several = release.batch or release.episode_end is not None
+        found = _pack(release, show) if several else _single(release, show)
+    return _with_title_doubt(found, release, show)
+
+
+def same_title(one: str, other: str) -> bool:
+    return title_letters(one) == title_letters(other)
+
+
+def title_letters(title: str) -> str:
+    return "".join(filter(str.isalnum, normalize("NFKC", title).casefold()))
+
+
+def names_in_letters(release: Release) -> list[str]:
+    names = [release.title or "", *release.titles.values(), *release.other_titles]
+    return [letters for name in names if (letters := title_letters(name))]
+
+
+def _of_another_show(release: Release, show: Show) -> Stranger | None:
+    if not show.titles:
+        return None
+    called, ours = names_in_letters(release), [title_letters(title) for title in show.titles]
+    if not called or any(_are_near(name, wanted) for name in called for wanted in ours):
+        return None
+    return Stranger("other_show", f"It is called {release.title!r}, which is not this show.")
+
+
+def _are_near(one: str, other: str) -> bool:
+    return one in other or other in one
+
+
+def _with_title_doubt(found: Placement, release: Release, show: Show) -> Placement:
+    """A title that only holds ours, or is held by it, may be of a sequel or a spin-off."""
+    ours = {title_letters(title) for title in show.titles}
+    if not found.is_sure or not ours or ours & set(names_in_letters(release)):
+        return found
+    named = f"Its title {release.title!r}" if release.title else "What has no title"
+    return Placement(found.slots, f"{named} may be another show's.")
+
+
+def _of_another_kind(release: Release, show: Show) -> Stranger | None:
+    kind = release.kind
+    if kind in EXTRAS:
+        return Stranger("extra", f"{kind} is not an episode.")
+    if show.is_film and kind is not Kind.MOVIE and release.episode is not None:
+        return Stranger("other_kind", "It is an episode, and the show is a film.")
+    if kind is Kind.MOVIE and not show.is_film:
+        return Stranger("other_kind", "It is a film, and the show is a series.")
+    return None
+
+
+def _of_another_season(release: Release, show: Show) -> Stranger | Placement:
+    if release.season_end is not None:
+        return Placement((), "It holds several seasons.")
+    return Stranger(
+        "other_season", f"It is of season {release.season}, and season {show.season} is collected."
+    )
+
+
+def _is_special(release: Release, show: Show) -> bool:
+    if release.kind is not None and release.kind is show.main_kind:
+        return False
+    return release.kind in SPECIALS or (release.season == 0 and show.season != 0)
+
+
+def _special(release: Release, show: Show) -> Placement:
+    """Specials have no season of their own: Season 00 is where media servers look for them."""
+    if release.batch or release.episode_end is not None:
+        if release.episode is None or release.episode_end is None:
+            return Placement((), "It holds several specials and does not say which.")
+        return _span(0, release.episode, release.episode_end)
+    number = Decimal(1) if release.episode is None else release.episode
+    label = f"{release.kind or Kind.SPECIAL}{plain_number(number)}"
+    if label in show.specials:
+        return Placement((Slot(0, Decimal(show.specials[label])),))
+    doubt = "It is a special without a number." if release.episode is None else None
+    return Placement((Slot(0, number),), doubt)
+
+
+def _single(release: Release, show: Show) -> Placement:
+    if release.episode is None:
+        return Placement((), "Its title names no episode.")
+    number, doubt = _number_in_season(release, show)
+    label = str(plain_number(number))
+    if number % 1 and label in show.specials:
+        return Placement((Slot(0, Decimal(show.specials[label])),), doubt)
+    if doubt is None and (release.part or 1) > 1 and not show.episode_offset:
+        doubt = f"It is of part {release.part}, whose numbers may begin anew."
+    return Placement((Slot(show.season, number),), doubt)
+
+
+def _number_in_season(release: Release, show: Show) -> tuple[Decimal, str | None]:
+    """The title's number with the user's offset. Groups that count within the season write a
+    number that the offset would push below the first episode: theirs stands as it is."""
+    number, offset = release.episode or Decimal(0), show.episode_offset
+    if not offset:
+        return number, _beyond(number, show)
+    moved = number + offset
+    if release.absolute is not None:
+        counted = release.absolute + offset
+        if counted == number:
+            return number, None
+        return number, f"Its two numbers do not fit the offset of {offset}."
+    if moved < 1:
+        return number, _beyond(number, show)
+    return moved, _beyond(moved, show)
+
+
+def _beyond(number: Decimal, show: Show) -> str | None:
+    if show.episodes is None or number < show.episodes + 1:
+        return None
+    return f"It is number {plain_number(number)} of a season that has {show.episodes} episodes."
+
+
+def _pack(release: Release, show: Show) -> Placement:
+    if release.episode is not None and release.episode_end is not None:
+        first, doubt = _number_in_season(release, show)
+        moved = first - release.episode
+        found = _span(show.season, first, release.episode_end + moved)
+        return Placement(found.slots, found.doubt or doubt or _too_many(found.slots, show))
+    if show.episodes is None:
+        return Placement((), "It is a pack that does not say which episodes it holds.")
+    return _span(show.season, Decimal(1), Decimal(show.episodes))
+
+
+def _too_many(slots: Iterable[Slot], show: Show) -> str | None:
+    return next((doubt for slot in slots if (doubt := _beyond(slot.number, show))), None)
+
+
+def _span(season: int, first: Decimal, last: Decimal) -> Placement:
+    if not first <= last < first + MOST_SLOTS:
+        return Placement((), f"Episodes {first} to {last} cannot be one pack.")
+    count = int(last - first) + 1
+    return Placement(tuple(Slot(season, first + step) for step in range(count)))

@@ -1,0 +1,48 @@
+"""What sort of thing was released: a film, an OVA, a special, an opening without credits."""
+
+import re
+
+from headwater.collect.release import Kind
+
+_KIND = re.compile(
+    r"(?<![a-z])(?:"
+    r"(?P<ncop>ncop|creditless op(?:ening)?)|(?P<nced>nced|creditless ed(?:ing)?)|(?P<ova>ovas?)"
+    r"|(?P<oad>oads?)|(?P<ona>onas?)|(?P<movie>movies?|gekijouban|film)"
+    r"|(?P<sp>sps?|tvsp|specials?|ex(?=\d))|(?P<menu>menus?)|(?P<pv>pvs?|preview|trailer|teaser)"
+    r"|(?P<cm>cms?)|(?P<ost>ost|soundtrack)|(?P<op>op)|(?P<ed>ed)|(?P<tv>tv)"
+    r")(?![a-z])"
+    r"|(?P<movie2>[剧劇][场場]版|映画|[电電]影)|(?P<sp2>特典|特[别別][篇编編]|番外|[总總]集篇|総集編)"
+    r"|(?P<pv2>预告|預告|予告|先导|先導)"
+)
+_BY_GROUP = {
+    "ncop": Kind.CREDITLESS_OPENING, "nced": Kind.CREDITLESS_ENDING, "ova": Kind.OVA,
+    "oad": Kind.OAD, "ona": Kind.ONA, "movie": Kind.MOVIE,
+    "movie2": Kind.MOVIE, "sp": Kind.SPECIAL, "sp2": Kind.SPECIAL, "menu": Kind.MENU,
+    "pv": Kind.PREVIEW, "pv2": Kind.PREVIEW, "cm": Kind.COMMERCIAL, "ost": Kind.SOUNDTRACK,
+    "op": Kind.OPENING, "ed": Kind.ENDING, "tv": Kind.TV,
+}  # fmt: skip
+
+
+_IN_NAMES = re.compile(
+    r"(?<![a-z])(?:(?P<ncop>ncop)|(?P<nced>nced)|(?P<ova>ovas?)|(?P<oad>oads?)|(?P<ona>onas?)"
+    r"|(?P<movie>movies?|gekijouban))(?![a-z])|(?P<movie2>[剧劇][场場]版|映画|[电電]影)"
+    r"|(?P<sp2>(?<=[ -])(?:特[别別][篇编編]|specials?)(?= *(?:$|\x1f)))"
+)
+"""Words that are hardly ever part of a name."""
+
+
+def kind_in(text: str) -> tuple[Kind, str] | None:
+    """The first kind that the text names, and the word for it; TV only if it names no other."""
+    television: tuple[Kind, str] | None = None
+    for match in _KIND.finditer(text):
+        kind = _BY_GROUP[match.lastgroup or "tv"]
+        if kind is not Kind.TV:
+            return kind, match.group()
+        television = television or (kind, match.group())
+    return television
+
+
+def kind_in_name(name: str) -> tuple[Kind, str] | None:
+    """The kind that a name holds, where the word cannot well be part of the name itself."""
+    match = _IN_NAMES.search(name)
+    return (_BY_GROUP[match.lastgroup or "tv"], match.group()) if match else None

@@ -1,0 +1,133 @@
+"""Languages of subtitles, read from labels alone: 日 is one in 简日, and part of a name in 日常."""
+
+import re
+from functools import lru_cache
+
+from headwater.collect.release import Subtitle
+from headwater.collect.title.scripts import CJK
+
+_CHS, _CHT, _JPN, _ENG = (
+    Subtitle.SIMPLIFIED,
+    Subtitle.TRADITIONAL,
+    Subtitle.JAPANESE,
+    Subtitle.ENGLISH,
+)
+
+_BY_LANGUAGES: dict[tuple[Subtitle, ...], str] = {
+    (_CHS,): "chs gb gbk sc zh-hans zh-cn hans",
+    (_CHT,): "cht big5 big tc zh-hant zh-tw hant",
+    (_CHS, _CHT): "chi",
+    (_CHS, _JPN): "jpsc scjp gbjp chsjp chsjpn jpchs",
+    (_CHT, _JPN): "jptc tcjp big5jp chtjp chtjpn jpcht",
+    (_ENG,): "eng en engsub english",
+    (Subtitle.KOREAN,): "kor",
+    (Subtitle.RUSSIAN,): "rus ru",
+    (Subtitle.GERMAN,): "ger",
+    (Subtitle.FRENCH,): "fre vostfr",
+    (Subtitle.ITALIAN,): "ita",
+    (Subtitle.SPANISH,): "spa",
+    (Subtitle.PORTUGUESE,): "por pt-br",
+    (Subtitle.THAI,): "tha",
+    (Subtitle.VIETNAMESE,): "vie",
+    (Subtitle.INDONESIAN,): "ind",
+    (Subtitle.ARABIC,): "ara arabic",
+}
+_CODES = {code: languages for languages, codes in _BY_LANGUAGES.items() for code in codes.split()}
+_JAPANESE_CODES = frozenset(("jp", "jpn", "jap", "ja", "jpen"))
+_CERTAIN = frozenset("chs cht big5 jpsc jptc zh-hans zh-hant zh-cn zh-tw gb vostfr pt-br".split())
+"""Codes that are believed outside brackets too."""
+
+_CODE = re.compile(r"(?<![a-z0-9])(?:zh-han[st]|zh-cn|zh-tw|pt-br|[a-z]{2,7}5?(?:jp)?)(?![a-z0-9])")
+_HAN_RUN = re.compile(
+    r"[简簡繁正日中英粤粵韩韓体體文语語字幕双雙三多内內嵌封外挂掛置硬软軟版&+/, -]+"
+)
+_LANGUAGE = re.compile("[简簡繁日中英粤粵韩韓]|正[體体]")
+_SPOKEN = re.compile(r"[日国國粤粵英中][语語](?=中|配|音|发|發|双音|雙音)|[日国國粤粵]配")
+_STRUCTURE = re.compile(
+    r"[体體文语語字幕]|[内內][嵌封挂掛置]|外[挂掛]|[双雙][语語]|[简簡繁][日中英]|中[日英]|日[中英]"
+)
+_DUBBED = re.compile(r"(?<![a-z])[a-z]{2,8}[ -](?:dub(?:bed)?|audio)(?![a-z])")
+_TRADITIONAL = re.compile("[雙語體內]")
+_NO_SUBTITLES = re.compile(r"[无無]字幕|生肉|[无無]字")
+
+
+REMEMBERED = 4096
+LONGEST_REMEMBERED = 40
+"""Short labels are remembered: feeds repeat them in every title."""
+
+
+def labels_of(content: str) -> frozenset[Subtitle]:
+    """Languages by codes and by labels, in the content of a bracket."""
+    return _remembered(content) if len(content) <= LONGEST_REMEMBERED else _both(content)
+
+
+def _both(content: str) -> frozenset[Subtitle]:
+    return codes_in(content) | labels_in(content)
+
+
+_remembered = lru_cache(REMEMBERED)(_both)
+
+
+def codes_in(content: str, *, certain_only: bool = False) -> frozenset[Subtitle]:
+    """Languages by their Latin codes: `GB_JP`, `CHS&JPN`, `BIG5`, `JPSC`.
+
+    JPN beside a Chinese code is the second line of the subtitles; alone it is the spoken language.
+    """
+    found: set[Subtitle] = set()
+    japanese = False
+    for match in _CODE.finditer(_DUBBED.sub(" ", content)):
+        code = match.group()
+        if code in _JAPANESE_CODES:
+            japanese = True
+        elif code in _CODES and (not certain_only or code in _CERTAIN):
+            found.update(_CODES[code])
+    if japanese and found & {_CHS, _CHT}:
+        found.add(_JPN)
+    return frozenset(found)
+
+
+def labels_in(content: str) -> frozenset[Subtitle]:
+    """Languages by Chinese labels: 简日双语, 繁體內嵌, 简繁英内封."""
+    if content.isascii() or CJK.search(content) is None or _NO_SUBTITLES.search(content):
+        return frozenset()
+    found: set[Subtitle] = set()
+    spoken_removed = _SPOKEN.sub(" ", content)
+    traditional = _TRADITIONAL.search(content) is not None
+    for match in _HAN_RUN.finditer(spoken_removed):
+        if _LANGUAGE.search(match.group()) is None:
+            continue
+        if _stands_alone(spoken_removed, match) or _STRUCTURE.search(match.group()):
+            found |= _languages_of(match.group(), traditional)
+    return frozenset(found)
+
+
+def is_code_with_label(content: str) -> bool:
+    """Whether nothing but sure codes stands beside a label: 外挂GB/BIG5."""
+    codes = _HAN_RUN.sub(" ", content).split() if not content.isascii() else []
+    return bool(codes) and all(code in _CERTAIN for code in codes)
+
+
+def _stands_alone(content: str, run: re.Match[str]) -> bool:
+    before = content[run.start() - 1 : run.start()]
+    after = content[run.end() : run.end() + 1]
+    return not CJK.match(before) and not CJK.match(after)
+
+
+def _languages_of(run: str, traditional: bool) -> set[Subtitle]:
+    found: set[Subtitle] = set()
+    if "简" in run or "簡" in run:
+        found.add(_CHS)
+    if "繁" in run or "正體" in run or "正体" in run or "粤" in run or "粵" in run:
+        found.add(_CHT)
+    if not found and "中" in run:
+        # Which Chinese is not said; the label's own script tells.
+        found.add(_CHT if traditional else _CHS)
+    if "日" in run:
+        found.add(_JPN)
+    if "英" in run:
+        found.add(_ENG)
+    if "韩" in run or "韓" in run:
+        found.add(Subtitle.KOREAN)
+    if len(found) == 1 and ("双语" in run or "雙語" in run) and found & {_CHS, _CHT}:
+        found.add(_JPN)
+    return found

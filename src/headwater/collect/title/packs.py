@@ -1,0 +1,82 @@
+"""Whether a release holds several episodes, or the last one; and what an episode is called."""
+
+import re
+
+from headwater.collect.release import Kind
+from headwater.collect.title.draft import Draft
+from headwater.collect.title.number_shapes import CUT
+from headwater.collect.title.scripts import HAN_LETTERS
+from headwater.collect.title.terms import FREE, is_technical
+
+_PACK = re.compile(
+    r"合集|全集|[话話集回]全|[全共] ?(?:\d{1,4}|[一二三四五六七八九十百]{1,4}) ?[话話集回]"
+    r"|(?<![a-z])(?:batch|complete)(?![a-z])|(?:tv|(?<![a-z])s\d{1,2}|season \d{1,2}) ?\+ ?[a-z]"
+)
+_FINAL = re.compile(rf"(?<![a-z])(?:end|fin)(?![a-z])|完[结結]|[完終终](?![{HAN_LETTERS}])")
+_SIGN = re.compile(r"[^\W\d_]")
+_EDGES = " -_.~:|「」『』"
+_SHORTEST_NAME = 2
+
+
+def read_pack(draft: Draft) -> None:
+    """`batch`, `final` and `episode_title`."""
+    numbering = draft.numbering
+    if numbering is None:
+        _read_whole(draft)
+        return
+    written = draft.layout.text[numbering.start : numbering.end]
+    if numbering.episode_end is not None or numbering.pack:
+        draft.say("batch", True, written, "range of episodes")
+        return
+    if numbering.final:
+        draft.say("final", True, written, "end mark")
+    elif (mark := _FINAL.search(_tail(draft))) is not None:
+        draft.say("final", True, mark.group(), "end mark")
+    _read_episode_title(draft)
+
+
+def _read_whole(draft: Draft) -> None:
+    """Without a number it is a batch if it says so, or names a season and no other kind."""
+    word = _PACK.search(draft.layout.twin, draft.layout.begin)
+    if word is not None:
+        draft.say("batch", True, word.group(), "word for a batch")
+    elif "season_end" in draft.fields:
+        draft.say("batch", True, draft.layout.text, "several seasons")
+    elif "season" in draft.fields and draft.fields.get("kind") in (None, Kind.TV):
+        draft.say("batch", True, draft.layout.text, "season without an episode")
+    elif draft.fields.get("kind") is Kind.MOVIE:
+        return
+    elif (mark := _FINAL.search(_tail(draft))) is not None:
+        draft.say("batch", True, mark.group(), "end mark without an episode")
+
+
+def _tail(draft: Draft) -> str:
+    """What stands in brackets after the names."""
+    layout = draft.layout
+    after = max((end for _, end in draft.regions), default=layout.begin)
+    return CUT.join(
+        layout.twin[piece.start : piece.end]
+        for piece in layout.pieces
+        if piece.inside and piece.start >= after
+    )
+
+
+def _read_episode_title(draft: Draft) -> None:
+    numbering, line = draft.numbering, draft.layout.line
+    if numbering is None:
+        return
+    end = min(
+        (
+            place
+            for mark in (CUT, "[", "]", "(", ")", "★")
+            if (place := line.find(mark, numbering.end)) >= 0
+        ),
+        default=len(line),
+    )
+    if (technical := FREE.search(line, numbering.end, end)) is not None:
+        end = technical.start()
+    if any(start >= numbering.end for start, _ in draft.regions):
+        return
+    title = draft.layout.text[numbering.end : end].replace("_", " ").strip(_EDGES)
+    if len(title) >= _SHORTEST_NAME and _SIGN.search(title) and not is_technical(title.lower()):
+        draft.say("episode_title", title, title, "words after the number")

@@ -1,0 +1,1 @@
+"""Trackings in the database."""

@@ -1,0 +1,258 @@
+"""Downloads on their way, from the intent to the library and out of it: one step at a time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from headwater.collect.download import Download, State
+from headwater.collect.downloads import queries, store
+from headwater.collect.downloads.store import Step
+from headwater.download_work import Setback, Work, facts_of
+from headwater.engine import Engine
+from headwater.errors import DatabaseError, HeadwaterError
+from headwater.media import Media
+from headwater.media_ports import ClientDown, ClientRefused, LibraryTrouble, NoRoom
+from headwater.obtaining import obtain
+from headwater.placing import place
+from headwater.release_events import release_failed
+from headwater.retiring import leave, settle, tidy
+from headwater.telemetry.log import logger
+from headwater.telemetry.metrics import count_download_step
+from headwater.visit import Visits
+from headwater.watching import add, begin_again, jobs_of, note, seen, verify
+
+StepOf = Callable[[Work], Awaitable[Download | None]]
+
+STEPS: Mapping[State, StepOf] = {
+    "intended": obtain,
+    "ready": add,
+    "complete": verify,
+    "verified": place,
+    "linked": settle,
+    "done": tidy,
+    "retiring": leave,
+}
+_WITHOUT_CLIENT: tuple[State, ...] = ("intended", "linked", "done")
+_MAY_FAIL: frozenset[State] = frozenset({"intended", "ready", "added", "complete"})
+"""Later ones have files in the library: they wait, visibly, and are never given up."""
+
+_WATCHED_AT_ONCE = 500
+_SWEEP_SECONDS = 3_600.0
+
+log = logger("downloads")
+
+
+@dataclass(slots=True)
+class Downloads:
+    """All downloads of this process. Several processes take turns by their claims."""
+
+    engine: Engine
+    media: Media
+    _visits: Visits = field(init=False)
+    _running: dict[asyncio.Task[None], list[Download]] = field(default_factory=dict)
+    _has_begun: bool = False
+    _client_rests_until: float = 0.0
+    _client_failures: int = 0
+    _swept: float | None = None
+
+    def __post_init__(self) -> None:
+        self._visits = Visits(self.engine)
+
+    async def look(self) -> None:
+        """Begins the next step of everything whose time has come."""
+        if not self._has_begun:
+            await self._give_back()
+            self._has_begun = True
+        await self._sweep()
+        await self._keep_leases()
+        async with self.engine.database.read() as view:
+            wait = await queries.seconds_to_next(view, self.engine.clock.now())
+        if wait is not None and wait <= 0:
+            await self._begin()
+
+    async def all_done(self) -> None:
+        """When every step that was begun has come to its end."""
+        while self._running:
+            await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def end(self, seconds: float) -> None:
+        """What is at hand may finish within the time given; the rest is free for others."""
+        if self._running:
+            await asyncio.wait(set(self._running), timeout=seconds)
+        for task in list(self._running):
+            task.cancel()
+        await self.all_done()
+        await self._visits.close()
+        await self._give_back()
+
+    async def _give_back(self) -> None:
+        """What was in our hands when we died, or stop: due now."""
+        async with self.engine.database.write() as tx:
+            await store.release_held(tx, self.engine.worker, self.engine.clock.now())
+
+    async def _begin(self) -> None:
+        policy, clock = self.media.policy, self.engine.clock
+        now, client_rests = clock.now(), clock.monotonic() < self._client_rests_until
+        lease_end = now + timedelta(seconds=policy.lease)
+        states = _WITHOUT_CLIENT if client_rests else tuple(STEPS)
+        watching = any(held and held[0].state == "added" for held in self._running.values())
+        room = policy.at_once - len(self._running) + watching
+        who = self.engine.worker
+        async with self.engine.database.write() as tx:
+            claimed = await store.claim(tx, who, states, now, lease_end, room)
+            watched = []
+            if not client_rests and not watching:
+                watched = await store.claim(tx, who, ("added",), now, lease_end, _WATCHED_AT_ONCE)
+        for download in claimed:
+            self._start(self._through(download), [download])
+        if watched:
+            self._start(self._watch(watched), watched)
+
+    def _start(self, work: Awaitable[None], held: list[Download]) -> None:
+        task = asyncio.ensure_future(work)
+        self._running[task] = held
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._running.pop(task)
+        if not task.cancelled() and (trouble := task.exception()) is not None:
+            log.error("download_crashed", exc_info=trouble)
+
+    async def _keep_leases(self) -> None:
+        """Hashing a large pack takes longer than a lease."""
+        held = [each for some in self._running.values() for each in some]
+        if held:
+            end = self.engine.clock.now() + timedelta(seconds=self.media.policy.lease)
+            async with self.engine.database.write() as tx:
+                await store.extend(tx, held, end)
+
+    async def _through(self, download: Download) -> None:
+        """Step after step, as long as each leads at once to the next."""
+        current: Download | None = download
+        task = asyncio.current_task()
+        while current is not None:
+            if task in self._running:
+                self._running[task] = [current]
+            current = await self._step(self._work(current))
+
+    def _work(self, download: Download) -> Work:
+        return Work(self.engine, self.media, self._visits, download)
+
+    async def _step(self, work: Work) -> Download | None:
+        state = work.download.state
+        try:
+            after = await STEPS[state](work)
+        except Exception as trouble:  # noqa: BLE001  # one download's trouble is nobody else's
+            count_download_step(state, "failed")
+            await self._after_trouble(work, trouble)
+            return None
+        count_download_step(state, "done")
+        if state not in _WITHOUT_CLIENT:
+            self._client_failures = 0
+        return after
+
+    async def _watch(self, downloads: list[Download]) -> None:
+        """How far the client is with each: one question, one transaction."""
+        try:
+            jobs = await jobs_of(self.media, downloads)
+        except ClientDown as trouble:
+            self._let_client_rest(trouble)
+            for download in downloads:
+                await self._put_off(self._work(download), trouble)
+            return
+        self._client_failures = 0
+        steps = list[tuple[Download, Step]]()
+        for download in downloads:
+            try:
+                job = jobs.get(download.infohash or "")
+                steps.append((download, seen(download, job, self.media, self.engine)))
+            except Setback as trouble:
+                await self._after_trouble(self._work(download), trouble)
+        await note(self.engine, steps)
+
+    async def _after_trouble(self, work: Work, trouble: Exception) -> None:
+        """Written down, so that it does not repeat at once and people can see it."""
+        match trouble:
+            case DatabaseError():
+                log.error("download_waits", download=work.download.id, error=trouble.code)
+                return  # the end of the lease brings it back
+            case ClientDown():
+                self._let_client_rest(trouble)
+                await self._put_off(work, trouble)
+                return
+            case Setback():
+                setback = trouble
+            case NoRoom():
+                setback = Setback(trouble.code, trouble.message, counts=False, wait=60.0)
+            case ClientRefused() | LibraryTrouble() | HeadwaterError():
+                setback = Setback(trouble.code, trouble.message)
+            case _:
+                log.error("download_crashed", download=work.download.id, exc_info=trouble)
+                setback = Setback("internal_error", f"{type(trouble).__name__}: {trouble}")
+        await self._set_back(work, setback)
+
+    async def _put_off(self, work: Work, trouble: ClientDown) -> None:
+        """A client that is down is nobody's failure, and lasts as long as it lasts."""
+        pause = max(0.0, self._client_rests_until - self.engine.clock.monotonic())
+        setback = Setback(trouble.code, trouble.message, counts=False, wait=pause)
+        await self._write_setback(work, setback)
+
+    def _let_client_rest(self, trouble: ClientDown) -> None:
+        clock = self.engine.clock
+        if clock.monotonic() < self._client_rests_until:
+            return
+        self._client_failures += 1
+        pause = self.media.policy.pause(self._client_failures)
+        self._client_rests_until = clock.monotonic() + pause
+        log.warning("download_client_down", detail=trouble.message, pause=pause)
+
+    async def _set_back(self, work: Work, setback: Setback) -> None:
+        if setback.again:
+            try:
+                await begin_again(work)
+            except ClientDown as trouble:
+                self._let_client_rest(trouble)
+                await self._put_off(work, trouble)
+                return
+            except ClientRefused as trouble:
+                log.warning("client_refused", download=work.download.id, detail=trouble.message)
+        await self._write_setback(work, setback)
+
+    async def _write_setback(self, work: Work, setback: Setback) -> None:
+        download, policy = work.download, self.media.policy
+        attempts = download.attempts + setback.counts
+        is_over = attempts >= policy.attempts and download.state in _MAY_FAIL
+        if setback.lasting or (is_over and setback.counts):
+            await self._give_up(work, setback, attempts)
+            return
+        wait = policy.pause(attempts) if setback.wait is None else setback.wait
+        next_at = work.now + timedelta(seconds=wait)
+        state = setback.state or download.state
+        log.info("download_set_back", download=download.id, state=state, error=setback.code)
+        await work.put_down(Step(state, next_at, attempts, setback.code, setback.detail))
+
+    async def _give_up(self, work: Work, setback: Setback, attempts: int) -> None:
+        async with self.engine.database.read() as view:
+            facts = await facts_of(view, work.download)
+        event = release_failed(
+            facts.tracking.feed_id, facts.show, facts.row, setback.code, setback.detail
+        )
+        log.warning("download_failed", download=work.download.id, error=setback.code)
+        step = Step("failed", None, attempts, setback.code, setback.detail)
+        await work.put_down(step, [event])
+
+    async def _sweep(self) -> None:
+        """What was recycled long enough ago goes for good."""
+        now, days = self.engine.clock.monotonic(), self.media.policy.recycle_days
+        if days <= 0 or (self._swept is not None and now - self._swept < _SWEEP_SECONDS):
+            return
+        self._swept = now
+        before = self.engine.clock.now() - timedelta(days=days)
+        try:
+            gone = await self.media.library.sweep(f"{before:%Y-%m-%d}")
+        except LibraryTrouble as trouble:
+            log.warning("recycle_not_swept", detail=trouble.message)
+            return
+        if gone:
+            log.info("recycle_swept", files=gone)

@@ -1,0 +1,160 @@
+"""What can be said of shows without changing anything: proposals, previews, gaps, a calendar."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from headwater.collect.calendar import Airing, airings_of
+from headwater.collect.decisions.decided import Deciding
+from headwater.collect.downloads import queries as downloads
+from headwater.collect.episodes import Episode, episodes_of
+from headwater.collect.offer import Offer
+from headwater.collect.offers.queries import offers_of, words_after
+from headwater.collect.plan import Decision, Replacement
+from headwater.collect.priority import Preferences
+from headwater.collect.proposal import Proposal, proposed
+from headwater.collect.rules import RULES
+from headwater.collect.seen import seen_of
+from headwater.collect.shows import queries as shows
+from headwater.collect.tracking import TrackedShow, Tracking
+from headwater.collect.trackings import queries as trackings
+from headwater.collect.trackings.wish import TrackingPatch, patched
+from headwater.collecting import judged
+from headwater.engine import Engine
+from headwater.errors import NotFound
+from headwater.schedule import queries as feeds
+from headwater.subscribe.feed import Feed
+
+MOST_ENTRIES = 5_000
+"""Of a feed that keeps more, so many are looked at; the answer says so."""
+
+MOST_SEEN = 5_000
+_CALENDAR_SEEN = 500
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """One entry: what would be done with it, and what that would replace."""
+
+    deciding: Deciding
+    replaces: tuple[Replacement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would become of everything the feed keeps. `removed` counts what each rule of the filter
+    takes out, also where that is nothing; `decided` counts the verdicts on the rest."""
+
+    entries: tuple[Previewed, ...]
+    removed: Mapping[str, int]
+    decided: Mapping[str, int]
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Entries of a feed as offers. `is_cut`: it keeps more."""
+
+    feed: Feed
+    offers: Sequence[Offer] = field(default=())
+    is_cut: bool = False
+
+
+async def kept_offers(
+    engine: Engine, feed_id: str, preferences: Preferences, most: int = MOST_ENTRIES
+) -> Kept:
+    """Titles are read in another thread: there may be thousands."""
+    async with engine.database.read() as view:
+        feed = await feeds.feed(view, feed_id)
+    found: list[Offer] = []
+    after: bytes | None = None
+    while len(found) < most:
+        async with engine.database.read() as view:
+            words = await words_after(view, feed_id, after, min(_PAGE, most - len(found)))
+        found += await asyncio.to_thread(offers_of, words.rows, preferences, feed_id)
+        after = words.after
+        if after is None:
+            return Kept(feed, found)
+    return Kept(feed, found, is_cut=True)
+
+
+async def proposal_of(engine: Engine, feed_id: str, title: str | None = None) -> Proposal:
+    """The show that a feed is about; `title` where a person named it."""
+    kept = await kept_offers(engine, feed_id, Preferences())
+    return await asyncio.to_thread(proposed, kept.feed.publisher_title, kept.offers, title)
+
+
+async def earlier_releases(engine: Engine, tracking: Tracking) -> int:
+    """How many that are kept came out before it begins: backfilling takes them."""
+    if tracking.since is None:
+        return 0
+    try:
+        kept = await kept_offers(engine, tracking.feed_id, tracking.preferences)
+    except NotFound:  # its feed is gone for good
+        return 0
+    since = tracking.since
+    candidates = (each.candidate for each in kept.offers)
+    return sum(each.can_be_fetched and each.moment <= since for each in candidates)
+
+
+async def preview(
+    engine: Engine, tracking_id: int, patch: TrackingPatch, most: int = MOST_ENTRIES
+) -> Preview:
+    """A dry run of filter and plan, as the tracking is or would be after a change. Disabled ones
+    can be looked at too."""
+    async with engine.database.read() as view:
+        there = patched(await trackings.current(view, tracking_id), patch)
+        show = await shows.show(view, there.show_id)
+    kept = await kept_offers(engine, there.feed_id, there.preferences, most)
+    async with engine.database.read() as view:
+        found = await judged(view, show, there, kept.offers, engine.collect, engine.clock.now())
+    entries = tuple(_previewed(each, found.plans) for each in found.deciding)
+    removed = Counter(each.rule for each in found.deciding if each.action == "removed")
+    verdicts = Counter(each.action for each in found.deciding if each.action != "removed")
+    return Preview(
+        entries,
+        {rule: removed[rule] for rule in RULES},
+        dict(sorted(verdicts.items())),
+        kept.is_cut,
+    )
+
+
+async def season_of(engine: Engine, show_id: int) -> tuple[TrackedShow, list[Episode]]:
+    """Every episode that is known of: here, on its way or missing."""
+    async with engine.database.read() as view:
+        show = await shows.show(view, show_id)
+        rows = await shows.seen(view, show_id, limit=MOST_SEEN)
+        standing = await downloads.standing(view, show_id)
+        titles = await shows.standing_titles(view, show_id)
+    seen = await asyncio.to_thread(seen_of, rows, show.show)
+    return show, episodes_of(show.show, standing, seen, titles)
+
+
+async def calendar(
+    engine: Engine, *, back: timedelta, ahead: timedelta, show_id: int | None = None
+) -> list[Airing]:
+    """Episodes of all shows that are collected, in order of time."""
+    found: list[Airing] = []
+    now = engine.clock.now()
+    for each in await collected_shows(engine, show_id):
+        async with engine.database.read() as view:
+            rows = await shows.seen(view, each.id, limit=_CALENDAR_SEEN)
+        seen = await asyncio.to_thread(seen_of, rows, each.show)
+        found += airings_of(each, seen, now, back=back, ahead=ahead)
+    return sorted(found, key=lambda airing: (airing.day, airing.title, airing.slot))
+
+
+async def collected_shows(engine: Engine, show_id: int | None = None) -> list[TrackedShow]:
+    """Those with a tracking that is enabled; of one show itself, tracked or not."""
+    async with engine.database.read() as view:
+        if show_id is not None:
+            return [await shows.show(view, show_id)]
+        return await shows.collected(view)
+
+
+def _previewed(deciding: Deciding, plans: Mapping[str, Decision]) -> Previewed:
+    plan = plans.get(deciding.offer.candidate.uid)
+    return Previewed(deciding, () if plan is None else plan.replaces)

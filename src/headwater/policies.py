@@ -1,0 +1,176 @@
+"""Settings → the policies that stations keep to."""
+
+from datetime import timedelta
+
+from headwater.announce.sinks.wish import BEGINNING, END, SinkWish, Start
+from headwater.announce.wanted import checked_wanted
+from headwater.collect.policy import CollectPolicy
+from headwater.collect.rules import patterns_of
+from headwater.engine import Rules
+from headwater.errors import BadInput, BadSettings
+from headwater.fetch.address import AddressPolicy, address_policy
+from headwater.fetch.steps import FetchPolicy
+from headwater.fetch.turns import TurnPolicy
+from headwater.merge.reading import ReadingPolicy
+from headwater.parse.limits import ParseLimits
+from headwater.personal import PersonalPolicy
+from headwater.publish.river.entry import RiverPolicy
+from headwater.schedule.policy import Policy
+from headwater.settings import Settings, SinkSetting
+from headwater.subscribe.assignment import BroadcastPolicy
+from headwater.subscribe.evidence import Learning
+from headwater.subscribe.feed import KEEP
+from headwater.tracking import TrackPolicy
+from headwater.values.instant import to_micros
+
+
+def personal_policy(settings: Settings) -> PersonalPolicy:
+    return PersonalPolicy(
+        limit=settings.personal_limit,
+        limit_max=settings.personal_limit_max,
+        hub_url=settings.hub_url,
+        cache_bytes=settings.personal_cache_bytes * 3 // 4,
+        clean_bytes=settings.personal_cache_bytes // 4,
+    )
+
+
+def river_policy(settings: Settings) -> RiverPolicy:
+    """How entries become items."""
+    return RiverPolicy(
+        days=settings.personal_days,
+        allowed=frozenset(settings.personal_categories),
+        most_bytes=settings.personal_item_max_bytes,
+    )
+
+
+def collect_policy(settings: Settings) -> CollectPolicy:
+    """What holds for all trackings. BadSettings names a pattern that is none."""
+    try:
+        everywhere = patterns_of(settings.media_include, settings.media_exclude, "the settings")
+    except BadInput as trouble:
+        raise BadSettings(trouble.message, **trouble.facts) from trouble
+    return CollectPolicy(
+        everywhere=everywhere,
+        replacements_per_day=settings.media_replacements_per_day,
+        gap_hours=settings.media_gap_hours,
+    )
+
+
+def track_policy(settings: Settings) -> TrackPolicy:
+    """How feeds that releases are collected from are visited."""
+    return TrackPolicy(
+        interval_sec=settings.media_tracked_interval_sec,
+        gap=timedelta(seconds=settings.refetch_min_seconds),
+    )
+
+
+def sink_wishes(settings: Settings) -> list[SinkWish]:
+    """Sinks that stand in the settings. BadSettings names the one that cannot be."""
+    return [_sink_wish(each) for each in settings.sinks]
+
+
+def _sink_wish(each: SinkSetting) -> SinkWish:
+    try:
+        wanted = checked_wanted(**each.wanted)
+    except BadInput as trouble:
+        raise BadSettings(f"sinks: {each.name}: {trouble.message}", **trouble.facts) from trouble
+    match each.start:
+        case "beginning" | "end":
+            start = BEGINNING if each.start == "beginning" else END
+        case int():
+            start = Start(seq=each.start)
+        case moment:
+            start = Start(moment=to_micros(moment))
+    return SinkWish(
+        name=each.name,
+        kind=each.kind,
+        options=each.options,
+        secrets={name: hidden.get_secret_value() for name, hidden in each.secrets.items()},
+        wanted=wanted,
+        enabled=each.enabled,
+        max_attempts=each.max_attempts if "max_attempts" in each.model_fields_set else KEEP,
+        start=start,
+    )
+
+
+def address_rules(settings: Settings) -> AddressPolicy:
+    return address_policy(
+        settings.allow_addresses,
+        ports=settings.allowed_ports,
+        only_hosts=settings.egress_allow_hosts,
+        denied_hosts=settings.egress_deny_hosts,
+    )
+
+
+def fetch_policy(settings: Settings) -> FetchPolicy:
+    return FetchPolicy(
+        user_agent=settings.user_agent,
+        deadline=settings.fetch_timeout_ms / 1000,
+        max_redirects=settings.max_redirects,
+        retry_after_cap=settings.retry_after_cap_sec,
+        accepted_types=tuple(settings.allowed_content_types) or None,
+        address=address_rules(settings),
+    )
+
+
+def broadcast_policy(settings: Settings) -> BroadcastPolicy:
+    return BroadcastPolicy(
+        timeout=settings.broadcast_timeout_sec,
+        answer_timeout=settings.fetcher_answer_timeout_sec,
+        max_fetchers=settings.max_fetchers,
+        at_once=settings.fetchers_at_once,
+    )
+
+
+def turn_policy(settings: Settings) -> TurnPolicy:
+    return TurnPolicy(
+        max_concurrency=settings.host_max_concurrency,
+        requests_per_second=settings.host_rps,
+        address_requests_per_second=settings.address_rps,
+    )
+
+
+def reading_policy(settings: Settings) -> ReadingPolicy:
+    return ReadingPolicy(
+        max_bytes=settings.max_body_bytes,
+        limits=ParseLimits(
+            depth=settings.max_xml_depth,
+            items=settings.max_items,
+            title_chars=settings.max_title_chars,
+            guid_bytes=settings.max_guid_bytes,
+            content_bytes=settings.max_content_bytes,
+        ),
+        emails=settings.author_emails,
+    )
+
+
+def schedule_policy(settings: Settings) -> Policy:
+    return Policy(
+        min_interval=settings.sched_min_interval_sec,
+        max_interval=settings.sched_max_interval_sec,
+        up_factor=settings.sched_up_factor,
+        down_factor=settings.sched_down_factor,
+        ewma_alpha=settings.sched_ewma_alpha,
+        blend_lambda=settings.sched_blend_lambda,
+        jitter_ratio=settings.sched_jitter_ratio,
+        backoff_base=settings.sched_backoff_base,
+        backoff_cap=settings.sched_backoff_cap_sec,
+        initial_interval=settings.sched_initial_interval_sec,
+        error_budget=settings.sched_error_budget,
+        retry_after_cap=settings.retry_after_cap_sec,
+    )
+
+
+def rules(settings: Settings) -> Rules:
+    return Rules(
+        moved_after_count=settings.moved_after_count,
+        moved_after_hours=settings.moved_after_hours,
+        failing_after=settings.failing_after,
+        whole_fetch_days=settings.whole_fetch_days,
+        max_new_entries_per_day=settings.max_new_entries_per_day,
+        learning=Learning(
+            min_visits=settings.suggestion_min_visits,
+            days=settings.suggestion_days,
+            auto_resolve=settings.auto_resolve,
+        ),
+    )

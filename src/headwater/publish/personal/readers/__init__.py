@@ -1,0 +1,1 @@
+"""Readers of personal feeds and their tokens, as the database keeps them."""

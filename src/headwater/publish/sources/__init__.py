@@ -1,0 +1,1 @@
+"""Which sources fill a category."""

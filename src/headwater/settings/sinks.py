@@ -1,0 +1,41 @@
+"""Sinks that the settings name."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StrictInt,
+)
+
+
+def _start(given: Any) -> Any:
+    """A time may stand in a text; a text that is a number is neither."""
+    if given in ("beginning", "end") or type(given) in (int, datetime):
+        return given
+    try:
+        return datetime.fromisoformat(given)
+    except (TypeError, ValueError) as trouble:
+        raise ValueError("must be beginning, end, a number or a time with a zone") from trouble
+
+
+class SinkSetting(BaseModel):
+    """One sink as the settings know it: a `[[sinks]]` table, or an object in HEADWATER_SINKS."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    name: str
+    kind: str
+    options: dict[str, str | int | float | bool | None] = {}
+    secrets: dict[str, SecretStr] = {}
+    wanted: dict[Literal["types", "feeds", "categories"], list[str]] = {}
+    enabled: bool = True
+    max_attempts: StrictInt | None = Field(None, ge=1, le=1_000_000)
+    start: Annotated[
+        StrictInt | Literal["beginning", "end"] | AwareDatetime, BeforeValidator(_start)
+    ] = Field("end", alias="from")

@@ -1,0 +1,252 @@
+"""What people ask of shows and trackings: make, change and remove them. Nothing is decided here."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from headwater.access.store import remember_resource
+from headwater.collect.pages import feed_behind
+from headwater.collect.priority import Preferences
+from headwater.collect.proposal import Proposal, proposed
+from headwater.collect.show import Show
+from headwater.collect.shows import queries as shows
+from headwater.collect.shows import store as shows_store
+from headwater.collect.shows.wish import ShowWish, wished_show, wished_weekday
+from headwater.collect.tracking import TrackedShow, Tracking
+from headwater.collect.trackings import queries, store
+from headwater.collect.trackings.wish import NewTracking, TrackingPatch, patched
+from headwater.engine import Engine
+from headwater.errors import BadInput, Conflict, DuplicateUrl, NotFound
+from headwater.first_visit import add_feed
+from headwater.outlook import Kept, kept_offers
+from headwater.ports import Transaction
+from headwater.release_sink import ensure_sink
+from headwater.schedule import queries as feeds
+from headwater.schedule.replan import earliest_visit
+from headwater.subscribe import store as feed_store
+from headwater.subscribe.feed import KEEP, FeedPatch, Wish
+from headwater.subscribe.subscription import HEADWATER
+from headwater.telemetry.log import logger
+from headwater.wishes import change_in
+
+lines = logger("releases")
+
+
+@dataclass(frozen=True, slots=True)
+class TrackPolicy:
+    """A feed that releases are collected from rests no longer than `interval_sec`, but for what its
+    publisher or its errors ask for. `gap`: the shortest time between visits a person may ask."""
+
+    interval_sec: float = 1_800.0
+    gap: timedelta = timedelta(seconds=60)
+
+
+async def create_tracking(
+    engine: Engine,
+    new: NewTracking,
+    policy: TrackPolicy,
+    *,
+    who: str = HEADWATER,
+    idempotency: bytes | None = None,
+) -> Tracking:
+    """The feed is followed first, if it is not yet; then it is visited at once. What is not said of
+    the show is taken from the feed: BadInput when it is of several. Conflict when the show is
+    collected from this feed already; one that was removed comes back with all it knew."""
+    patched(_NOTHING, new.wish)
+    feed_id = await _followed(engine, new, who)
+    kept = await kept_offers(engine, feed_id, Preferences())
+    if kept.feed.state != "active":
+        raise Conflict(
+            f"This feed is {kept.feed.state}: nothing would be collected from it.",
+            feed_id=feed_id,
+            state=kept.feed.state,
+        )
+    proposal = await _proposal(new, kept)
+    async with engine.database.write() as tx:
+        show = await _show(tx, engine, new, proposal)
+        made = await _made(tx, engine, new, show, kept)
+        if idempotency is not None:
+            await remember_resource(tx, idempotency, str(made.id))
+        await _attend(tx, engine, made, policy)
+    engine.woken.set()
+    lines.info("tracking_made", tracking=made.id, show=made.show_id, feed=feed_id, by=who)
+    return made
+
+
+async def change_tracking(
+    engine: Engine, tracking_id: int, patch: TrackingPatch, policy: TrackPolicy
+) -> Tracking:
+    """Its feed is visited at once. What was decided stays, unless somebody asks to decide again."""
+    async with engine.database.write() as tx:
+        before = await queries.current(tx, tracking_id, lock=True)
+        after = patched(before, patch)
+        if after == before:
+            return before
+        changed = await store.change(tx, after, engine.clock.now())
+        await _attend(tx, engine, changed, policy)
+    engine.woken.set()
+    lines.info("tracking_changed", tracking=changed.id, enabled=changed.enabled)
+    return changed
+
+
+async def remove_tracking(
+    engine: Engine, tracking_id: int, policy: TrackPolicy, *, hard: bool = False
+) -> Tracking:
+    """As it was before. Soft: it collects nothing more, and what it decided and downloaded stays
+    known. Hard: its records go for good. Files and torrents stay in either case."""
+    now = engine.clock.now()
+    async with engine.database.write() as tx:
+        if hard:
+            there = await queries.tracking(tx, tracking_id, lock=True)
+            await store.forget(tx, tracking_id)
+        else:
+            there = await queries.current(tx, tracking_id, lock=True)
+            await store.change(tx, replace(there, enabled=False, removed_at=now), now)
+        await _keep_pace(tx, engine, there.feed_id, policy)
+    lines.info("tracking_removed", tracking=there.id, hard=hard)
+    return there
+
+
+async def create_show(
+    engine: Engine, wish: ShowWish, *, idempotency: bytes | None = None
+) -> TrackedShow:
+    """Conflict when there is one of the same title, season and year."""
+    if wish.title is KEEP:
+        raise BadInput("A show needs a title.", field="title")
+    show, weekday = wished_show(Show(wish.title), wish), wished_weekday(None, wish)
+    async with engine.database.write() as tx:
+        made = await shows_store.add(tx, show, weekday, engine.clock.now())
+        if idempotency is not None:
+            await remember_resource(tx, idempotency, str(made.id))
+    lines.info("show_made", show=made.id)
+    return made
+
+
+async def change_show(engine: Engine, show_id: int, wish: ShowWish) -> TrackedShow:
+    """Files that are in the library already keep their names."""
+    async with engine.database.write() as tx:
+        there = await shows.show(tx, show_id, lock=True)
+        show, weekday = wished_show(there.show, wish), wished_weekday(there.air_weekday, wish)
+        if (show, weekday) == (there.show, there.air_weekday):
+            return there
+        changed = await shows_store.change(tx, show_id, show, weekday, engine.clock.now())
+    lines.info("show_changed", show=show_id)
+    return changed
+
+
+async def remove_show(engine: Engine, show_id: int) -> TrackedShow:
+    """With all that is known of it. Conflict while it is tracked. Files stay where they are."""
+    async with engine.database.write() as tx:
+        there = await shows.show(tx, show_id, lock=True)
+        if await queries.trackings(tx, show_id=show_id, limit=1):
+            raise Conflict("This show is tracked: remove its trackings first.", show_id=show_id)
+        await shows_store.remove(tx, show_id)
+    lines.info("show_removed", show=show_id)
+    return there
+
+
+async def keep_paces(engine: Engine, policy: TrackPolicy) -> None:
+    """At every start: the settings may say something else now, and feeds come and go."""
+    async with engine.database.read() as view:
+        tracked = await queries.tracked_feeds(view)
+    for feed_id in tracked:
+        async with engine.database.write() as tx:
+            await _keep_pace(tx, engine, feed_id, policy)
+
+
+async def _followed(engine: Engine, new: NewTracking, who: str) -> str:
+    """Its first visit is made here when nobody follows it yet."""
+    if (new.url is None) == (new.feed_id is None):
+        raise BadInput("Name the feed, either by its id or by its URL.", field="feed_id")
+    if new.feed_id is not None:
+        return new.feed_id
+    assert new.url is not None
+    try:
+        return await add_feed(feed_behind(new.url), Wish(), engine, who=who)
+    except DuplicateUrl as there:
+        return str(there.facts["feed_id"])
+
+
+async def _proposal(new: NewTracking, kept: Kept) -> Proposal | None:
+    """None where the show is one that is there."""
+    if new.show_id is not None:
+        if new.show.said():
+            raise BadInput("Name a show by its id, or say what it is; not both.", field="show_id")
+        return None
+    title = None if new.show.title is KEEP else new.show.title
+    found = await asyncio.to_thread(proposed, kept.feed.publisher_title, kept.offers, title)
+    if found.show is None:
+        raise BadInput(
+            "The feed does not say which show it is of: give its title.",
+            field="title",
+            titles=list(found.titles),
+        )
+    return found
+
+
+async def _show(
+    tx: Transaction, engine: Engine, new: NewTracking, proposal: Proposal | None
+) -> TrackedShow:
+    """The one that is named, or one of the same title, season and year, or a new one."""
+    if proposal is None or proposal.show is None:
+        assert new.show_id is not None
+        return await shows.show(tx, new.show_id, lock=True)
+    wanted, weekday = wished_show(proposal.show, new.show), wished_weekday(None, new.show)
+    there = await shows.same_show(tx, wanted)
+    return there or await shows_store.add(tx, wanted, weekday, engine.clock.now())
+
+
+async def _made(
+    tx: Transaction, engine: Engine, new: NewTracking, show: TrackedShow, kept: Kept
+) -> Tracking:
+    now = engine.clock.now()
+    wanted = patched(replace(_NOTHING, show_id=show.id, feed_id=kept.feed.id), new.wish)
+    if new.wish.since is KEEP and not new.back_catalogue:
+        wanted = replace(wanted, since=_begins(kept, now))
+    former = await queries.same_tracking(tx, show.id, kept.feed.id)
+    if former is not None and former.removed_at is not None:
+        back = replace(wanted, id=former.id, created_at=former.created_at)
+        return await store.change(tx, back, now)
+    return await store.add(tx, wanted, now)
+
+
+def _begins(kept: Kept, now: datetime) -> datetime:
+    """After the newest release that is known: what came out since, and is not listed yet, counts.
+    Of a feed that has none, after now."""
+    return max((each.candidate.moment for each in kept.offers), default=now)
+
+
+async def _attend(tx: Transaction, engine: Engine, tracking: Tracking, policy: TrackPolicy) -> None:
+    """Its feed is visited more often, and now; and somebody decides on what comes."""
+    if tracking.enabled:
+        await ensure_sink(tx, engine)
+    await _keep_pace(tx, engine, tracking.feed_id, policy)
+    if tracking.enabled:
+        await _make_due(tx, engine, tracking.feed_id, policy)
+
+
+async def _keep_pace(tx: Transaction, engine: Engine, feed_id: str, policy: TrackPolicy) -> None:
+    try:
+        feed = await feeds.feed(tx, feed_id, lock=True)
+    except NotFound:  # it is gone for good
+        return
+    is_tracked = bool(await queries.of_feeds(tx, [feed_id]))
+    wanted = policy.interval_sec if is_tracked else None
+    if feed.state == "removed" or feed.overrides.ceiling_sec == wanted:
+        return
+    patch = FeedPatch(overrides={"ceiling_sec": wanted})
+    await change_in(tx, feed_id, patch, engine, policy.gap)
+
+
+async def _make_due(tx: Transaction, engine: Engine, feed_id: str, policy: TrackPolicy) -> None:
+    """Unless that would be impolite: it was asked a moment ago, or asked for a rest."""
+    now = engine.clock.now()
+    try:
+        feed = await feeds.feed(tx, feed_id)
+    except NotFound:
+        return
+    if feed.state == "active" and earliest_visit(feed, policy.gap, now) <= now:
+        await feed_store.make_due(tx, feed, whole=False, now=now)
+
+
+_NOTHING = Tracking(0, 0, "")

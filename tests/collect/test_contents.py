@@ -1,0 +1,209 @@
+"""The files of a torrent: each has its place in the library, or a reason why it has none."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater.collect.contents import Contents, contents_of
+from headwater.collect.release import Kind, Release
+from headwater.collect.show import Show
+from headwater.collect.slot import FILM, Slot
+from headwater.collect.title import read_title
+from headwater.media_ports import JobFile
+from tests.collect.making import slot
+
+SHOW = Show("Show", 2026, titles=("Show",))
+LARGE, SMALL = 500_000_000, 5_000
+
+
+def read(name: str) -> Release:
+    return read_title(name).release
+
+
+def look(*paths: str, slots: tuple[Slot, ...] = (slot(1),), show: Show = SHOW) -> Contents:
+    files = [JobFile(path, LARGE if path.endswith((".mkv", ".mp4")) else SMALL) for path in paths]
+    return contents_of(files, show, slots, read)
+
+
+def videos(found: Contents) -> dict[str, tuple[Slot, ...]]:
+    return {video.file.path: video.slots for video in found.videos}
+
+
+def reasons(found: Contents) -> dict[str, str]:
+    return {each.file.path: each.reason for each in found.left_out}
+
+
+def test_a_lone_video_is_what_the_torrent_was_fetched_for() -> None:
+    found = look("anything.mkv", "readme.txt")
+    assert videos(found) == {"anything.mkv": (slot(1),)}
+    assert reasons(found) == {"readme.txt": "It is no video."}
+    assert found.missing == ()
+
+
+def test_a_lone_video_of_a_pack_is_not_the_whole_pack() -> None:
+    twelve = tuple(slot(number) for number in range(1, 13))
+    found = look("[A] Show - 01.mkv", slots=twelve)
+    assert videos(found) == {"[A] Show - 01.mkv": (slot(1),)}
+    assert found.missing == twelve[1:]
+    double = look("[A] Show - 01-02.mkv", slots=(slot(1), slot(2)))
+    assert videos(double) == {"[A] Show - 01-02.mkv": (slot(1), slot(2))}
+
+
+def test_a_pack_is_placed_file_by_file() -> None:
+    found = look(
+        "[A] Show - 01 [1080p].mkv",
+        "[A] Show - 02v2 [1080p].mkv",
+        "[A] Show - 03 END [1080p].mkv",
+        slots=(slot(1), slot(2), slot(3)),
+    )
+    assert videos(found) == {
+        "[A] Show - 01 [1080p].mkv": (slot(1),),
+        "[A] Show - 02v2 [1080p].mkv": (slot(2),),
+        "[A] Show - 03 END [1080p].mkv": (slot(3),),
+    }
+    assert (found.left_out, found.missing) == ((), ())
+
+
+def test_only_what_was_asked_for_is_taken_from_a_pack() -> None:
+    found = look("[A] Show - 01.mkv", "[A] Show - 02.mkv", slots=(slot(2),))
+    assert videos(found) == {"[A] Show - 02.mkv": (slot(2),)}
+    assert reasons(found) == {"[A] Show - 01.mkv": "S01E01 was not asked for."}
+
+
+def test_what_a_pack_promised_and_does_not_hold_is_missing() -> None:
+    found = look("[A] Show - 01.mkv", "[A] Show - 03.mkv", slots=(slot(1), slot(2), slot(3)))
+    assert found.missing == (slot(2),)
+
+
+def test_the_offset_of_the_show_counts_inside_a_pack_too() -> None:
+    show = Show("Show", season=2, episode_offset=-12)
+    found = look(
+        "[A] Show - 13.mkv", "[A] Show - 14.mkv", slots=(slot(1, 2), slot(2, 2)), show=show
+    )
+    assert videos(found) == {
+        "[A] Show - 13.mkv": (slot(1, 2),),
+        "[A] Show - 14.mkv": (slot(2, 2),),
+    }
+
+
+def test_a_file_of_another_season_is_left() -> None:
+    found = look("Show S01E01.mkv", "Show S02E01.mkv")
+    assert videos(found) == {"Show S01E01.mkv": (slot(1),)}
+    assert reasons(found) == {"Show S02E01.mkv": "It is of season 2, and season 1 is collected."}
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("Sample/show.mkv", "It is a sample."),
+        ("show-sample.mkv", "It is a sample."),
+        ("Extras/[A] Show - 01.mkv", "It is in a folder of extras."),
+        ("[A] Show [NCOP][1080p].mkv", "NCOP is not an episode."),
+        ("映像特典/[A] Show - 01.mkv", "It is in a folder of extras."),
+        ("[A] Show Part of nothing.mkv", "Its title names no episode."),
+    ],
+)
+def test_what_is_no_episode_is_left_with_its_reason(path: str, reason: str) -> None:
+    found = look("[A] Show - 01.mkv", "[A] Show - 02.mkv", path, slots=(slot(1), slot(2)))
+    assert reasons(found) == {path: reason}
+
+
+def test_of_two_files_for_one_episode_the_newer_version_is_taken() -> None:
+    found = look("[A] Show - 01.mkv", "[A] Show - 01v2.mkv")
+    assert videos(found) == {"[A] Show - 01v2.mkv": (slot(1),)}
+    assert reasons(found) == {"[A] Show - 01.mkv": "'[A] Show - 01v2.mkv' is taken for S01E01."}
+
+
+def test_of_two_equal_files_for_one_episode_the_larger_is_taken() -> None:
+    files = [JobFile("a/Show - 01.mkv", 10), JobFile("b/Show - 01.mkv", 20)]
+    found = contents_of(files, SHOW, (slot(1),), read)
+    assert videos(found) == {"b/Show - 01.mkv": (slot(1),)}
+
+
+def test_a_film_in_parts_is_kept_in_parts() -> None:
+    show = Show("Film", main_kind=Kind.MOVIE)
+    found = look("Film cd1.mkv", "Film cd2.mkv", slots=(FILM,), show=show)
+    assert [(video.file.path, video.part) for video in found.videos] == [
+        ("Film cd1.mkv", 1),
+        ("Film cd2.mkv", 2),
+    ]
+
+
+def test_of_several_videos_of_a_film_the_largest_is_the_film() -> None:
+    show = Show("Film", main_kind=Kind.MOVIE)
+    files = [JobFile("Film.mkv", 20), JobFile("Talk with the director.mkv", 10)]
+    found = contents_of(files, show, (FILM,), read)
+    assert videos(found) == {"Film.mkv": (FILM,)}
+
+
+def test_subtitles_stand_beside_the_video_they_are_named_for() -> None:
+    found = look(
+        "[A] Show - 01 [1080p].mkv",
+        "[A] Show - 02 [1080p].mkv",
+        "[A] Show - 01 [1080p].sc.ass",
+        "[A] Show - 01 [1080p].tc.ass",
+        "subs/[A] Show - 02.ja.ass",
+        "subs/[A] Show - 07.ja.ass",
+        slots=(slot(1), slot(2)),
+    )
+    assert {video.file.path: [file.path for file in video.subtitles] for video in found.videos} == {
+        "[A] Show - 01 [1080p].mkv": [
+            "[A] Show - 01 [1080p].sc.ass",
+            "[A] Show - 01 [1080p].tc.ass",
+        ],
+        "[A] Show - 02 [1080p].mkv": ["subs/[A] Show - 02.ja.ass"],
+    }
+    assert reasons(found) == {"subs/[A] Show - 07.ja.ass": "No video is its own."}
+
+
+def test_episode_one_does_not_take_the_subtitles_of_episode_twelve() -> None:
+    found = look("Show - 1.mkv", "Show - 12.mkv", "Show - 12.sc.ass", slots=(slot(1), slot(12)))
+    assert [len(video.subtitles) for video in found.videos] == [0, 1]
+
+
+def test_two_subtitles_of_one_language_do_not_overwrite_each_other() -> None:
+    found = look("Show - 01.mkv", "a/Show - 01.sc.ass", "b/Show - 01.sc.ass")
+    assert [file.path for file in found.videos[0].subtitles] == ["a/Show - 01.sc.ass"]
+    assert reasons(found) == {"b/Show - 01.sc.ass": "'a/Show - 01.sc.ass' has the same language."}
+
+
+def test_a_double_episode_gives_way_to_the_single_one() -> None:
+    found = look(
+        "[A] Show - 01-02 [1080p].mkv", "[A] Show - 02 [1080p].mkv", slots=(slot(1), slot(2))
+    )
+    assert videos(found) == {"[A] Show - 02 [1080p].mkv": (slot(2),)}
+    assert found.missing == (slot(1),)
+
+
+NAMES = st.sampled_from(
+    [
+        "[A] Show - 01.mkv",
+        "[A] Show - 01v2.mkv",
+        "[A] Show - 02.mkv",
+        "[A] Show - 01-02.mkv",
+        "[A] Show - 02.5.mkv",
+        "NCOP.mkv",
+        "x.mkv",
+        "[A] Show - 01.sc.ass",
+        "[A] Show - 02.ass",
+        "x.txt",
+        "cd1.mkv",
+        "cd2.mkv",
+    ]
+)
+
+
+@settings(deadline=None)
+@given(st.lists(NAMES, unique=True, max_size=8), st.sets(st.integers(1, 3), min_size=1))
+def test_every_file_is_told_once_and_no_slot_is_filled_twice(
+    names: list[str], numbers: set[int]
+) -> None:
+    slots = tuple(slot(number) for number in sorted(numbers))
+    found = look(*names, slots=slots)
+    told = [each.file.path for each in found.left_out]
+    for video in found.videos:
+        told += [video.file.path, *(file.path for file in video.subtitles)]
+    assert sorted(told) == sorted(names)
+    filled = [(each, video.part) for video in found.videos for each in video.slots]
+    assert len(filled) == len(set(filled))
+    assert {each for each, _ in filled} | set(found.missing) == set(slots)

@@ -1,0 +1,146 @@
+"""One contract for all download clients, on the real ones."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from headwater.adapters.downloaders.kinds import open_downloader
+from headwater.adapters.web_limits import WebLimits
+from headwater.media_ports import ClientDown, ClientRefused, Downloader, Job, NewJob
+from tests.collect.torrents import Made, made
+from tests.media.daemons import Client
+from tests.media.seeding import Seeder, seeder
+
+AGENT = "Headwater/test"
+BODY = bytes(range(256)) * 1024
+EPISODE = made("Show - 01.mkv", BODY)
+FOLDER = made("Show", {"Season 1/01.mkv": BODY, "notes.txt": b"hello" * 100})
+WITHIN = 60.0
+
+
+@pytest.fixture
+async def downloader(client: Client) -> AsyncIterator[Downloader]:
+    opened = open_downloader(client.plan, WebLimits(), AGENT)
+    yield opened
+    await opened.close()
+
+
+async def completed(downloader: Downloader, client: Client, source: Seeder, torrent: Made) -> Job:
+    """Looks again and again, as the product does."""
+    job, ends = None, time.monotonic() + WITHIN
+    while time.monotonic() < ends:
+        source.dial(torrent.infohash, client.peers)
+        job = (await downloader.jobs([torrent.infohash])).get(torrent.infohash)
+        if job is not None and job.state == "complete":
+            return job
+        await asyncio.sleep(0.2)
+    raise AssertionError(f"not complete: {job}")
+
+
+async def test_it_tells_its_name(downloader: Downloader, client: Client) -> None:
+    said = await downloader.version()
+    assert said.lower().startswith(client.kind)
+    assert any(letter.isdigit() for letter in said)
+
+
+@pytest.mark.parametrize("torrent", [EPISODE, FOLDER], ids=["file", "folder"])
+async def test_a_torrent_is_added_completes_and_its_files_are_as_seeded(
+    downloader: Downloader, client: Client, tmp_path: Path, torrent: Made
+) -> None:
+    goal = client.room / "goal"
+    with seeder(tmp_path) as source:
+        source.seed(torrent)
+        await downloader.add(NewJob(torrent.infohash, str(goal), torrent.torrent))
+        job = await completed(downloader, client, source, torrent)
+    assert (job.infohash, job.is_ours, job.progress) == (torrent.infohash, True, 1.0)
+    assert Path(job.save_path) == goal
+    files = await downloader.files(torrent.infohash)
+    assert {f.path: f.length for f in files} == {k: len(v) for k, v in torrent.files.items()}
+    assert {k: (goal / k).read_bytes() for k in torrent.files} == dict(torrent.files)
+
+
+async def test_adding_twice_is_adding_once(downloader: Downloader, client: Client) -> None:
+    wish = NewJob(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
+    await downloader.add(wish)
+    await downloader.add(wish)
+    assert list(await downloader.jobs([EPISODE.infohash])) == [EPISODE.infohash]
+
+
+async def test_a_magnet_link_is_taken(downloader: Downloader, client: Client) -> None:
+    magnet = f"magnet:?xt=urn:btih:{EPISODE.infohash}&dn=Show"
+    await downloader.add(NewJob(EPISODE.infohash, str(client.room / "goal"), magnet=magnet))
+    job, ends = None, time.monotonic() + WITHIN
+    while job is None and time.monotonic() < ends:  # it says so first, and lists it then
+        job = (await downloader.jobs([EPISODE.infohash])).get(EPISODE.infohash)
+        await asyncio.sleep(0.1)
+    assert job is not None
+    assert job.state in ("waiting", "downloading")
+    assert list(await downloader.files(EPISODE.infohash)) == []
+
+
+async def test_what_is_not_there_is_not_there(downloader: Downloader) -> None:
+    assert await downloader.jobs(["0" * 40]) == {}
+    assert await downloader.remove("0" * 40, with_files=True) is False
+
+
+async def test_what_is_removed_is_gone_and_the_rest_stays(
+    downloader: Downloader, client: Client
+) -> None:
+    for torrent in (EPISODE, FOLDER):
+        wish = NewJob(torrent.infohash, str(client.room / "goal"), torrent.torrent)
+        await downloader.add(wish)
+    assert await downloader.remove(EPISODE.infohash, with_files=True) is True
+    ends = time.monotonic() + WITHIN
+    while EPISODE.infohash in await downloader.jobs([EPISODE.infohash]):
+        assert time.monotonic() < ends
+        await asyncio.sleep(0.1)
+    assert list(await downloader.jobs([EPISODE.infohash, FOLDER.infohash])) == [FOLDER.infohash]
+
+
+async def test_somebody_elses_torrent_is_never_removed(
+    downloader: Downloader, client: Client
+) -> None:
+    if client.kind == "aria2":
+        pytest.skip("aria2 has no tags; what is ours is known by the hashes we wrote down")
+    other = open_downloader(
+        type(client.plan)(
+            client.kind,
+            client.plan.url,
+            client.plan.username,
+            client.plan.password,
+            tag="somebody",
+            category="somebody",
+        ),
+        WebLimits(),
+        AGENT,
+    )
+    await other.add(NewJob(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent))
+    await other.close()
+    with pytest.raises(ClientRefused):
+        await downloader.remove(EPISODE.infohash, with_files=True)
+    assert (await downloader.jobs([EPISODE.infohash]))[EPISODE.infohash].is_ours is False
+
+
+async def test_a_wrong_password_is_a_client_that_is_down(client: Client) -> None:
+    plan = type(client.plan)(client.kind, client.plan.url, client.plan.username, "wrong")
+    downloader = open_downloader(plan, WebLimits(), AGENT)
+    with pytest.raises(ClientDown):
+        await downloader.version()
+    await downloader.close()
+
+
+async def test_a_client_that_was_killed_has_it_or_takes_it_again(
+    downloader: Downloader, client: Client
+) -> None:
+    """Some write their list down only now and then."""
+    wish = NewJob(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
+    await downloader.add(wish)
+    client.server.kill()
+    with pytest.raises(ClientDown):
+        await downloader.jobs([EPISODE.infohash])
+    client.server.start()
+    await downloader.add(wish)
+    assert (await downloader.jobs([EPISODE.infohash]))[EPISODE.infohash].is_ours

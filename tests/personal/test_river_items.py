@@ -1,0 +1,160 @@
+"""An entry that an event tells of becomes an item in each category of its feed."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+from uuid_utils import uuid7
+
+from headwater.merge.told.version import KeptVersion
+from headwater.publish.river.entry import Origin, RiverPolicy, caller_id, items_of
+from headwater.publish.river.guid import guid_of
+from headwater.values.ids import key_of
+from headwater.values.personal import Attached
+
+FEED = "01900000-0000-7000-8000-000000000001"
+EVENT = "019b8d1c-1f00-7abc-9def-0123456789ab"
+AT = 1_767_600_000_000_000
+SECOND, DAY = 1_000_000, 86_400_000_000
+PRIVATE = "https://posts.example/feed?key=geheim"
+ORIGIN = Origin(FEED, PRIVATE, "A river", "https://posts.example/", ("news", "sea: tides"))
+POLICY = RiverPolicy()
+KEPT = KeptVersion(
+    feed_id=FEED,
+    uid_key=key_of("guid-1"),
+    number=1,
+    present=1,
+    snapshot=None,
+    uid="guid-1",
+    link="https://posts.example/1",
+    title="A title",
+    summary="<p>In <b>short</b></p>",
+    content="<p>At length</p>",
+    authors='[{"name":"Ada","email":null,"uri":null},{"name":null,"email":null,"uri":null}]',
+    categories='["weather"]',
+    enclosures='[{"url":"https://posts.example/1.mp3","type":"audio/mpeg","length":5}]',
+    details='{"summary_type":"html","content_type":"html"}',
+    published=AT - DAY,
+    updated=None,
+    first_seen=AT - SECOND,
+    content_hash="0",
+    fetch_id="f",
+    offset=None,
+    length=None,
+)
+
+moments = st.integers(0, 2**32 * SECOND - 1)
+
+
+def test_an_entry_is_one_item_in_each_category_under_one_guid() -> None:
+    news, tides = items_of(KEPT, ORIGIN, EVENT, AT, POLICY)
+    assert (news.category, tides.category) == ("news", "sea: tides")
+    assert replace(news, category="sea: tides") == tides
+    assert news.guid == guid_of(EVENT, AT, AT - DAY)
+    assert (news.title, news.link) == ("A title", "https://posts.example/1")
+    assert (news.description, news.content) == ("<p>In <b>short</b></p>", "<p>At length</p>")
+    assert (news.pub_date, news.arrived_at, news.expires_at) == (AT - DAY, AT, AT + 14 * DAY)
+    assert (news.authors, news.tags) == (("Ada",), ("weather",))
+    assert news.enclosures == (Attached("https://posts.example/1.mp3", "audio/mpeg", 5),)
+    assert news.caller_id == f"entry:{FEED}:{key_of('guid-1').hex()}"
+
+
+def test_an_item_is_known_by_the_same_name_in_every_version_of_its_entry() -> None:
+    edited = KEPT._replace(number=3, present=3, title="Another")
+    assert caller_id(edited) == caller_id(KEPT)
+    assert caller_id(KEPT._replace(feed_id=FEED[:-1] + "2")) != caller_id(KEPT)
+
+
+def test_the_words_are_those_that_the_event_told_of() -> None:
+    snapshot = (
+        '{"canonical_link":null,"title":"As it was","summary":null,"content":null,"authors":"[]",'
+        '"categories":"[]","enclosures":"[]","details":"{}","published":null,"updated":null}'
+    )
+    (item,) = items_of(
+        KEPT._replace(snapshot=snapshot, present=2),
+        replace(ORIGIN, categories=("news",)),
+        EVENT,
+        AT,
+        POLICY,
+    )
+    assert (item.title, item.description, item.content, item.link) == ("As it was", "", None, "")
+    assert item.pub_date == AT
+
+
+def test_the_address_of_a_private_feed_is_in_no_item() -> None:
+    kept = KEPT._replace(
+        link=f"{PRIVATE}#1",
+        summary=f'<a href="{PRIVATE}">feed</a>',
+        content=f'<img src="{PRIVATE}#2"><a href="https://posts.example/1">post</a>',
+        authors=f'[{{"name":"Ada","email":null,"uri":"{PRIVATE}"}}]',
+        enclosures=f'[{{"url":"{PRIVATE}"}}]',
+    )
+    for item in items_of(kept, ORIGIN, EVENT, AT, POLICY):
+        assert "geheim" not in repr(item)
+        assert "https://posts.example/1" in str(item.content)
+
+
+def test_what_strangers_wrote_is_safe_in_the_item_already() -> None:
+    kept = KEPT._replace(content='<p onclick="x()">Hi<script>steal()</script></p>')
+    assert items_of(kept, ORIGIN, EVENT, AT, POLICY)[0].content == "<p>Hi</p>"
+
+
+def test_only_categories_that_the_settings_allow_are_filled() -> None:
+    allowed = RiverPolicy(allowed=frozenset({"sea: tides", "garden"}))
+    assert [i.category for i in items_of(KEPT, ORIGIN, EVENT, AT, allowed)] == ["sea: tides"]
+    assert items_of(KEPT, replace(ORIGIN, categories=()), EVENT, AT, POLICY) == []
+
+
+def test_a_date_from_the_future_is_the_moment_of_arrival() -> None:
+    item = items_of(KEPT._replace(published=AT + DAY), ORIGIN, EVENT, AT, POLICY)[0]
+    assert item.pub_date <= AT
+    assert item.guid == guid_of(EVENT, AT, AT)
+
+
+def test_a_text_that_is_too_long_is_cut_and_whole() -> None:
+    long = "<p>" + "é" * 2_000 + "</p>"
+    item = items_of(KEPT._replace(content=long), ORIGIN, EVENT, AT, RiverPolicy(most_bytes=1_024))[
+        0
+    ]
+    assert item.content is not None
+    assert item.content.startswith("<p>é")
+    assert item.content.endswith("é</p>")
+    assert 900 < len(item.content.encode()) <= 1_040
+    assert item.description == "<p>In <b>short</b></p>"
+
+
+@given(at=moments, published=st.none() | moments)
+def test_a_guid_is_a_uuid_of_version_7_of_the_events_moment(at: int, published: int | None) -> None:
+    guid = UUID(guid_of(EVENT, at, published))
+    assert str(guid) == guid_of(EVENT, at, published)
+    assert (guid.version, guid.variant) == (7, UUID(EVENT).variant)
+    assert guid.int >> 80 == at // 1_000
+
+
+@given(early=moments, late=moments)
+def test_guids_of_one_moment_sort_by_date(early: int, late: int) -> None:
+    early, late = sorted((early, late))
+    if late // SECOND > early // SECOND:
+        at = 2**32 * SECOND
+        assert guid_of(str(uuid7()), at, early) < guid_of(str(uuid7()), at, late)
+
+
+@given(first=moments, second=moments)
+def test_what_came_later_has_the_greater_guid_whatever_its_date(first: int, second: int) -> None:
+    assert guid_of(EVENT, AT, first) < guid_of(EVENT, AT + 1_000, second)
+
+
+def test_of_entries_without_a_date_the_first_in_the_document_is_the_newest() -> None:
+    events = [str(uuid7()) for _ in range(50)]
+    guids = [guid_of(event, AT, None) for event in events if event[:13] == events[0][:13]]
+    assert guids == sorted(guids, reverse=True)
+    assert len(set(guids)) == len(guids)
+
+
+def test_every_event_has_a_guid_of_its_own() -> None:
+    assert len({guid_of(str(uuid7()), AT, AT) for _ in range(10_000)}) == 10_000
+
+
+def test_an_event_id_of_any_kind_has_a_guid() -> None:
+    assert UUID(guid_of("no uuid at all", AT, None)).version == 7
