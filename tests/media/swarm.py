@@ -12,8 +12,7 @@ from tests.collect.torrents import Made
 from tests.media.daemons import Client
 from tests.media.seeding import Seeder, seeder
 
-
-DIALS_EVERY = 0.25
+DIALS_EVERY = 0.5
 
 
 class Swarm(Protocol):
@@ -65,7 +64,7 @@ class ScriptedSwarm:
         self._held[torrent.infohash] = torrent
 
     def help(self, asked_for: Collection[str]) -> None:
-        for infohash, held in self.client.torrents.items():
+        for infohash, held in list(self.client.torrents.items()):  # the client takes more meanwhile
             torrent = self._held.get(infohash)
             if torrent is None or held.progress == 1.0:
                 continue
