@@ -180,6 +180,15 @@ def test_all_names_are_kept_apart_and_together() -> None:
         "mul": "海 / 大海 / うみ / Umi",
     }
     assert release.other_titles == ("大海",)
+    written = release_as_json(release)
+    assert written["titles"] == ["海", "うみ", "Umi", "大海", "海 / 大海 / うみ / Umi"]
+    assert written["titles_by_language"] == release.titles
+
+
+def test_a_title_of_two_scripts_is_the_first_of_its_names() -> None:
+    written = release_as_json(read("[Lantern]New Doraemon 哆啦A梦新番[747][1080P][GB_JP]"))
+    assert written["titles"] == ["New Doraemon 哆啦A梦新番", "哆啦A梦新番", "New Doraemon"]
+    assert written["titles_by_language"] == {"en": "New Doraemon", "zh": "哆啦A梦新番"}
 
 
 def test_the_trace_says_which_words_and_which_rule() -> None:

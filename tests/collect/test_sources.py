@@ -231,6 +231,16 @@ def test_a_hash_alone_is_enough_to_fetch() -> None:
     assert found.magnet == f"magnet:?xt=urn:btih:{HASH}"
 
 
+def test_a_magnet_where_the_page_belongs_is_found() -> None:
+    found = read(
+        f"<title>Sea - 01</title><link>magnet:?xt=urn:btih:{HASH}&amp;dn=Sea</link>"
+        "<guid isPermaLink='false'>1</guid>"
+    )
+    assert (found.infohash, found.torrent_url, found.page) == (HASH, None, None)
+    assert found.magnet is not None
+    assert found.magnet.startswith(f"magnet:?xt=urn:btih:{HASH}")
+
+
 def test_a_magnet_in_the_words_of_an_entry_is_found() -> None:
     found = read(
         "<title>Show - 07</title><link>https://site.example/t/1</link>"

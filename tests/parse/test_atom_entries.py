@@ -138,6 +138,7 @@ FIELDS: list[tuple[str, str, Any]] = [
      (Enclosure("https://example.org/e.mp3", "audio/mpeg", 9, None, "T"),)),
     ("<link rel='enclosure' href='magnet:?xt=1'/>", "enclosures", (Enclosure("magnet:?xt=1"),)),
     ("<link href='magnet:?xt=1'/>", "links", ()),
+    ("<link href='magnet:?xt=1'/>", "enclosures", (Enclosure("magnet:?xt=1"),)),
     ("<category term='t'/>", "categories", (Category("t"),)),
     ("<category term='t' scheme='s' label='l'/>", "categories", (Category("t", "s", "l"),)),
     ("<category label='l'/>", "categories", (Category("l", None, "l"),)),

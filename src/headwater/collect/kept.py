@@ -24,7 +24,10 @@ def json_of(value: Any) -> str:
 
 
 def release_json(release: Release) -> str:
-    return json_of(release_as_json(release))
+    said = release_as_json(release)
+    said["titles"] = said.pop("titles_by_language")
+    said["other_titles"] = list(release.other_titles)
+    return json_of(said)
 
 
 def release_of(text: str) -> Release:

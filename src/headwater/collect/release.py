@@ -84,6 +84,14 @@ class Release:
     checksum: str | None = None
     infohash: str | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything it is called, each once: `title` first, and at last all of it as written."""
+        whole = self.titles.get("mul")
+        several = (self.title, *self.titles.values(), *self.other_titles)
+        each = dict.fromkeys(name for name in several if name is not None and name != whole)
+        return tuple(each) if whole is None else (*each, whole)
+
 
 def plain_number(number: Decimal | None) -> int | float | None:
     """3 for 3 and 12.5 for 12.5: a number as JSON has it."""
@@ -97,8 +105,8 @@ def release_as_json(release: Release) -> dict[str, JsonValue]:
     """Every field by its name, ready to be written as JSON; null where the title does not say."""
     return {
         "title": release.title,
-        "titles": dict(release.titles),
-        "other_titles": list(release.other_titles),
+        "titles": list(release.names),
+        "titles_by_language": dict(release.titles),
         "groups": list(release.groups),
         "season": release.season,
         "season_end": release.season_end,

@@ -20,6 +20,8 @@ _LARGEST = 2**63
 _WEB = ("http://", "https://")
 # Absolute, with a host, visible ASCII only: nothing a URL parser would have to change or refuse.
 _PLAIN = re.compile(r"https?://[^/?#\\\s][!-~]*").fullmatch
+# No page to read, though some sites write it where the page belongs: it is a file of the entry.
+_MAGNET = re.compile(r"\s*magnet:", re.IGNORECASE).match
 _PAGES = (None, "text/html", "application/xhtml+xml")
 _RESOURCE = RDF + "resource"
 _USUAL_RELATIONS = frozenset(("alternate", "self", "replies", "edit", "related", "hub", "next"))
@@ -100,8 +102,11 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
     rel = element.get("rel")
     if rel not in _USUAL_RELATIONS:
         rel = rel.strip().lower().removeprefix(_IANA) if rel else "alternate"
-    if rel == "enclosure" and isinstance(draft, EntryDraft):
+    is_magnet = _MAGNET(href) is not None
+    if (rel == "enclosure" or is_magnet) and isinstance(draft, EntryDraft):
         add_enclosure(draft, _linked_file(element, href, context), context)
+        if is_magnet:
+            return
     found = web_address(href, element, context)
     if found is not None:
         _keep(draft, _link(element, found, rel), context)
@@ -110,6 +115,9 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
 def _text_link(draft: Draft, href: str, element: etree._Element, context: Context) -> None:
     if "&" in href:
         href = _TORN_AMPERSAND.sub("&", href)
+    if _MAGNET(href) and isinstance(draft, EntryDraft):
+        add_enclosure(draft, _linked_file(element, href, context), context)
+        return
     found = web_address(href, element, context)
     if found is None:
         return

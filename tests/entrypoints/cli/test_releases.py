@@ -18,7 +18,7 @@ def test_a_title_is_answered_as_one_object() -> None:
     assert done.code == 0
     assert {name: done.json[name] for name in FIELDS} == {
         "title": "Sea",
-        "titles": {"en": "Sea"},
+        "titles": ["Sea"],
         "groups": ["Lantern"],
         "season": None,
         "episode": 12.5,
