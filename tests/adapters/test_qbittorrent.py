@@ -95,6 +95,36 @@ async def test_a_torrent_that_comes_between_our_look_and_our_wish_is_there(
     assert len(looks) == 2
 
 
+@pytest.mark.parametrize("looks_in_vain", [1, 4])
+async def test_what_is_there_but_not_listed_yet_is_waited_for(
+    client: ScriptedQBittorrent,
+    downloader: Downloader,
+    monkeypatch: pytest.MonkeyPatch,
+    looks_in_vain: int,
+) -> None:
+    """A client that has just taken it says `Fails.` to the second wish, and lists it in a moment."""
+    client.hold(EPISODE.infohash)
+    looked = downloader.jobs
+    looks, pauses = [], list[float]()
+
+    async def listed_late(hashes: list[str]) -> object:
+        looks.append(hashes)
+        return {} if len(looks) <= 1 + looks_in_vain else await looked(hashes)
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(downloader, "jobs", listed_late)
+    monkeypatch.setattr(downloader, "_sleep", pause)
+    if looks_in_vain == 1:
+        await downloader.add(WISH)
+        assert pauses == [0.1]
+    else:
+        with pytest.raises(ClientRefused, match="did not take the torrent"):
+            await downloader.add(WISH)
+        assert pauses == [0.1, 0.4, 1.5]
+
+
 async def test_what_it_takes_later_is_taken(
     client: ScriptedQBittorrent, downloader: Downloader
 ) -> None:

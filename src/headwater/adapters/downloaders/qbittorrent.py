@@ -1,7 +1,8 @@
 """qBittorrent, 4.1 to 5.x, through its Web API."""
 
+import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from secrets import token_hex
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -14,6 +15,9 @@ FORM = "application/x-www-form-urlencoded"
 _VERSION = re.compile(rb"v?[0-9][0-9A-Za-z.+-]{0,40}")
 _AT_ONCE = 100
 """Hashes in one question: they stand in the address."""
+
+_LATER = (0.1, 0.4, 1.5)
+"""Seconds between looks for a torrent that is taken already: it is listed only in a moment."""
 
 _STATES: Mapping[str, JobState] = {
     "allocating": "waiting",
@@ -47,8 +51,10 @@ class QBittorrent:
 
     kind = "qbittorrent"
 
-    def __init__(self, link: Link) -> None:
-        self._link, self._cookie = link, ""
+    def __init__(
+        self, link: Link, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._link, self._cookie, self._sleep = link, "", sleep
 
     async def version(self) -> str:
         answer = await self._get("/api/v2/app/version")
@@ -77,8 +83,15 @@ class QBittorrent:
             raise self._link.down(f"it answered {answer.status}.")
         if answer.status == 202 or answer.body.strip() == b"Ok.":
             return  # from 5.2 on, 202 says that it will take it in a moment
-        if job.infohash not in await self.jobs([job.infohash]):
+        if not await self._has_soon(job.infohash):
             raise self._link.refused(f"it did not take the torrent: {shown(answer.body)!r}.")
+
+    async def _has_soon(self, infohash: str) -> bool:
+        for pause in _LATER:
+            if infohash in await self.jobs([infohash]):
+                return True
+            await self._sleep(pause)
+        return infohash in await self.jobs([infohash])
 
     async def jobs(self, infohashes: Sequence[str]) -> Mapping[str, Job]:
         found: dict[str, Job] = {}
