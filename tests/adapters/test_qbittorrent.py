@@ -102,7 +102,7 @@ async def test_what_is_there_but_not_listed_yet_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
     looks_in_vain: int,
 ) -> None:
-    """A client that has just taken it says `Fails.` to the second wish, and lists it in a moment."""
+    """A client that has just taken it says `Fails.` to a second wish and lists it later."""
     client.hold(EPISODE.infohash)
     looked = downloader.jobs
     looks, pauses = [], list[float]()
