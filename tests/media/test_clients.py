@@ -40,6 +40,16 @@ async def completed(downloader: Downloader, client: Client, source: Seeder, torr
     raise AssertionError(f"not complete: {job}")
 
 
+async def added(downloader: Downloader, wish: NewJob) -> Job:
+    """A client says that it takes it first, and lists it then."""
+    await downloader.add(wish)
+    ends = time.monotonic() + WITHIN
+    while (found := (await downloader.jobs([wish.infohash])).get(wish.infohash)) is None:
+        assert time.monotonic() < ends, "it does not list what it took"
+        await asyncio.sleep(0.1)
+    return found
+
+
 async def test_it_tells_its_name(downloader: Downloader, client: Client) -> None:
     said = await downloader.version()
     assert said.lower().startswith(client.kind)
@@ -65,18 +75,14 @@ async def test_a_torrent_is_added_completes_and_its_files_are_as_seeded(
 async def test_adding_twice_is_adding_once(downloader: Downloader, client: Client) -> None:
     wish = NewJob(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
     await downloader.add(wish)
-    await downloader.add(wish)
+    await added(downloader, wish)
     assert list(await downloader.jobs([EPISODE.infohash])) == [EPISODE.infohash]
 
 
 async def test_a_magnet_link_is_taken(downloader: Downloader, client: Client) -> None:
     magnet = f"magnet:?xt=urn:btih:{EPISODE.infohash}&dn=Show"
-    await downloader.add(NewJob(EPISODE.infohash, str(client.room / "goal"), magnet=magnet))
-    job, ends = None, time.monotonic() + WITHIN
-    while job is None and time.monotonic() < ends:  # it says so first, and lists it then
-        job = (await downloader.jobs([EPISODE.infohash])).get(EPISODE.infohash)
-        await asyncio.sleep(0.1)
-    assert job is not None
+    wish = NewJob(EPISODE.infohash, str(client.room / "goal"), magnet=magnet)
+    job = await added(downloader, wish)
     assert job.state in ("waiting", "downloading")
     assert list(await downloader.files(EPISODE.infohash)) == []
 
@@ -91,7 +97,7 @@ async def test_what_is_removed_is_gone_and_the_rest_stays(
 ) -> None:
     for torrent in (EPISODE, FOLDER):
         wish = NewJob(torrent.infohash, str(client.room / "goal"), torrent.torrent)
-        await downloader.add(wish)
+        await added(downloader, wish)
     assert await downloader.remove(EPISODE.infohash, with_files=True) is True
     ends = time.monotonic() + WITHIN
     while EPISODE.infohash in await downloader.jobs([EPISODE.infohash]):
@@ -117,7 +123,7 @@ async def test_somebody_elses_torrent_is_never_removed(
         WebLimits(),
         AGENT,
     )
-    await other.add(NewJob(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent))
+    await added(other, NewJob(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent))
     await other.close()
     with pytest.raises(ClientRefused):
         await downloader.remove(EPISODE.infohash, with_files=True)
@@ -142,5 +148,4 @@ async def test_a_client_that_was_killed_has_it_or_takes_it_again(
     with pytest.raises(ClientDown):
         await downloader.jobs([EPISODE.infohash])
     client.server.start()
-    await downloader.add(wish)
-    assert (await downloader.jobs([EPISODE.infohash]))[EPISODE.infohash].is_ours
+    assert (await added(downloader, wish)).is_ours
