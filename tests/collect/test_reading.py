@@ -84,7 +84,24 @@ def test_what_comes_after_the_longest_title_is_not_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["[", "[[", "1", "01-", "[01", "(a", "中~", "全集", "S1 ", "a.", "★a", "-", "))- 1 "]
+    "unit",
+    [
+        "[",
+        "[[",
+        "1",
+        "01-",
+        "[01",
+        "(a",
+        "中~",
+        "全集",
+        "S1 ",
+        "a.",
+        "★a",
+        "-",
+        "))- 1 ",
+        "01&",
+        "中(ab) ",
+    ],
 )
 def test_a_hostile_title_costs_no_more_than_its_length(unit: str) -> None:
     """A cost that grew with the square of the length would be many seconds here."""
@@ -128,6 +145,9 @@ SINGLES = [
     "[北港字幕社][海][18完][1080p]",
     "Sea.S01E18.1080p.WEB-DL.x264-GRP",
     "Sea - 18 - The Batch",
+    "[Lantern] The Bad Batch - 18 [1080p]",
+    "[Lantern] Sea 01 - 18 [1080p]",
+    "[北港字幕社][海][18 - 总第67][1080p]",
 ]
 
 
@@ -144,6 +164,9 @@ BATCHES = [
     "[Lantern] Sea [TV+OVA][1080p]",
     "[Lantern] Sea E01-E02 [1080p]",
     "[Lantern] Sea - S01 [1080p]",
+    "[Lantern] Sea 01 - 24 [1080p][Batch]",
+    "[Lantern] Sea Vol.1-3 [1080p]",
+    "[北港字幕社] 海 全套 [DVDRip]",
     "[Lantern] Sea (Batch) [1080p]",
     "[北港字幕社] 海 全集 [1080p]",
     "[北港字幕社] 海 全12话 [1080p]",

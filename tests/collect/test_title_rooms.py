@@ -80,6 +80,7 @@ def test_brackets_around_brackets_are_looked_into() -> None:
         ("来日方长", ""),
         ("中二病", ""),
         ("英雄学院", ""),
+        ("华日英音轨; 外挂简中字幕", "CHS"),
     ],
 )
 def test_a_label_is_read_and_a_name_is_not(label: str, languages: str) -> None:
@@ -119,6 +120,10 @@ def test_outside_brackets_only_sure_codes_are_believed() -> None:
         ("1080", Role.TECHNICAL),
         ("bd", Role.TECHNICAL),
         ("baha", Role.TECHNICAL),
+        ("chs cht eng th srt", Role.TECHNICAL),
+        ("la it fr", Role.WORDS),
+        ("2024春", Role.REMARK),
+        ("pv4", Role.KIND),
         ("简体内嵌", Role.TECHNICAL),
         ("7a8a7769", Role.CHECKSUM),
         ("2018", Role.YEAR),
@@ -174,6 +179,7 @@ def test_words_of_a_season_are_read(text: str, seasons: list[tuple[int, int | No
         ("1080p", "1080p"),
         ("1080i", "1080p"),
         ("4k", "2160p"),
+        ("ai2160p", "2160p"),
         ("720", "720p"),
         ("86", None),
     ],

@@ -10,7 +10,7 @@ _KIND = re.compile(
     r"|(?P<oad>oads?)|(?P<ona>onas?)|(?P<movie>movies?|gekijouban|film)"
     r"|(?P<sp>sps?|tvsp|specials?|ex(?=\d))|(?P<menu>menus?)|(?P<pv>pvs?|preview|trailer|teaser)"
     r"|(?P<cm>cms?)|(?P<ost>ost|soundtrack)|(?P<op>op)|(?P<ed>ed)|(?P<tv>tv)"
-    r")(?![a-z])"
+    r")(?![a-uw-z]|v(?!\d))"
     r"|(?P<movie2>[剧劇][场場]版|映画|[电電]影)|(?P<sp2>特典|特[别別][篇编編]|番外|[总總]集篇|総集編)"
     r"|(?P<pv2>预告|預告|予告|先导|先導)"
 )
@@ -25,10 +25,13 @@ _BY_GROUP = {
 
 _IN_NAMES = re.compile(
     r"(?<![a-z])(?:(?P<ncop>ncop)|(?P<nced>nced)|(?P<ova>ovas?)|(?P<oad>oads?)|(?P<ona>onas?)"
-    r"|(?P<movie>movies?|gekijouban))(?![a-z])|(?P<movie2>[剧劇][场場]版|映画|[电電]影)"
+    r"|(?P<movie>movies?|gekijouban)|(?P<pv>pv(?=\d))|(?P<cm>cm(?=\d)))"
+    r"(?![a-uw-z]|v(?!\d))|(?P<movie2>[剧劇][场場]版|映画|[电電]影)"
     r"|(?P<sp2>(?<=[ -])(?:特[别別][篇编編]|specials?)(?= *(?:$|\x1f)))"
 )
 """Words that are hardly ever part of a name."""
+_SPECIAL_LAST = re.compile(r"(?:特[别別][篇编編]|番外篇?)(?= *(?:$|\x1f))")
+"""Without a number it is one special; with one it may well be a show that is called so."""
 
 
 def kind_in(text: str) -> tuple[Kind, str] | None:
@@ -42,7 +45,9 @@ def kind_in(text: str) -> tuple[Kind, str] | None:
     return television
 
 
-def kind_in_name(name: str) -> tuple[Kind, str] | None:
+def kind_in_name(name: str, *, numbered: bool) -> tuple[Kind, str] | None:
     """The kind that a name holds, where the word cannot well be part of the name itself."""
-    match = _IN_NAMES.search(name)
-    return (_BY_GROUP[match.lastgroup or "tv"], match.group()) if match else None
+    if (match := _IN_NAMES.search(name)) is not None:
+        return _BY_GROUP[match.lastgroup or "tv"], match.group()
+    special = None if numbered else _SPECIAL_LAST.search(name)
+    return (Kind.SPECIAL, special.group()) if special else None

@@ -27,7 +27,7 @@ _BY_LANGUAGES: dict[tuple[Subtitle, ...], str] = {
     (Subtitle.ITALIAN,): "ita",
     (Subtitle.SPANISH,): "spa",
     (Subtitle.PORTUGUESE,): "por pt-br",
-    (Subtitle.THAI,): "tha",
+    (Subtitle.THAI,): "tha th",
     (Subtitle.VIETNAMESE,): "vie",
     (Subtitle.INDONESIAN,): "ind",
     (Subtitle.ARABIC,): "ara arabic",
@@ -43,6 +43,8 @@ _HAN_RUN = re.compile(
 )
 _LANGUAGE = re.compile("[简簡繁日中英粤粵韩韓]|正[體体]")
 _SPOKEN = re.compile(r"[日国國粤粵英中][语語](?=中|配|音|发|發|双音|雙音)|[日国國粤粵]配")
+_TRACKS = re.compile(r"[^;；+]{0,20}音[轨軌]")
+"""Languages that are listed before this word are those of the sound."""
 _STRUCTURE = re.compile(
     r"[体體文语語字幕]|[内內][嵌封挂掛置]|外[挂掛]|[双雙][语語]|[简簡繁][日中英]|中[日英]|日[中英]"
 )
@@ -91,7 +93,7 @@ def labels_in(content: str) -> frozenset[Subtitle]:
     if content.isascii() or CJK.search(content) is None or _NO_SUBTITLES.search(content):
         return frozenset()
     found: set[Subtitle] = set()
-    spoken_removed = _SPOKEN.sub(" ", content)
+    spoken_removed = _SPOKEN.sub(" ", _TRACKS.sub(" ", content) if "音" in content else content)
     traditional = _TRADITIONAL.search(content) is not None
     for match in _HAN_RUN.finditer(spoken_removed):
         if _LANGUAGE.search(match.group()) is None:

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from headwater.collect.title.leading import group_at, numbers_after
+from headwater.collect.title.leading import LETTER, group_at, numbers_after
 from headwater.collect.title.line import line_of
-from headwater.collect.title.number_shapes import CUT
+from headwater.collect.title.number_shapes import CUT, TITLED
 from headwater.collect.title.pieces import Piece, cut
 from headwater.collect.title.roles import Role, role_of
 
@@ -38,6 +38,7 @@ def lay_out(text: str, twin: str) -> Layout:
     roles = [role_of(twin[piece.start : piece.end]) if piece.inside else None for piece in pieces]
     at = group_at(twin, pieces, roles)
     twin = _named_by_number(twin, pieces, roles, at)
+    _mark_titled_number(twin, pieces, roles, at)
     group = pieces[at] if at is not None else None
     text, twin = _undotted(text, twin, pieces, at)
     line = line_of(twin, pieces, roles, at)
@@ -58,6 +59,23 @@ def _named_by_number(
     roles[numbers[0]] = Role.WORDS
     start, end, _ = pieces[numbers[0]]
     return f"{twin[: start - 1]}{{{twin[start:end]}}}{twin[end + 1 :]}"
+
+
+def _mark_titled_number(
+    twin: str, pieces: list[Piece], roles: list[Role | None], at: int | None
+) -> None:
+    """`[Group][Name][04_Words]`: with no other number, one that begins the bracket after the name
+    is the episode's, and its title follows."""
+    if at is None or Role.NUMBER in roles:
+        return
+    named = False
+    for place in range(at + 1, len(pieces)):
+        start, end, inside = pieces[place]
+        if named and inside == "[" and roles[place] is Role.WORDS:
+            if TITLED.match(twin, start, end + 1):
+                roles[place] = Role.NUMBER
+            return
+        named = named or roles[place] is Role.WORDS or LETTER.search(twin, start, end) is not None
 
 
 def _undotted(text: str, twin: str, pieces: list[Piece], group: int | None) -> tuple[str, str]:

@@ -5,19 +5,20 @@ import re
 from headwater.collect.title.pieces import Piece
 from headwater.collect.title.roles import Role
 from headwater.collect.title.scripts import CJK
-from headwater.collect.title.seasons import season_marks
-from headwater.collect.title.terms import FREE
+from headwater.collect.title.seasons import SEASON_ALONE, season_marks
+from headwater.collect.title.terms import FREE, STRONG
 from headwater.collect.title.words import WEAK
 
 LETTER = re.compile(r"[^\W\d_]")
 SEASONAL = re.compile(
-    r"★?(?:\d{2,4}年)?\d{1,2}月(?:新番|番|新作)★?|★(?:[剧劇][场場]版|ova|sp|新番|[老旧舊]番|完[结結])★"
+    r"★?(?:\d{2,4}年)?(?:\d{1,2}|[一二三四五六七八九十]{1,2})月(?:新番|番|新作)★?|[剧劇][场場]版★|★(?:[剧劇][场場]版|ova|sp|新番|[老旧舊]番|完[结結])★"
 )
 """Remarks such as `★07月新番★`, which stand where a name might."""
 _GROUP_WORD = re.compile("字幕|[组組社]|工作室|sub|raw|&|压制|壓制|汉化|漢化|搬运")
 _SEASON_FIRST = ("第", "s", "2", "3", "4", "5")
+_CODED_EPISODE = re.compile(r"(?:s\d{1,2})?e\d{1,3}(?:[-~]e?\d{1,3})?")
 _COUNTED = re.compile(r"第 ?\d{1,4} ?[话話集]|\d{2,4}(?![^\W_])")
-_UNSURE_GROUP = frozenset(("platform", "other", "video", "audio", "kind", "container"))
+_UNSURE_GROUP = frozenset(("platform", "other", "video", "audio", "container"))
 
 
 def group_at(twin: str, pieces: list[Piece], roles: list[Role | None]) -> int | None:
@@ -28,7 +29,7 @@ def group_at(twin: str, pieces: list[Piece], roles: list[Role | None]) -> int | 
             if LETTER.search(twin, piece.start, piece.end):
                 return None
             continue
-        if role is Role.REMARK:
+        if role is Role.REMARK or _is_only_technical(twin[piece.start : piece.end], role):
             continue
         if not _may_be_group(twin[piece.start : piece.end].strip(), role):
             return None
@@ -38,8 +39,17 @@ def group_at(twin: str, pieces: list[Piece], roles: list[Role | None]) -> int | 
     return None
 
 
+def _is_only_technical(content: str, role: Role) -> bool:
+    """Some put the resolution first: `[1080P][Group][Name][05]`."""
+    return role is Role.TECHNICAL and STRONG.search(content) is not None
+
+
 def _may_be_group(content: str, role: Role) -> bool:
-    if role in (Role.WORDS, Role.NUMBER, Role.CHECKSUM):
+    if role is Role.WORDS:
+        return SEASON_ALONE.fullmatch(content) is None
+    if role is Role.NUMBER:
+        return _CODED_EPISODE.fullmatch(content) is None
+    if role is Role.CHECKSUM:
         return True
     return role in (Role.TECHNICAL, Role.KIND) and WEAK.get(content) in _UNSURE_GROUP
 

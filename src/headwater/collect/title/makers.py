@@ -2,11 +2,12 @@
 
 import re
 
-from headwater.collect.title.groups import scene_group, trailing_group
+from headwater.collect.title.groups import dashed_scene_group, scene_group, trailing_group
 from headwater.collect.title.layout import Layout
 from headwater.collect.title.regions import Span
 from headwater.collect.title.roles import Role
-from headwater.collect.title.terms import STRONG, WORDS
+from headwater.collect.title.seasons import SEASON_ALONE
+from headwater.collect.title.terms import STRONG, WORDS, is_technical
 from headwater.collect.title.words import WEAK
 
 _WORDS_FIRST = re.compile(r" *(?P<group>[a-z][a-z0-9 '!-]{2,30})(?:,|\.(?=[a-z]))")
@@ -45,7 +46,9 @@ def _bracket_of_words(layout: Layout, names: list[Span]) -> Span | None:
     """Words in square brackets outside the names; else in round ones that end the title,
     or stand before technical ones that do."""
     for piece, role in zip(layout.pieces, layout.roles, strict=True):
-        if piece.inside == "[" and role is Role.WORDS and not _in((piece.start, piece.end), names):
+        if piece.inside != "[" or role is not Role.WORDS or _in((piece.start, piece.end), names):
+            continue
+        if SEASON_ALONE.fullmatch(layout.twin, piece.start, piece.end) is None:
             return piece.start, piece.end
     for piece, role in zip(reversed(layout.pieces), reversed(layout.roles), strict=True):
         if role is Role.WORDS:
@@ -62,14 +65,19 @@ def _scene(layout: Layout) -> Span | None:
     for piece in layout.pieces:
         if piece.inside:
             continue
-        span = scene_group(layout.twin, piece.start, piece.end)
-        if span is None or STRONG.search(layout.twin, span[0], span[1]):
-            continue
-        dash = span[0] - 1
-        behind = STRONG.finditer(layout.twin, max(0, dash - 24), dash)
-        if any(match.end() == dash for match in behind):
-            return span
+        for found in (scene_group, dashed_scene_group):
+            span = found(layout.twin, piece.start, piece.end)
+            if span is not None and _is_behind_technical(layout.twin, span):
+                return span
     return None
+
+
+def _is_behind_technical(twin: str, span: Span) -> bool:
+    """Whether the dash before a name follows a technical word, and the name holds none."""
+    if STRONG.search(twin, span[0], span[1]) or is_technical(twin[span[0] : span[1]]):
+        return False
+    behind = twin[max(0, span[0] - 25) : span[0] - 1].rstrip()
+    return any(match.end() == len(behind) for match in STRONG.finditer(behind))
 
 
 def _leading_words(layout: Layout) -> Span | None:

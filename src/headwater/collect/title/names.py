@@ -4,11 +4,12 @@ import re
 from dataclasses import dataclass
 
 from headwater.collect.title.scripts import CJK, CJK_LETTERS, HAN, HANGUL, KANA
-from headwater.collect.title.seasons import SeasonMark, part_of, season_marks
+from headwater.collect.title.seasons import SEASON_ALONE, SeasonMark, part_of, season_marks
 
-_SPACED_SLASH = re.compile(r"\s+[/|／]\s*|\s*[/|／]\s+|[|｜]|\s+AKA\s+")
+_SPACED_SLASH = re.compile(r"\s+[/|／]\s*|\s*[/|／]\s+|[|｜]|\s+AKA\s+|\s_\s")
 _HAN_LATIN_LINE = re.compile(
     rf"(?<=[{CJK_LETTERS}])_(?=[A-Za-z])|(?<=[A-Za-z])_(?=[{CJK_LETTERS}])"
+    r"|(?<=[\u3400-\u9fff])·(?=[A-Za-z][A-Za-z'-]* [A-Za-z])"
 )
 _SLASH = re.compile(r"(?<!\d)\s*[/／]\s*|\s*[/／]\s*(?!\d)")
 _KIND_LAST = re.compile(r"(?:特[别別典][篇编編]?|[剧劇][场場]版|番外篇?|[总總]集篇|映画)\s*$")
@@ -17,8 +18,9 @@ _VOLUME = re.compile(
     r"|(?<![\s-])[\s-]+(?:the )?complete(?: series| batch)?$"
     r"|\s(?:tv|ova|sp)(?: ?\+ ?(?:tv|ovas?|oads?|sps?|movies?|specials?|[剧劇][场場]版)){1,5}$"
     r"|(?<![\s-])[\s-]+\((?:the )?complete(?: series| batch)?\)$"
-    r"|\sv\d$|\s[全共] ?(?:\d{1,4}|[一二三四五六七八九十百]{1,4}) ?[话話集回].*$"
-    r"|\s(?:tv)?[全合]集$|\s\d{1,4}[话話集回]全$",
+    r"|(?:\s|(?<=nc[oe][pd]))v\d$"
+    r"|\s[全共] ?(?:\d{1,4}|[一二三四五六七八九十百]{1,4}) ?[话話集回].*$"
+    rf"|(?:\s|(?<=[{CJK_LETTERS}]))(?:tv)?[全合]集$|\s\d{{1,4}}[话話集回]全$",
     re.IGNORECASE,
 )
 _DOTTED = re.compile(r"[^\s.]{2,}(?:\.[^\s.]{2,}){2,}")
@@ -31,6 +33,18 @@ _REGION_NOTE = re.compile(
 )
 _BRACKET = re.compile(r"[(（\[【]")
 _YEAR = re.compile(r"[(（\[](?:19[5-9]\d|20[0-4]\d)[)）\]]")
+_DASHED_THEN_LATIN = re.compile(
+    rf"(?P<first>[^-]*+-[A-Za-z][^-{CJK_LETTERS}]*+-) (?P<latin>[A-Za-z]{{2,}}[^{CJK_LETTERS}]*+)"
+)
+"""A Latin line between dashes is of the name before it; a whole name may follow."""
+_NAMES_IN_PARENS = re.compile(
+    rf"(?P<first>[^()（）]*[{CJK_LETTERS}][!?！？。]? ?)(?:[(（][^()（）\d]{{3,}}[)）] ?){{1,3}}"
+)
+_IN_PARENS = re.compile(r"[(（]([^()（）]+)[)）]")
+_EDITION = re.compile(
+    r"(?i)[版編编篇]$|^(?:tv|ova|oad|ona|sp|the|movie|web|bd)\b"
+    r"|\b(?:ver(?:sion)?|cut|edition|dub(?:bed)?|(?:un)?censored|season|part)\b"
+)
 _LATIN_LETTER = re.compile(r"[A-Za-z]")
 _LATIN_NAME = re.compile(r"[A-Za-z][a-z'’]{3,}|[A-Za-z'’.,-]+ [A-Za-z0-9]")
 _LATIN_WORD = re.compile(r"[A-Za-z]{3}")
@@ -68,6 +82,10 @@ def names_in(regions: list[str], *, seasonal: bool, parted: bool) -> Names:
     cleaned = [name for part in parts if (name := clean_name(part, seasonal, parted))]
     if len(cleaned) > 1 and all(CJK.search(name) for name in cleaned):
         cleaned = [name for mixed in cleaned for name in _by_script(mixed)]
+    if len(cleaned) > 1:
+        cleaned = [name for name in cleaned if not SEASON_ALONE.fullmatch(name.lower())]
+    if len(cleaned) == 1:
+        cleaned = _apart_from_parens(cleaned[0])
     if len(cleaned) == 1:
         if (mixed := _latin_first(cleaned[0])) is not None:
             return Names(cleaned[0], mixed, ())
@@ -148,6 +166,19 @@ def _split_bare(piece: str) -> list[str]:
     return [part for line in _HAN_LATIN_LINE.split(piece) for part in _slashed(line)]
 
 
+def _apart_from_parens(name: str) -> list[str]:
+    """A Chinese name with its others in round brackets after it: `名字 (なまえ) (Name)`."""
+    found = _NAMES_IN_PARENS.fullmatch(name)
+    if found is None:
+        return [name]
+    first = found["first"].rstrip()
+    others = [other.strip() for other in _IN_PARENS.findall(name, found.end("first"))]
+    known = language_of(first)
+    if any(language_of(other) == known or _EDITION.search(other) for other in others):
+        return [name]
+    return [first, *others]
+
+
 def _slashed(piece: str) -> list[str]:
     first, *rest = _SLASH.split(piece)
     parts = [first]
@@ -202,6 +233,9 @@ def _without_loose_bracket(name: str) -> str:
 
 def _by_script(name: str) -> list[str]:
     """A Chinese name followed by a Latin one, apart; a Latin word inside a name stays in it."""
+    dashed = _DASHED_THEN_LATIN.fullmatch(name)
+    if dashed is not None and CJK.search(dashed["first"]) and " " in dashed["latin"]:
+        return [dashed["first"], dashed["latin"]]
     backwards = CJK.search(name[::-1])
     if backwards is None:
         return [name]
@@ -212,6 +246,8 @@ def _by_script(name: str) -> list[str]:
     between = name[end : letter.start()]
     latin = name[letter.start() :].strip(_EDGES + "~～")
     if not between.rstrip("~～-").endswith(" ") or not _LATIN_NAME.match(latin):
+        return [name]
+    if latin[0].islower() and " " not in latin:
         return [name]
     edges = _EDGES + "~～" if between.strip() else _EDGES
     return [name[: letter.start()].strip(edges), latin]

@@ -19,6 +19,8 @@ _V = r"(?: ?v(?P<v>\d)(?!\d))?"
 _V2 = r"(?: ?v(?P<v2>\d)(?!\d))?"
 _TO = r" ?(?:-|~|to|至|到) ?"
 _TIGHT = r"(?:-| ?~ ?|至|到| to )"
+_IN_ALL = "[总總]第? ?"
+_MORE = r"(?:\d{1,4} ?[,&+] ?){0,9}"
 _BEGIN = r"(?<![a-z0-9.])"
 _END = r"(?![a-z0-9])"
 _STOP = rf"(?= *(?:$|[\[\](){{}}{CUT}「『|+★]))"
@@ -27,13 +29,13 @@ _COUNTER = "[话話集回巻]"
 _FINAL = r"(?P<final>end|fin(?:ale?)?|完(?:结|結)?|[終终]|大结局|最終[回話话])"
 _REST = (
     r"(?:end|fin(?:ale?)?|完结|完結|完|[終终]|大结局|合集|全集|[全合]|精校|修正版?|先行版?|重[制製]版?|batch"
-    r"|complete|tv|bd|v\d|sp\d{0,2}|ova\d{0,2}|oad\d{0,2}|re)"
+    r"|complete|tv|bd|v\d|sp\d{0,2}|ova\d{0,2}|oad\d{0,2}|re|pre)"
 )
 
 SEASON_EPISODE = re.compile(
     rf"(?<![a-z0-9])s(?P<season>\d{{1,2}}) ?[.-]? ?(?:ep?|#)\.? ?(?P<first>{_N}){_V}"
     rf"(?:(?:(?: ?[-~&+] ?)?(?:s\d{{1,2}} ?)?ep?(?P<last>{_N})){{1,9}}"
-    rf"|{_TIGHT}(?P<next>\d{{2,4}})(?![\dpix]))?"
+    rf"|(?:{_TIGHT}(?P<next>\d{{2,4}})(?![\dpix])){{1,9}})?"
     rf"{_V2}(?!\d)"
 )
 SEASON_DASH = re.compile(
@@ -44,7 +46,7 @@ CROSS = re.compile(
 )
 HAN_COUNTED = re.compile(
     rf"第 ?(?P<first>{_N}|{_HAN_N}){_V} ?{_COUNTER}?"
-    rf"(?:(?:{_TO}| ?[,&+] ?)第? ?(?P<last>{_N}|{_HAN_N}){_V2} ?)?"
+    rf"(?:(?:{_TO}| ?[,&+] ?{_MORE})第? ?(?P<last>{_N}|{_HAN_N}){_V2} ?)?"
     rf"(?:[话話集巻]|回(?![{HAN_LETTERS}]))"
     rf"(?: ?\((?P<absolute>\d{{1,4}})\))?"
     rf"(?: ?v(?P<v3>\d))?(?: ?[(\[]?{_FINAL})?"
@@ -70,10 +72,13 @@ _LEAD = (
 )
 IN_BRACKETS = re.compile(
     rf"(?<=[\[★]) *{_LEAD}#?(?P<first>{_N}){_V}"
-    rf"(?:{_TO}(?:ep?|sp|第)?(?P<last>{_N}){_V2}| ?[&+,] ?(?P<next>\d{{1,4}}))?"
-    rf" ?{_COUNTER}?(?:[ .]?\((?P<absolute>\d{{1,4}})\))?"
+    rf"(?:{_TO}(?:ep?|sp|第)?(?P<last>{_N}){_V2}"
+    rf"| ?[&+,] ?{_MORE}(?P<next>\d{{1,4}}))?"
+    rf" ?{_COUNTER}?(?:[ .]?(?:\((?:{_IN_ALL})?| ?- ?{_IN_ALL})(?P<absolute>\d{{1,4}})\)?)?"
     rf"(?P<rest>(?:[ .+&-]|{_REST})*+)(?=[\]★]|\(|$)"
 )
+TITLED = re.compile(rf"(?<=\[) *(?P<first>\d{{2,3}}){_V} (?=[^\W\d_])[^\[\]]*(?=\])")
+"""A number and what the episode is called, in one bracket: `[04_Words of the episode]`."""
 IN_PARENS = re.compile(rf"(?<=\() *(?P<first>\d{{1,4}}){_V}(?:{_TO}(?P<last>\d{{2,4}}))? *(?=\))")
 RANGE_IN_PARENS = re.compile(
     rf"(?<=\() *(?P<first>\d{{1,4}}){_V}{_TO}(?P<last>\d{{2,4}}){_V2}"
@@ -83,16 +88,26 @@ PACKED = re.compile(
     rf" *(?:tv ?)?(?P<first>\d{{1,4}}){_V}[-~](?P<last>\d{{2,4}})(?P<rest>(?: ?{_REST})*+)(?=[ ,/])"
 )
 """A range that comes first among technical words: `(01-12Fin WebRip 1080p)`."""
+FIRST_OF_TECHNICAL = re.compile(
+    rf" *(?P<first>\d\d){_V} (?=(?:\d{{3,4}}[pi]|(?:web|bd|dvd|tv)-?(?:dl|rip)?)(?![a-z0-9]))"
+)
+"""A number that comes first among technical words: `[01 1080p HEVC]`."""
 DASHED = re.compile(
-    rf"(?:(?<=[ \]).{CUT}])-[ .]?"
+    rf"(?:(?<=[ \]).{CUT}])-[ .]?<?"
     rf"|(?<=[a-z!?。~\u3040-\u9fff])-(?: |(?=\d\d+(?: *|-)(?:$|[\[(v{CUT}]))))"
     rf"(?P<first>{_N}){_V}"
-    rf"(?:(?:{_TIGHT}| ?[&+,] ?)(?P<last>{_N}){_V2}(?=$|[ .\[({CUT}]|end|fin)"
+    rf"(?:(?:(?:{_TIGHT}| ?[&+,] ?)(?P<last>{_N}){_V2}){{1,9}}(?=$|[ .\[({CUT}]|end|fin|[全合]集)"
     rf"| - (?P<next>{_N}){_STOP})?"
-    rf"(?: ?\((?P<absolute>\d{{1,4}})\))?(?:[ .]?{_FINAL}{_END})?(?=$|[ .\[(「{CUT}_-])"
+    rf"(?: ?\((?P<absolute>\d{{1,4}})\))?(?:[ .]?{_FINAL}{_END})?(?:>|[全合]集)?"
+    rf"(?=$|[ .\[(「{CUT}_-])"
 )
+SPACED_RANGE = re.compile(
+    rf"(?<=[ \]])(?P<first>\d{{2,4}}) [-~] (?P<last>\d{{2,4}})(?= *(?:$|[\[({CUT}]|batch|complete))"
+)
+"""Two numbers that are a range only in what calls itself a batch: `Name 01 - 24 (Batch)`."""
 LAST = re.compile(
-    rf"(?:(?<=[ .\]){CUT}季期])(?<!vol.)(?<!vol. )(?<!\d\.)|(?<=[{HAN_LETTERS}])(?=0\d(?!\d)))"
+    rf"(?:(?<=[ .\]){CUT}季期])(?<!vol.)(?<!vol. )(?<!\d\.)|(?<=[{HAN_LETTERS}])(?=0\d(?!\d))"
+    rf"|(?<=[△▽☆♪♡♥])(?=\d\d(?!\d)))"
     rf"(?P<first>{_N}){_V}(?:{_TO}(?P<last>{_N}){_V2})?"
     rf"(?: ?\((?P<absolute>\d{{1,4}})\))?(?:[ .]?{_FINAL})?{_STOP}"
 )

@@ -54,6 +54,7 @@ _RULES: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
     ("short episode", shapes.SHORT, frozenset("e")),
     ("number of a kind", shapes.KIND_NUMBER, frozenset("oasen")),
     ("last number", shapes.LAST, frozenset("0123456789")),
+    ("number before its title", shapes.TITLED, frozenset("[")),
     ("number in round brackets", shapes.IN_PARENS, frozenset("(")),
     ("number among words", shapes.MIDDLE, frozenset("0123456789")),
     ("number at the start", shapes.AT_START, frozenset("0123456789")),
@@ -111,13 +112,25 @@ def _unsure(line: str, begin: int, until: int, lone_digit: bool) -> Numbering | 
     return _made(match, "lone digit of a file")
 
 
-def range_among_technical(twin: str, starts: Iterable[int]) -> Numbering | None:
-    """The range that one of the technical brackets, which begin at `starts`, begins with."""
+def first_among_technical(twin: str, starts: Iterable[int]) -> Numbering | None:
+    """The range or number that a technical bracket begins with; they begin at `starts`."""
     for start in starts:
         match = shapes.PACKED.match(twin, start)
         if match is not None and _makes_sense(match, "range in brackets"):
             return _made(match, "range in brackets")
+        if (match := shapes.FIRST_OF_TECHNICAL.match(twin, start)) is not None:
+            return _made(match, "number in brackets")
     return None
+
+
+def spaced_range(line: str, begin: int, found: Numbering) -> Numbering | None:
+    """The range that a number of what calls itself a batch ends: `Name 01 - 24 (Batch)`."""
+    if found.episode_end is not None or found.rule not in _BEFORE_TECHNICAL:
+        return None
+    match = shapes.SPACED_RANGE.search(line, begin)
+    if match is None or _is_of_season(match) or int(match["first"]) >= int(match["last"]):
+        return None
+    return _made(match, "range of a batch")
 
 
 def _surest(matches: list[re.Match[str]]) -> re.Match[str]:
@@ -174,7 +187,13 @@ def _is_of_season(match: re.Match[str]) -> bool:
     """The 2 of `Season 2`; but 05 is an episode in `2nd Season 05`."""
     start = match.start("first")
     before = max(0, start - _LONGEST_SEASON)
-    return _SEASON_BEFORE.search(match.string, before, start) is not None
+    return (
+        _SEASON_BEFORE.search(match.string, before, start) is not None
+        or (
+            match["first"].startswith("0") and match.string.endswith((" part ", " cour "), 0, start)
+        )
+        or match.string.endswith((" film ", " movie "), 0, start)
+    )
 
 
 def _is_year(written: str) -> bool:

@@ -4,13 +4,16 @@ import re
 
 from headwater.collect.release import Kind
 from headwater.collect.title.draft import Draft
+from headwater.collect.title.layout import Layout
 from headwater.collect.title.number_shapes import CUT
 from headwater.collect.title.scripts import HAN_LETTERS
 from headwater.collect.title.terms import FREE, is_technical
 
 _PACK = re.compile(
-    r"合集|全集|[话話集回]全|[全共] ?(?:\d{1,4}|[一二三四五六七八九十百]{1,4}) ?[话話集回]"
+    r"合集|全集|全套|[话話集回]全|[全共] ?(?:\d{1,4}|[一二三四五六七八九十百]{1,4}) ?[话話集回]"
     r"|(?<![a-z])(?:batch|complete)(?![a-z])|(?:tv|(?<![a-z])s\d{1,2}|season \d{1,2}) ?\+ ?[a-z]"
+    r"|vol\.? ?\d{1,2} ?[-~] ?(?:vol\.? ?)?\d"
+    r"|tv ?[动動][画畫] ?(?:\([^()]{0,20}\) ?)?\+"
 )
 _FINAL = re.compile(rf"(?<![a-z])(?:end|fin)(?![a-z])|完[结結]|[完終终](?![{HAN_LETTERS}])")
 _SIGN = re.compile(r"[^\W\d_]")
@@ -33,6 +36,11 @@ def read_pack(draft: Draft) -> None:
     elif (mark := _FINAL.search(_tail(draft))) is not None:
         draft.say("final", True, mark.group(), "end mark")
     _read_episode_title(draft)
+
+
+def names_a_pack(layout: Layout) -> bool:
+    """Whether a title has a word for a batch."""
+    return _PACK.search(layout.twin, layout.begin) is not None
 
 
 def _read_whole(draft: Draft) -> None:

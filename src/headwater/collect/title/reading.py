@@ -15,11 +15,12 @@ from headwater.collect.title.names import Names, names_in, without_season_digit
 from headwater.collect.title.number_shapes import CUT
 from headwater.collect.title.numbering import (
     Numbering,
+    first_among_technical,
     numbering_of,
-    range_among_technical,
     second_number,
+    spaced_range,
 )
-from headwater.collect.title.packs import read_pack
+from headwater.collect.title.packs import names_a_pack, read_pack
 from headwater.collect.title.regions import free_year, name_regions
 from headwater.collect.title.roles import Role
 from headwater.collect.title.seasoning import read_season
@@ -33,9 +34,11 @@ from headwater.collect.title.words import WEAK
 NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 _YEAR = re.compile(r"[(\[★] ?((?:19[5-9]|20[0-4])\d)年? ?[)\]★]")
 _VERSION = re.compile(r"(?<![a-z])v(\d)(?![\d.a-z])")
-_VERSION_IN_NAME = re.compile(r"(?:(?<=\d)|(?<= ))v(\d)(?= *(?:$|[&,(\[]))")
-_SUFFIX = re.compile(r"\.(?:chs|cht|sc|tc|jpsc|jptc|zh-han[st]|zh-cn|zh-tw|zh|eng?|jpn?)$")
-_STARRED = re.compile(r"★([^★]{2,6})★")
+_VERSION_IN_NAME = re.compile(r"(?:(?<=\d)|(?<= )|(?<=nc[oe][pd]))v(\d)(?= *(?:$|[&,(\[]))")
+_SUFFIX = re.compile(
+    r"\.(?:(?:chs|cht|sc|tc)(?:[&_-]?jpn?)?|jp(?:sc|tc|chs|cht)|zh-han[st]|zh-cn|zh-tw|zh|eng?|jpn?)$"
+)
+_STARRED = re.compile(r"[★\]]([^★\[\]]{2,6})★")
 _PLAIN_NUMBER = re.compile(r"[\d. v~-]*")
 _SUBTITLE_FILES = frozenset(("ass", "srt", "ssa", "sup"))
 AS_WRITTEN = "mul"
@@ -62,7 +65,9 @@ def read_name(text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Reading:
     layout = lay_out(text, twin(text))
     is_file = container is not None and Role.YEAR not in layout.roles
     numbering = numbering_of(layout.line, layout.begin, lone_digit=is_file)
-    numbering = numbering or range_among_technical(layout.twin, _technical_starts(layout))
+    numbering = numbering or first_among_technical(layout.twin, _technical_starts(layout))
+    if numbering is not None and (whole := spaced_range(layout.line, layout.begin, numbering)):
+        numbering = whole if names_a_pack(layout) else numbering
     draft = Draft(layout, numbering, name_regions(layout, numbering))
     _read_year(draft)
     _read_number(draft)
@@ -157,7 +162,8 @@ def _read_kind(draft: Draft) -> None:
         after = max(ended, default=numbering.start)
         found = kind_in(layout.line[after : numbering.end + _BESIDE])
     if found is None:
-        found = kind_in_name(CUT.join(layout.line[start:end] for start, end in draft.regions))
+        names = CUT.join(layout.line[start:end] for start, end in draft.regions)
+        found = kind_in_name(names, numbered=numbering is not None)
     if found is not None:
         draft.say("kind", found[0], found[1], "kind")
 

@@ -17,11 +17,16 @@ _YEAR = re.compile(
     rf"(?=$|-(?:19|20)\d\d|[ .](?:$|[{CUT}.\d ]|[es]p?\d|[a-z]+-?(?:dl|rip|ray)\b))"
 )
 _LOOSE_YEAR = re.compile(r"(?<=[ .])(?:19[5-9]\d|20[0-4]\d)(?=[ .]|$|-(?:19|20)\d\d)")
+_CONTENTS = re.compile(
+    r"(?: ?系列)?: ?(?:tv(?: ?[动動][画畫])?|[动動][画畫]|[剧劇][场場]版|ova|ona)(?=[+,; (]|$)"
+)
+"""Where a pack says after a colon what it holds: `Name：TV动画+剧场版+漫画`."""
 _KIND_WORD = re.compile(r"[a-z]+(?=\d)")
 _KIND_APART = re.compile(r"[a-z]+(?= \d)")
 _BLANK = frozenset((CUT, " ", "-"))
 _DASH_NEXT = re.compile(r" *[-:「]")
 _LEADING_RULES = frozenset(("named episode", "counted with 第"))
+_CODED = re.compile(r"(?:s\d{1,2})?e\d")
 MOST_NAMES = 4
 """No more brackets than this are taken for names of one show."""
 
@@ -103,6 +108,9 @@ def _free_region(layout: Layout, start: int, limit: int) -> Span | None:
     technical = FREE.search(line, start, end)
     if technical is not None and _SIGN.search(line, start, technical.start()):
         end = technical.start()
+    contents = _CONTENTS.search(line, start, end)
+    if contents is not None and CJK.search(line, start, contents.start()):
+        end = contents.start()
     return (start, end) if _SIGN.search(line, start, end) else None
 
 
@@ -122,9 +130,13 @@ def _with_kind(layout: Layout, region: Span, numbering: Numbering | None) -> Spa
 
 
 def _numbered_name(layout: Layout, numbering: Numbering | None) -> list[Span]:
-    """`Episode 14 Name of the show`; but what follows a dash is the name of the episode."""
+    """`Episode 14 Name of the show`, `[S02E05] Name of the show`; but what follows a dash is the
+    name of the episode."""
     if numbering is None:
         return []
+    if layout.roles[0] is Role.NUMBER and _CODED.match(layout.line, numbering.start):
+        region = _free_region(layout, layout.pieces[0].end + 1, len(layout.line))
+        return [region] if region else []
     if numbering.rule in _LEADING_RULES and not _DASH_NEXT.match(layout.line, numbering.end):
         region = _free_region(layout, numbering.end, len(layout.line))
         return [region] if region else []

@@ -2,7 +2,7 @@
 
 import re
 
-from headwater.collect.release import Kind
+from headwater.collect.release import Kind, Subtitle
 from headwater.collect.title.draft import Draft
 from headwater.collect.title.labels import codes_in
 from headwater.collect.title.names import Names
@@ -63,8 +63,10 @@ def _counts_elsewhere(draft: Draft, mark: SeasonMark) -> bool:
 def _by_roman_letters(draft: Draft) -> SeasonMark | None:
     """Plain letters such as II count only in releases of Chinese groups: elsewhere a second series
     is as often a show of its own name."""
-    if CJK.search(draft.layout.text) is None and not codes_in(draft.layout.twin, certain_only=True):
-        return None
+    if CJK.search(draft.layout.text) is None:
+        codes = codes_in(draft.layout.twin, certain_only=True)
+        if codes.isdisjoint((Subtitle.SIMPLIFIED, Subtitle.TRADITIONAL)):
+            return None
     marks = (latin_roman(draft.layout.line, start, end) for start, end in draft.regions)
     return next((mark for mark in marks if mark is not None), None)
 

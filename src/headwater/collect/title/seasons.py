@@ -45,9 +45,12 @@ _FIRST = (
 _LAST = ("han_end", "short_end", "pair_end", "many_end", "padded_end", "plus_end")
 _LATIN_ROMAN = re.compile(r"(?<=[^\W\d_] )(?P<roman>ii|iii|iv)(?= *(?:$|[-:~/\[(\x1f]))")
 _PART = re.compile(
-    rf"第 ?(?P<han>\d|{_HAN}) ?(?:部分|クール|cour)|{_BEGIN}(?:part|cour) ?\.? ?(?P<word>\d|ii|iii)"
-    rf"{_END}|{_BEGIN}(?P<nth>\d)(?:st|nd|rd|th) cour{_END}"
+    rf"第 ?(?P<han>\d|{_HAN}) ?(?:部分|クール|cour)"
+    rf"|{_BEGIN}(?:part|cour) ?\.? ?(?P<word>0?\d|ii|iii){_END}"
+    rf"|{_BEGIN}(?P<nth>\d)(?:st|nd|rd|th) cour{_END}"
 )
+SEASON_ALONE = re.compile(r"(?:season \d{1,2}|第.{1,2}[季期])(?: ?\+.{1,30})?")
+"""A bracket that says the season and nothing else is neither a name nor a group."""
 MOST_SEASONS = 50
 """A higher number is no season."""
 MOST_MARKS = 12

@@ -3,6 +3,7 @@
 from headwater.collect.release import Subtitle
 from headwater.collect.title.draft import Draft
 from headwater.collect.title.labels import codes_in, labels_in, labels_of
+from headwater.collect.title.layout import Layout
 from headwater.collect.title.number_shapes import CUT
 from headwater.collect.title.regions import Span
 from headwater.collect.title.roles import Role
@@ -27,7 +28,7 @@ def read_technical(draft: Draft, suffix: str) -> None:
 
     `suffix` is the language that the name of a subtitle file ends in.
     """
-    around = _masked(draft.layout.twin, draft.regions, draft.layout.begin)
+    around = _masked(draft.layout, draft.regions)
     _read_strong(draft, around)
     for piece, role in zip(draft.layout.pieces, draft.layout.roles, strict=True):
         content = around[piece.start : piece.end]
@@ -46,9 +47,10 @@ def read_technical(draft: Draft, suffix: str) -> None:
     _read_hash(draft, around)
 
 
-def _masked(twin: str, names: list[Span], begin: int) -> str:
-    masked = CUT * begin + twin[begin:]
-    for start, end in names:
+def _masked(layout: Layout, names: list[Span]) -> str:
+    masked = layout.twin
+    group = [(layout.group.start, layout.group.end)] if layout.group else []
+    for start, end in group + names:
         masked = masked[:start] + CUT * (end - start) + masked[end:]
     return masked
 

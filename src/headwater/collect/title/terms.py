@@ -12,7 +12,7 @@ from headwater.collect.title.words import WEAK
 _EDGE = r"(?<![a-z0-9])"
 _NO_MORE = r"(?![a-z0-9])"
 
-_RESOLUTION = r"\d{3,4} ?[x*] ?\d{3,4}[pi]?|\d{3,4}[pi](?:\d{2})?(?:@\d{2,3}(?:fps)?)?"
+_RESOLUTION = r"\d{3,4} ?[x*] ?\d{3,4}[pi]?|(?:ai)?\d{3,4}[pi](?:\d{2})?(?:@\d{2,3}(?:fps)?)?"
 _SOURCE = (
     r"(?:uhd[ .-]?)?blu-?ray(?:[ .-]?(?:rip|remux|disc))?|(?:uhd)?bd(?:-?(?:rip|remux|mv|box|iso))"
     r"|(?:r\dj?[ -]?)?dvd(?:-?(?:rip|iso|scr|r|5|9))|r2j?-?dvd|web-?dl|web-?rip|hdtv(?:rip)?"
@@ -38,7 +38,7 @@ STRONG = re.compile(
 FREE = re.compile(
     rf"{_EDGE}(?:\d{{3,4}}[x*]\d{{3,4}}|\d{{3,4}}[pi]|{_SOURCE}|[xh][. ]?26[45]|hevc|avc|xvid|divx"
     rf"|10-?bits?|8-?bits?|hi10p?|aac|flac|e?ac3|dual[ -]?audio|big5|gb (?=\d|mp4)"
-    rf"|vostfr){_NO_MORE}"
+    rf"|vostfr|multi(?= (?:vf|vostfr))|vf(?=/vostfr)|truefrench){_NO_MORE}"
 )
 """A word that ends a name, even outside brackets."""
 
@@ -49,13 +49,17 @@ REMEMBERED = 4096
 LONGEST_REMEMBERED = 40
 """Short contents are remembered: feeds repeat them in every title."""
 
+LONGEST_CODE = 4
+CODES_ENOUGH = 3
+"""So many languages make a bracket of short words a list of them; two may be words of a name."""
+
 CHECKSUM = re.compile(r"[0-9a-f]{8}")
 INFOHASH = re.compile(r"(?<![0-9a-z])[0-9a-f]{40}(?![0-9a-z])")
 SIZE = re.compile(r"\d{1,4}(?:\.\d{1,3})? ?[kmgt]i?b")
 EXTENSION = re.compile(
     r"\.(mkv|mp4|avi|ts|m2ts|wmv|mov|flv|rmvb|webm|ogm|ass|srt|ssa|sup|mka|m4v|iso|torrent|mpg|mpeg)$"
 )
-_LINES = re.compile(r"\d{3,4} ?[x*] ?(\d{3,4})|(\d{3,4})[pi]")
+_LINES = re.compile(r"\d{3,4} ?[x*] ?(\d{3,4})|(?:ai)?(\d{3,4})[pi]")
 _PLAIN_LINES = frozenset(("480", "540", "576", "720", "810", "1080", "1440", "2160"))
 _NAMED_LINES = {"4k": "2160p", "8k": "4320p", "2k": "1440p"}
 
@@ -106,7 +110,16 @@ def is_technical(content: str) -> bool:
     if STRONG.search(content) or content in _PLAIN_LINES:
         return True
     words = WORDS.findall(content)
-    return bool(words) and all(_is_weak(word) for word in words)
+    if not words:
+        return False
+    return all(_is_weak(word) for word in words) or _is_list_of_codes(words)
+
+
+def _is_list_of_codes(words: list[str]) -> bool:
+    """Languages among short codes that may be further ones: `CHS_CHT_ENG_TH_SRT`."""
+    if max(map(len, words)) > LONGEST_CODE:
+        return False
+    return sum(WEAK.get(word) == "language" for word in words) >= CODES_ENOUGH
 
 
 def _is_weak(word: str) -> bool:

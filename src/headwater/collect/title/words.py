@@ -39,7 +39,8 @@ _WORDS = {
     "language": """
         chs cht gb gbk big5 big sc tc jp jap jpn jpsc jptc eng en engsub zh zho chi ja cn tw hk
         kor ko fr ger de ita it esp spa por pt-br pt br rus ru vie ind tha ara zh-hans zh-hant
-        zh-cn zh-tw chs&cht cht&chs arabic english japanese chinese korean french german spanish
+        zh-cn zh-tw spa-la es-la es-es pt-pt chs&cht cht&chs
+        arabic english japanese chinese korean french german spanish
         italian russian portuguese thai vietnamese indonesian scjp tcjp gb&big5 chsjpn chtjpn
     """,
 }
