@@ -120,6 +120,7 @@ def _aria2(room: Path, port: int, peers: int) -> list[str]:
         "--enable-peer-exchange=false",
         "--disable-ipv6=true",
         "--seed-ratio=0.0",
+        "--bt-detach-seed-only=true",
         f"--dir={room / 'downloads'}",
         f"--save-session={session}",
         f"--input-file={session}",
