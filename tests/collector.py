@@ -118,7 +118,7 @@ def collecting() -> Iterator[Collector]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
         server.daemon_threads = True
         collector.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield collector

@@ -8,15 +8,23 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import pytest
+import structlog
+from structlog.dev import ConsoleRenderer, plain_traceback
 
 from headwater.adapters.database import SqlDatabase, open_database
 from headwater.adapters.schema import upgrade
 from tests.brokers import OwnServer, Server, own_nats, own_redis, running_nats, running_redis
 from tests.clock import VirtualClock
-from tests.servers import Postgres, ServerMissing, outside_the_loop, running_postgres
+from tests.servers import Postgres, ServerMissing, Shelf, outside_the_loop, running_postgres
 
 Dialect = Literal["sqlite", "postgresql"]
 T = TypeVar("T")
+
+# Where a test sets up no log, exceptions are written as Python writes them, as our own log does:
+# the frames that structlog draws around them take it seconds each.
+for _step in structlog.get_config()["processors"]:
+    if isinstance(_step, ConsoleRenderer):
+        _step.exception_formatter = plain_traceback
 
 
 @pytest.fixture(scope="session")
@@ -95,9 +103,10 @@ async def database_url(
         yield f"sqlite:///{path}"
         return
     server: Postgres = request.getfixturevalue("postgres")
-    name = await server.create(template=request.getfixturevalue("postgres_template"))
+    shelf: Shelf = request.getfixturevalue("postgres_shelf")
+    name = await shelf.take()
     yield server.url_of(name)
-    await server.drop(name)
+    shelf.put_away(name)
 
 
 @pytest.fixture
@@ -140,6 +149,13 @@ def postgres_template(postgres: Postgres) -> Iterator[str]:
     outside_the_loop(_migrated(postgres.url_of(name)))
     yield name
     outside_the_loop(postgres.drop(name))
+
+
+@pytest.fixture(scope="session")
+def postgres_shelf(postgres: Postgres, postgres_template: str) -> Iterator[Shelf]:
+    shelf = Shelf(postgres, postgres_template)
+    yield shelf
+    shelf.close()
 
 
 async def _migrated(url: str) -> None:

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 from headwater.engine import Engine
 from headwater.entrypoints.worker import Worker
 from headwater.errors import StorageError
 from headwater.settings import Settings
+from tests.clock import VirtualClock
 
 
 @asynccontextmanager
@@ -20,6 +22,44 @@ async def working(engine: Engine, **settings: object) -> AsyncIterator[Worker]:
     finally:
         worker.stop()
         await running
+
+
+class PassSeconds(Protocol):
+    """Lets time pass, `step` seconds at once: what happens within a step happens at its end."""
+
+    async def __call__(self, seconds: float, *, step: float = 5) -> None: ...
+
+
+@asynccontextmanager
+async def working_in_virtual_time(engine: Engine, **settings: object) -> AsyncIterator[PassSeconds]:
+    """The worker on a clock of the test's, once it works; yields a way to let time pass."""
+    clock = engine.clock
+    assert isinstance(clock, VirtualClock)
+    worker = Worker(engine, Settings(**settings))  # type: ignore[arg-type]  # checked by pydantic
+    running = asyncio.create_task(worker.run())
+
+    async def pass_seconds(seconds: float, *, step: float = 5) -> None:
+        for _ in range(round(seconds / step)):
+            await asyncio.sleep(0.006)
+            await clock.advance(step)
+            assert not running.done()
+
+    try:
+        async with asyncio.timeout(10):
+            await clock.asleep(at_least=5)  # its four keepers, and itself
+        yield pass_seconds
+    finally:
+        worker.stop()
+        await asyncio.sleep(0.05)
+        await clock.advance(60)
+        await running
+
+
+async def time_passes_until(pass_seconds: PassSeconds, is_so: Callable[[], bool]) -> None:
+    """A virtual second at a time; the real world has ten real ones for what it does meanwhile."""
+    async with asyncio.timeout(10):
+        while not is_so():
+            await pass_seconds(1, step=1)
 
 
 async def until(is_so: Callable[[], bool | Awaitable[bool]], seconds: float = 10) -> None:

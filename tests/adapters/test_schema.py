@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from headwater.adapters import schema
+from headwater.adapters import migrating, schema
 from headwater.adapters.database import SqlDatabase, open_database
 from headwater.errors import UnknownSchema
 from headwater.ports import Transaction, Value, marks
@@ -80,6 +80,12 @@ async def test_up_down_and_up_again(empty_database_url: str) -> None:
     await schema.upgrade(database)
     assert await tables(empty_database_url) == TABLES
     await database.close()
+
+
+def test_the_schemas_we_know_are_those_there_is_a_way_to() -> None:
+    """We read them from the names of files, Alembic from what stands in the files."""
+    assert list(schema.known()) == migrating.revisions(schema.MIGRATIONS)
+    assert schema.known()[:2] == ("0001", "0002")
 
 
 async def test_two_migrations_at_the_same_moment_are_one(empty_database_url: str) -> None:

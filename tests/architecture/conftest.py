@@ -5,7 +5,11 @@ import pytest
 from tests.architecture.source import functions, length, percentile, rooms
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if config.getoption("numprocesses", None):
+        return  # the source was read by another process than this one
     lengths = [length(f) for room in rooms() for f in functions(room)]
     files = [len(room.text.splitlines()) for room in rooms()]
     terminalreporter.write_line(

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -30,13 +30,17 @@ GENERATED = frozenset({"entrypoints/rpc/headwater_pb2.py", "entrypoints/rpc/head
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Room:
     """One file: `name` is its path inside the package."""
 
     name: str
     text: str
-    tree: ast.Module
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Made when it is looked at: every process of a run collects, one of them looks."""
+        return ast.parse(self.text)
 
     @property
     def station(self) -> str | None:
@@ -51,7 +55,7 @@ class Room:
 @lru_cache(maxsize=1)
 def rooms() -> tuple[Room, ...]:
     return tuple(
-        Room(str(path.relative_to(SRC)), text := path.read_text("utf-8"), ast.parse(text))
+        Room(str(path.relative_to(SRC)), path.read_text("utf-8"))
         for path in sorted(SRC.rglob("*.py"))
         if str(path.relative_to(SRC)) not in GENERATED
     )

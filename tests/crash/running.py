@@ -63,9 +63,10 @@ class Service:
         }
         self._environment |= {**QUICK, **settings, "HEADWATER_DATA_DIR": str(folder)}
         self._environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        self._environment["PYTHONPYCACHEPREFIX"] = str(_bytecode())
         if source is not None:
             self._environment["PYTHONPATH"] = str(source)
+        if source is not None or "PYTHONPYCACHEPREFIX" not in self._environment:
+            self._environment["PYTHONPYCACHEPREFIX"] = str(_bytecode())
         self._process: Process | None = None
         self.starts = 0
 

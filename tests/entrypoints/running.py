@@ -86,7 +86,7 @@ def origin_server() -> Iterator[Origin]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
         server.daemon_threads = True
         origin = Origin(server.server_address[1], pages)
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield origin

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.entrypoints.cli.conftest import Shell
 from tests.entrypoints.running import (
     SECONDS,
     Origin,
@@ -50,7 +51,7 @@ def test_a_worker_shows_its_own_visits_and_the_api_its_own_requests(
         service(env | {"HEADWATER_METRICS_PORT": "0"}, "work") as working,
         service(env, "serve", "--port", "0") as serving,
     ):
-        assert command(env, "add", origin.url("/feed.xml"), "--later").code == 0
+        assert Shell(env)("add", origin.url("/feed.xml"), "--later").code == 0
         until(lambda: serving.get("/entries")[1]["entries"])
         worker, api = scrape(door(working)), scrape(f"{serving.url}/metrics")
         assert worker["headwater_visits_total", "outcome=fetched"] == 1

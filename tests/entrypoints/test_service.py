@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.entrypoints.cli.conftest import Shell
 from tests.entrypoints.running import (
     Origin,
     command,
@@ -57,7 +58,7 @@ def test_it_says_where_it_is_lets_nobody_else_in_and_stops_cleanly(
 
 def test_after_a_kill_it_goes_on_where_it_was(env: dict[str, str], origin: Origin) -> None:
     with service(env) as running:
-        added = command(env, "add", origin.url("/feed.xml"), "--json")
+        added = Shell(env)("add", origin.url("/feed.xml"), "--json")
         assert added.code == 0, added.err
         running.kill()
     with service(env) as running:
@@ -82,9 +83,9 @@ def test_with_a_token_everything_but_health_wants_it(tmp_path: Path, origin: Ori
         assert running.get("/healthz")[0] == 200
         assert running.get("/feeds")[0] == 401
         assert running.get("/feeds", token) == (200, {"feeds": [], "next_cursor": None})
-        assert command(env, "list", "--json").json == []
+        assert Shell(env)("list", "--json").json == []
         stranger = environment(tmp_path / "data", HEADWATER_TOKEN="wrong")
-        assert command(stranger, "list").code == 3
+        assert Shell(stranger)("list").code == 3
         ended = running.stop()
     assert ended.code == 0
     assert token not in ended.out + ended.err
@@ -93,15 +94,15 @@ def test_with_a_token_everything_but_health_wants_it(tmp_path: Path, origin: Ori
 def test_the_two_halves_share_a_folder(env: dict[str, str], origin: Origin) -> None:
     """Beside a lone worker one may read but not write; with a server one may do both."""
     with service(env, "work") as working:
-        assert command(env, "list", "--json").json == []
-        refused = command(env, "add", origin.url("/feed.xml"))
+        assert Shell(env)("list", "--json").json == []
+        refused = Shell(env)("add", origin.url("/feed.xml"))
         assert refused.code == 3
         assert f"process {working.pid}" in refused.err
         assert "headwater serve" in refused.err
         assert command(env, "work").code == 3
         with service(env, "serve", "--port", "0") as serving:
             assert any("headwater work" in line for line in serving.greeting)
-            added = command(env, "add", origin.url("/feed.xml"), "--later", "--json")
+            added = Shell(env)("add", origin.url("/feed.xml"), "--later", "--json")
             assert added.code == 0, added.err
             until(lambda: serving.get("/entries")[1]["entries"])
             assert serving.stop().code == 0
@@ -110,7 +111,7 @@ def test_the_two_halves_share_a_folder(env: dict[str, str], origin: Origin) -> N
 
 def test_a_second_signal_stops_it_at_once(env: dict[str, str], origin: Origin) -> None:
     with service(env | {"HEADWATER_STOP_SECONDS": "25"}) as running:
-        assert command(env, "add", origin.url("/slow"), "--later").code == 0
+        assert Shell(env)("add", origin.url("/slow"), "--later").code == 0
         until(lambda: "/slow" in origin.asked)
         running.send(signal.SIGTERM)
         assert running.next_line().startswith("Stopping…")
@@ -131,10 +132,10 @@ def test_a_postgresql_schema_is_migrated_only_when_told(
     assert refused.code == 5
     assert "Run `headwater migrate`" in refused.err
     with service(env, "run", "--port", "0", "--migrate") as running:
-        added = command(env, "add", origin.url("/feed.xml"), "--json")
+        added = Shell(env)("add", origin.url("/feed.xml"), "--json")
         assert added.code == 0, added.err
         ended = running.stop()
     assert "(PostgreSQL)" in "\n".join(running.greeting)
     assert "Database schema: empty → " in "\n".join(running.greeting)
     assert ended.code == 0
-    assert [feed["id"] for feed in command(env, "list", "--json").json] == [added.json["id"]]
+    assert [feed["id"] for feed in Shell(env)("list", "--json").json] == [added.json["id"]]

@@ -12,7 +12,8 @@ from headwater.errors import BadSettings
 from headwater.settings import Settings, hidden_secrets, load_settings
 from headwater.wiring import open_engine
 from tests.collector import collecting
-from tests.entrypoints.running import Origin, command, environment, origin_server, service
+from tests.entrypoints.cli.conftest import Shell
+from tests.entrypoints.running import Origin, environment, origin_server, service
 
 ALL = {"visit", "schedule", "request", "archive", "parse", "merge", "events"}
 
@@ -34,9 +35,9 @@ def test_a_service_sends_its_visits_and_its_log_names_them(tmp_path: Path, origi
             HEADWATER_LOG_FORMAT="json",
         )
         with service(env) as running:
-            added = command(env, "add", origin.url("/feed.xml"), "--json")
+            added = Shell(env)("add", origin.url("/feed.xml"), "--json")
             assert added.code == 0, added.err
-            later = command(env, "add", origin.url("/atom.xml"), "--later", "--json")
+            later = Shell(env)("add", origin.url("/atom.xml"), "--later", "--json")
             assert later.code == 0, later.err
             collector.wait_for(2)
             ended = running.stop()
@@ -65,7 +66,7 @@ def test_a_stop_sends_what_is_left_and_a_dead_collector_does_not_hold_it_up(
         HEADWATER_LOG_FORMAT="json",
     )
     with service(env) as running:
-        assert command(env, "add", origin.url("/feed.xml")).code == 0
+        assert Shell(env)("add", origin.url("/feed.xml")).code == 0
         ended = running.stop()
     assert ended.code == 0
     assert "traces_lost" in ended.err

@@ -77,7 +77,7 @@ async def _lifespan(receive: Receive, send: Send) -> None:
 @pytest.fixture
 def server() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Mirror) as running:
-        thread = threading.Thread(target=running.serve_forever)
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{running.server_address[1]}"
         running.shutdown()

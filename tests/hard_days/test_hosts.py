@@ -15,10 +15,11 @@ from headwater.settle import Settled
 from headwater.subscribe.feed import Wish
 from headwater.values.instant import to_micros
 from headwater.visit import Visits
+from tests.clock import VirtualClock
 from tests.engines import opened_engine
 from tests.origin import Origin, Post, Reply, rss
 from tests.visit.conftest import River
-from tests.working import until, working
+from tests.working import until, working, working_in_virtual_time
 
 ONE = Post("1", "One")
 
@@ -104,21 +105,22 @@ async def test_one_broken_feed_does_not_stop_its_hosts_other_feeds(
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_a_hosts_rest_survives_a_restart(
-    database: SqlDatabase, origin: Origin, tmp_path: Path
+    database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
 ) -> None:
     """One feed was told Retry-After: 3600; after a restart the host's other feed is not asked."""
-    first, second = origin.feed("/1", [ONE]), origin.feed("/2", [ONE])
-    first.stand_in = Reply(429, headers={"Retry-After": "3600"})
-    async with opened_engine(database, SystemClock(), tmp_path / "blobs") as engine:
-        await follow_later(first.url, Wish(), engine)
-        async with working(engine):
-            await until(lambda: _visits(engine))
-        await follow_later(second.url, Wish(), engine)
-    async with (
-        opened_engine(database, SystemClock(), tmp_path / "blobs") as engine,
-        working(engine),
-    ):
-        await asyncio.sleep(2.5)
+    async with Origin(virtual_clock) as origin:
+        first, second = origin.feed("/1", [ONE]), origin.feed("/2", [ONE])
+        first.stand_in = Reply(429, headers={"Retry-After": "3600"})
+        async with opened_engine(database, virtual_clock, tmp_path / "blobs") as engine:
+            await follow_later(first.url, Wish(), engine)
+            async with working_in_virtual_time(engine):
+                await until(lambda: _visits(engine))
+            await follow_later(second.url, Wish(), engine)
+        async with (
+            opened_engine(database, virtual_clock, tmp_path / "blobs") as engine,
+            working_in_virtual_time(engine) as pass_seconds,
+        ):
+            await pass_seconds(600)
     assert second.requests == []
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,17 @@ import pytest
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from headwater.adapters import database as adapter
-from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase, open_database
 from headwater.adapters.parsers import ProcessParsers
 from headwater.engine import Engine
+from headwater.entrypoints.claims import Claims
 from headwater.entrypoints.worker import Worker
 from headwater.errors import DatabaseError, HeadwaterError, Refused
 from headwater.fetch.turns import TurnPolicy, Turns
 from headwater.first_visit import follow_later
 from headwater.ports import Reading
 from headwater.remember import Remembered
+from headwater.schedule.due import Due
 from headwater.schedule.shards import store as shards
 from headwater.settings import Settings
 from headwater.settle import Settled
@@ -33,7 +34,7 @@ from tests.engines import opened_engine
 from tests.hard_days.test_hosts import number
 from tests.origin import Origin, Post
 from tests.visit.conftest import River
-from tests.working import FullDisk, until, working
+from tests.working import FullDisk, time_passes_until, until, working_in_virtual_time
 
 ONE, TWO = Post("1", "One"), Post("2", "Two")
 
@@ -85,20 +86,42 @@ async def test_a_pool_that_is_exhausted_is_told_in_our_words(database_url: str) 
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 async def test_a_worker_survives_a_database_that_restarts(
-    engine: Engine, origin: Origin, database_url: str
+    virtual_engine: Engine,
+    virtual_clock: VirtualClock,
+    database_url: str,
+    failed_signs: list[HeadwaterError],
 ) -> None:
-    """Thrown out and kept out for seconds; afterwards feeds are visited as before."""
-    async with working(engine, lease_seconds=5) as worker:
-        await asyncio.sleep(0.3)
+    """Thrown out and kept out for two signs of life; afterwards feeds are visited as before."""
+    engine = virtual_engine
+    async with (
+        Origin(virtual_clock) as origin,
+        working_in_virtual_time(engine, lease_seconds=5) as pass_seconds,
+    ):
+        await pass_seconds(2, step=1)
         async with closed_to_all(database_url):
-            await asyncio.sleep(4)  # two signs of life fail
+            await time_passes_until(pass_seconds, lambda: len(failed_signs) >= 2)
         feed = origin.feed("/a", [ONE])
         await until(lambda: _follows(feed.url, engine))
-        await asyncio.sleep(6)  # longer than a lease: only a renewed one still counts
+        await pass_seconds(6, step=1)  # longer than a lease: only a renewed one still counts
         late = origin.feed("/b", [ONE])
         await until(lambda: _follows(late.url, engine))
-        await until(lambda: bool(late.requests), seconds=8)
-        assert worker is not None
+        await time_passes_until(pass_seconds, lambda: bool(late.requests))
+
+
+@pytest.fixture
+def failed_signs(monkeypatch: pytest.MonkeyPatch) -> list[HeadwaterError]:
+    """The signs of life that a worker could not give, as they come."""
+    inner, failed = Claims.show_up, list[HeadwaterError]()
+
+    async def shown(claims: Claims, held: Sequence[Due]) -> bool:
+        try:
+            return await inner(claims, held)
+        except HeadwaterError as trouble:
+            failed.append(trouble)
+            raise
+
+    monkeypatch.setattr(Claims, "show_up", shown)
+    return failed
 
 
 async def _follows(url: str, engine: Engine) -> bool:
@@ -171,29 +194,6 @@ class Crashing:
         return None
 
 
-@asynccontextmanager
-async def working_in_virtual_time(engine: Engine) -> AsyncIterator[Callable[[float], object]]:
-    """The worker on a clock of the test's; yields a way to let time pass, a second at a time."""
-    clock = engine.clock
-    assert isinstance(clock, VirtualClock)
-    worker = Worker(engine, Settings())
-    running = asyncio.create_task(worker.run())
-
-    async def pass_seconds(seconds: float) -> None:
-        for _ in range(round(seconds / 5)):
-            await asyncio.sleep(0.006)
-            await clock.advance(5)
-            assert not running.done()
-
-    try:
-        yield pass_seconds
-    finally:
-        worker.stop()
-        await asyncio.sleep(0.05)
-        await clock.advance(60)
-        await running
-
-
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("trouble", ["crash", "disk"])
 async def test_our_own_trouble_does_not_make_us_ask_more_often_than_the_minimum(
@@ -209,7 +209,7 @@ async def test_our_own_trouble_does_not_make_us_ask_more_often_than_the_minimum(
         feed = origin.feed("/a", [ONE])
         await follow_later(feed.url, Wish(), engine)
         async with working_in_virtual_time(engine) as pass_seconds:
-            await pass_seconds(1_800)  # type: ignore[misc]
+            await pass_seconds(1_800)
         asked = len(feed.requests)
     assert 1 <= asked <= 1 + 1_800 / 300, asked
 
@@ -225,11 +225,11 @@ async def test_a_clock_set_back_does_not_stop_visits(
         feed = origin.feed("/a", [ONE])
         await follow_later(feed.url, Wish(), engine)
         async with working_in_virtual_time(engine) as pass_seconds:
-            await pass_seconds(60)  # type: ignore[misc]
+            await pass_seconds(60)
             await until(lambda: _visited(engine))
             virtual_clock.step(jump)
             # Its next visit was planned for eleven minutes later.
-            await pass_seconds(5_400)  # type: ignore[misc]
+            await pass_seconds(5_400, step=30)
             asked = len(feed.requests)
     assert asked > 1
 
@@ -243,11 +243,11 @@ async def test_a_clock_set_back_does_not_stop_the_worker_from_looking(
     async with Origin(virtual_clock) as origin:
         feed = origin.feed("/a", [ONE])
         async with working_in_virtual_time(engine) as pass_seconds:
-            await pass_seconds(300)  # type: ignore[misc]
+            await pass_seconds(300)
             virtual_clock.step(-86_400)
             await follow_later(feed.url, Wish(), engine)
             engine.woken.clear()  # as if another process had followed it
-            await pass_seconds(600)  # type: ignore[misc]
+            await pass_seconds(600)
             asked = len(feed.requests)
     assert asked == 1
 
@@ -261,10 +261,10 @@ async def test_a_clock_set_far_ahead_causes_one_visit_not_many(
         feed = origin.feed("/a", [ONE])
         await follow_later(feed.url, Wish(), engine)
         async with working_in_virtual_time(engine) as pass_seconds:
-            await pass_seconds(60)  # type: ignore[misc]
+            await pass_seconds(60)
             await until(lambda: _visited(engine))
             virtual_clock.step(315_360_000)
-            await pass_seconds(280)  # type: ignore[misc]
+            await pass_seconds(280)
             await until(lambda: len(feed.requests) > 1)
             asked = len(feed.requests)
     assert asked == 2
@@ -272,26 +272,29 @@ async def test_a_clock_set_far_ahead_causes_one_visit_not_many(
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_a_kill_does_not_make_hosts_forget_that_they_were_asked(
-    database: SqlDatabase, origin: Origin, tmp_path: Path
+    database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
 ) -> None:
     """One feed of the host was visited and committed; after kill -9 the other waits its turn."""
-    first, second = origin.feed("/1", [ONE]), origin.feed("/2", [ONE])
     seldom = TurnPolicy(requests_per_second=0.01)
-    async with opened_engine(database, SystemClock(), tmp_path / "blobs") as engine:
-        engine.turns = Turns(seldom)
-        await follow_later(first.url, Wish(), engine)
-        worker = Worker(engine, Settings(host_rps=0.01))
-        running = asyncio.create_task(worker.run())
-        await until(lambda: _visited(engine))
-        worker._end = _nothing  # type: ignore[method-assign]  # a kill ends nothing in order
-        worker.stop()
-        await running
-        await follow_later(second.url, Wish(), engine)
-    async with opened_engine(database, SystemClock(), tmp_path / "blobs") as engine:
-        engine.turns = Turns(seldom)
-        async with working(engine, host_rps=0.01):
-            await asyncio.sleep(2)
-    assert second.requests == []
+    async with Origin(virtual_clock) as origin:
+        first, second = origin.feed("/1", [ONE]), origin.feed("/2", [ONE])
+        async with opened_engine(database, virtual_clock, tmp_path / "blobs") as engine:
+            engine.turns = Turns(seldom)
+            await follow_later(first.url, Wish(), engine)
+            worker = Worker(engine, Settings(host_rps=0.01))
+            running = asyncio.create_task(worker.run())
+            await until(lambda: _visited(engine))
+            worker._end = _nothing  # type: ignore[method-assign]  # a kill ends nothing in order
+            worker.stop()
+            await running
+            await follow_later(second.url, Wish(), engine)
+        async with opened_engine(database, virtual_clock, tmp_path / "blobs") as engine:
+            engine.turns = Turns(seldom)
+            async with working_in_virtual_time(engine, host_rps=0.01) as pass_seconds:
+                await pass_seconds(90)
+                early = list(second.requests)
+                await time_passes_until(pass_seconds, lambda: bool(second.requests))
+    assert early == []
 
 
 async def _nothing() -> None:
@@ -323,25 +326,26 @@ async def test_a_machine_that_starts_no_parser_quarantines_no_document(river: Ri
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 async def test_a_worker_survives_connections_that_are_all_busy_for_a_while(
-    database_url: str, tmp_path: Path
+    database_url: str,
+    virtual_clock: VirtualClock,
+    tmp_path: Path,
+    failed_signs: list[HeadwaterError],
 ) -> None:
-    """The database hangs and holds every connection longer than the pool waits."""
+    """The database hangs and holds every connection longer than the pool waits, twice."""
     pool = open_database(database_url, pool_size=1)
     pool._engine.sync_engine.pool._timeout = 0.2  # type: ignore[attr-defined]
     try:
-        async with opened_engine(pool, SystemClock(), tmp_path / "blobs") as engine:
-            worker = Worker(engine, Settings(lease_seconds=5))
-            running = asyncio.create_task(worker.run())
-            await asyncio.sleep(0.5)
+        async with (
+            opened_engine(pool, virtual_clock, tmp_path / "blobs") as engine,
+            working_in_virtual_time(engine, lease_seconds=5) as pass_seconds,
+        ):
+            await pass_seconds(5, step=1)
             async with pool.read() as view:
                 await view.row("SELECT 1 AS n")
-                await asyncio.sleep(2)
-            survived = not running.done()
-            worker.stop()
-            await asyncio.gather(running, return_exceptions=True)
+                await time_passes_until(pass_seconds, lambda: len(failed_signs) >= 2)
+            await pass_seconds(5, step=1)
     finally:
         await pool.close()
-    assert survived
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
@@ -389,9 +393,9 @@ async def test_a_sign_of_life_that_fails_once_is_given_again(
     monkeypatch.setattr(shards, "show_up", stumbling)
     async with Origin(virtual_clock) as origin:
         async with working_in_virtual_time(engine) as pass_seconds:
-            await pass_seconds(600)  # type: ignore[misc]
+            await pass_seconds(600)
             feed = origin.feed("/a", [ONE])
             await follow_later(feed.url, Wish(), engine)
-            await pass_seconds(300)  # type: ignore[misc]
+            await pass_seconds(300)
         asked = len(feed.requests)
     assert asked == 1

@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 import pytest
 
+from headwater.sdk import fetcher as kit
 from headwater.sdk.client import About, Client, Refusal, Unreachable
 from headwater.sdk.fetcher import Entries, Failed, Fetcher, News, Question, Raw, Result, Work
 from headwater.sdk.listening import MOST_BYTES, Ear
@@ -297,7 +298,10 @@ def test_a_visit_longer_than_its_lease_is_kept_by_renewing(service: Service) -> 
     assert len(calls) == 1
 
 
-def test_a_fetcher_whose_token_was_revoked_joins_anew(service: Service, tmp_path: Path) -> None:
+def test_a_fetcher_whose_token_was_revoked_joins_anew(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kit, "AFTER_TROUBLE", 0.1)
     visited: list[Work] = []
 
     def visit(work: Work) -> Result:

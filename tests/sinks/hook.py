@@ -56,7 +56,7 @@ def listening_hook() -> Iterator[Hook]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
         server.daemon_threads = True
         hook = Hook(server.server_address[1])
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield hook

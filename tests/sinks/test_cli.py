@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import page
-from tests.entrypoints.cli.conftest import Shell
+from tests.entrypoints.cli.conftest import Shell, settled
 from tests.entrypoints.running import Origin, command, environment, origin_server, service, until
 from tests.sinks.asking import HOOK, OTHER, SECRET
 from tests.sinks.hook import Hook, listening_hook
@@ -25,8 +25,9 @@ def hook() -> Iterator[Hook]:
 
 
 @pytest.fixture
-def alone(tmp_path: Path, hook: Hook) -> Shell:
+def alone(tmp_path: Path, hook: Hook, sqlite_template: Path) -> Shell:
     """Commands with no service at all."""
+    settled(tmp_path, sqlite_template)
     hook.status = 204
     hook.heard.clear()
     data = {"HEADWATER_DATA_DIR": str(tmp_path), "HEADWATER_ALLOW_ADDRESSES": hook.address}

@@ -1,27 +1,39 @@
-"""The database's schema: which one is there, which one we know, and the way between the two."""
+"""The database's schema: which one is there, which one we know, and the way between the two.
 
+Every start asks the first two questions, and both are answered without Alembic, which takes longer
+to load than a short command takes to run. It is loaded when there is something to migrate.
+"""
+
+import asyncio
+from functools import lru_cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect
 
 from headwater.adapters.database import SqlDatabase
-from headwater.errors import BadInput, UnknownSchema
+from headwater.errors import UnknownSchema
 
-_MIGRATION_LOCK = 8_470_001
-"""Any number will do, as long as it is always the same."""
+MIGRATIONS = Path(str(files("headwater"))) / "migrations"
+
+_TABLE = "alembic_version"
+
+
+@lru_cache(maxsize=1)
+def known() -> tuple[str, ...]:
+    """Every schema this version has a migration for, oldest first.
+
+    A migration's file is named for the schema it makes: `v0004_evidence.py` makes `0004`.
+    """
+    names = (path.stem for path in (MIGRATIONS / "versions").glob("v*.py"))
+    return tuple(sorted(name[1:].partition("_")[0] for name in names))
 
 
 def newest() -> str:
     """The schema this version of Headwater speaks."""
-    head = ScriptDirectory.from_config(_config()).get_current_head()
-    assert head is not None, "the migrations folder is empty"
-    return head
+    return known()[-1]
 
 
 async def found(database: SqlDatabase) -> str | None:
@@ -30,11 +42,13 @@ async def found(database: SqlDatabase) -> str | None:
 
 
 async def upgrade(database: SqlDatabase, target: str = "head") -> None:
-    await database.on_connection(lambda c: _alembic(c, command.upgrade, target))
+    migrating = await _migrating()
+    await database.on_connection(lambda c: migrating.upgrade(c, MIGRATIONS, target))
 
 
 async def downgrade(database: SqlDatabase, target: str) -> None:
-    await database.on_connection(lambda c: _alembic(c, command.downgrade, target))
+    migrating = await _migrating()
+    await database.on_connection(lambda c: migrating.downgrade(c, MIGRATIONS, target))
 
 
 async def require_known(database: SqlDatabase) -> None:
@@ -47,17 +61,13 @@ async def require_known(database: SqlDatabase) -> None:
 
 async def is_newer_than_we_know(database: SqlDatabase) -> bool:
     there = await found(database)
-    return there is not None and there not in _known()
-
-
-def _known() -> set[str]:
-    return {step.revision for step in ScriptDirectory.from_config(_config()).walk_revisions()}
+    return there is not None and there not in known()
 
 
 def _what_to_do(there: str | None, wanted: str) -> str:
     if there is None:
         return f"The database is empty. Run `headwater migrate` to bring it to schema {wanted}."
-    if there in _known():
+    if there in known():
         return (
             f"The database has schema {there}; this version needs {wanted}."
             " Run `headwater migrate`."
@@ -69,24 +79,14 @@ def _what_to_do(there: str | None, wanted: str) -> str:
 
 
 def _revision(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+    if not inspect(connection).has_table(_TABLE):
+        return None
+    there: str | None = connection.exec_driver_sql(
+        f"SELECT version_num FROM {_TABLE}"
+    ).scalar_one_or_none()
+    return there
 
 
-def _alembic(connection: Connection, action: object, target: str) -> None:
-    config = _config()
-    config.attributes["connection"] = connection
-    if connection.dialect.name == "postgresql":
-        # Two machines told to migrate at the same moment: the second waits, then finds it done.
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
-    assert callable(action)
-    try:
-        action(config, target)
-    except CommandError as trouble:
-        raise BadInput(f"There is no way to schema {target}: {trouble}", target=target) from trouble
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(str(files("headwater"))) / "migrations"))
-    config.set_main_option("path_separator", "os")
-    return config
+async def _migrating() -> Any:
+    """Beside the loop, so that nothing that runs on it waits for the loading."""
+    return await asyncio.to_thread(import_module, "headwater.adapters.migrating")

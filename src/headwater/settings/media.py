@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
 
@@ -12,6 +12,8 @@ MIB = 1024 * 1024
 class MediaSettings(BaseSettings):
     """Each begins with `media_`. Without a client nothing is downloaded: releases are decided and
     wait."""
+
+    model_config = SettingsConfigDict(defer_build=True)  # it is only ever a part of Settings
 
     media_client: Literal["none", "qbittorrent", "transmission", "aria2"] = "none"
     media_client_url: str | None = None

@@ -3,13 +3,15 @@
 from typing import Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 KIB = 1024
 
 
 class PersonalSettings(BaseSettings):
     """Each begins with `personal_`."""
+
+    model_config = SettingsConfigDict(defer_build=True)  # it is only ever a part of Settings
 
     personal_store: Literal["database", "redis"] = "database"
     personal_redis_url: SecretStr | None = None

@@ -16,6 +16,12 @@ from tests.entrypoints.cli.conftest import Shell
 from tests.entrypoints.running import ATOM, HEADWATER, RSS, SECONDS, Origin, environment
 
 
+@pytest.fixture
+def alone(nobody: Shell) -> Shell:
+    """Here the first command makes everything, also the database."""
+    return nobody
+
+
 def test_a_feed_is_followed_read_and_kept_without_a_service(alone: Shell, origin: Origin) -> None:
     assert alone("list").out == "No feeds yet. Follow one with `headwater add URL`.\n"
     added = alone("add", origin.url("/feed.xml"))

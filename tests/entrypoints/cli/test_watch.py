@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.entrypoints.cli.conftest import Shell
 from tests.entrypoints.running import (
     HEADWATER,
     RSS,
     SECONDS,
     Origin,
-    command,
     environment,
     origin_server,
     service,
@@ -63,10 +63,10 @@ def test_events_come_as_lines_also_after_a_restart(tmp_path: Path, origin: Origi
     origin.pages["/later.xml"] = ("application/rss+xml", RSS)
     with watching(env, "--json", "--from", "0") as watch:
         with service(env, "run", "--port", "0"):
-            assert command(env, "add", origin.url("/feed.xml")).code == 0
+            assert Shell(env)("add", origin.url("/feed.xml")).code == 0
             first = [json.loads(line_of(watch)) for _ in range(3)]
         with service(env, "run", "--port", "0"):
-            assert command(env, "add", origin.url("/later.xml")).code == 0
+            assert Shell(env)("add", origin.url("/later.xml")).code == 0
             later = [json.loads(line_of(watch)) for _ in range(3)]
         code, err = interrupted(watch)
     events = first + later
@@ -80,7 +80,7 @@ def test_events_come_as_lines_also_after_a_restart(tmp_path: Path, origin: Origi
 
 def test_without_a_service_it_says_so_and_shows_titles(tmp_path: Path, origin: Origin) -> None:
     env = environment(tmp_path / "data", origin)
-    assert command(env, "add", origin.url("/feed.xml")).code == 0
+    assert Shell(env)("add", origin.url("/feed.xml")).code == 0
     with watching(env, "--from", "0") as watch:
         shown = [line_of(watch) for _ in range(4)]
         code, err = interrupted(watch)

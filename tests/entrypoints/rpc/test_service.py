@@ -18,6 +18,7 @@ from headwater.entrypoints.service import greeting
 from headwater.errors import BadSettings
 from headwater.settings import Settings
 from tests.docs.pages import page
+from tests.entrypoints.cli.conftest import Shell
 from tests.entrypoints.rpc.conftest import stub_of
 from tests.entrypoints.running import (
     SECONDS,
@@ -61,7 +62,7 @@ def test_api_worker_and_grpc_live_in_one_process(env: dict[str, str], origin: Or
             stream = stub.StreamEvents(
                 pb.StreamEventsRequest(after=0, types=["new_entry"]), timeout=SECONDS
             )
-            added = command(env, "add", origin.url("/feed.xml"), "--later", "--json")
+            added = Shell(env)("add", origin.url("/feed.xml"), "--later", "--json")
             assert added.code == 0, added.err
             seen = []
             for told in stream:
@@ -89,7 +90,7 @@ def test_api_worker_and_grpc_live_in_one_process(env: dict[str, str], origin: Or
 def test_the_example_of_the_documentation_runs(env: dict[str, str], origin: Origin) -> None:
     (example,) = EXAMPLE.findall(page("docs/grpc.md"))
     with service(env, "serve", "--port", "0", "--grpc", "127.0.0.1:0") as running:
-        assert command(env, "add", origin.url("/feed.xml")).code == 0
+        assert Shell(env)("add", origin.url("/feed.xml")).code == 0
         done = subprocess.run(
             [sys.executable, "-c", example],
             env=env | {"HEADWATER_GRPC": address(running)},

@@ -119,14 +119,15 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
         openapi_url=None,
         lifespan=_streams_ended,
         redirect_slashes=False,
+        # As they are, not included: a router that is included has each of its routes made once
+        # more, for every app, while the first request that comes by waits.
+        routes=[route for router in ROUTERS for route in router.routes],
         # Its own spans and logs would carry exception texts to wherever the environment says.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.desk = Desk(engine, settings, Visits(engine), Streams(engine))
     app.state.scrape = Scrape(engine, settings)
     app.state.newsstand = Newsstand(engine, settings)
-    for router in ROUTERS:
-        app.include_router(router)
     _refuse_unlisted_routes()
     _describe(app)
     app.add_exception_handler(RequestValidationError, _bad_fields)

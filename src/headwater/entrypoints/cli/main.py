@@ -1,6 +1,5 @@
-"""The command line: which commands there are, and in which groups they are shown."""
+"""The command line: what is true for every command. Which there are, the catalogue says."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,33 +7,9 @@ import typer
 from typer.core import TyperGroup
 
 from headwater import __version__
-from headwater.entrypoints.cli import (
-    adding,
-    doctor,
-    entries,
-    feeds,
-    history,
-    levels,
-    opml,
-    parsing,
-    rereading,
-    running,
-    subscriptions,
-    upkeep,
-)
-from headwater.entrypoints.cli.conflicts import conflicts
-from headwater.entrypoints.cli.downloads import downloads
-from headwater.entrypoints.cli.events import events
+from headwater.entrypoints.cli.catalogue import Catalogue
 from headwater.entrypoints.cli.exits import MEANINGS, exit_code_of, tell
-from headwater.entrypoints.cli.export import export
-from headwater.entrypoints.cli.fetchers import fetchers
-from headwater.entrypoints.cli.groups import groups
-from headwater.entrypoints.cli.readers import readers
-from headwater.entrypoints.cli.releases import releases
-from headwater.entrypoints.cli.session import Session
-from headwater.entrypoints.cli.sinks import sinks
-from headwater.entrypoints.cli.tokens import tokens
-from headwater.entrypoints.cli.track import track
+from headwater.entrypoints.late import late
 from headwater.errors import HeadwaterError
 
 ANYWHERE = ("--data-dir", "--url")
@@ -42,7 +17,14 @@ ANYWHERE = ("--data-dir", "--url")
 
 
 class Commands(TyperGroup):
-    """Turns expected trouble into a plain line and an exit code."""
+    """Opens commands as they are called; turns expected trouble into a line and an exit code."""
+
+    def __init__(self, **said: Any) -> None:
+        super().__init__(**said)
+        self.commands = Catalogue()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, _to_the_front(args))
@@ -51,8 +33,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except HeadwaterError as trouble:
-            session = ctx.obj if isinstance(ctx.obj, Session) else Session()
-            tell(trouble, as_json=session.as_json)
+            tell(trouble, as_json=getattr(ctx.obj, "as_json", False))
             raise typer.Exit(exit_code_of(trouble)) from trouble
 
 
@@ -94,63 +75,7 @@ def headwater(
     ] = False,
 ) -> None:
     """Headwater follows feeds: politely, exactly, and it says why."""
-    ctx.obj = Session(data_dir=data_dir, url=url)
-
-
-_GROUPS: dict[str, dict[str, Callable[..., None]]] = {
-    "Run it": {"run": running.run, "serve": running.serve, "work": running.work},
-    "Feeds": {
-        "add": adding.add,
-        "list": feeds.list_feeds,
-        "show": feeds.show,
-        "refetch": feeds.refetch,
-        "pause": feeds.pause,
-        "resume": feeds.resume,
-        "set": feeds.set_values,
-        "remove": feeds.remove,
-        "visits": feeds.visits,
-        "schedule": history.schedule,
-        "stats": levels.stats,
-    },
-    "Entries": {
-        "entries": entries.entries,
-        "watch": entries.watch,
-        "raw": history.raw,
-        "parse": parsing.parse_one,
-        "diff": rereading.diff,
-        "reparse": rereading.reparse,
-    },
-    "Who fetches what": {
-        "subscribe": subscriptions.subscribe,
-        "unsubscribe": subscriptions.unsubscribe,
-    },
-    "Upkeep": {
-        "doctor": doctor.doctor,
-        "slo": levels.slo,
-        "migrate": upkeep.migrate,
-        "settings": upkeep.settings,
-    },
-}
-
-for _group, _commands in _GROUPS.items():
-    for _name, _command in _commands.items():
-        app.command(_name, cls=running.KINDS.get(_name), rich_help_panel=_group)(_command)
-app.add_typer(opml.opml, name="opml", rich_help_panel="Feeds")
-app.add_typer(export, name="export", rich_help_panel="Entries")
-for _name, _family in (
-    ("subscriptions", subscriptions.subscriptions),
-    ("fetchers", fetchers),
-    ("conflicts", conflicts),
-    ("groups", groups),
-):
-    app.add_typer(_family, name=_name, rich_help_panel="Who fetches what")
-for _name, _family in (("sinks", sinks), ("events", events)):
-    app.add_typer(_family, name=_name, rich_help_panel="Telling others")
-app.add_typer(readers, name="readers", rich_help_panel="Personal feeds")
-app.add_typer(track, name="track", rich_help_panel="Releases")
-app.add_typer(releases, name="releases", rich_help_panel="Releases")
-app.add_typer(downloads, name="downloads", rich_help_panel="Releases")
-app.add_typer(tokens, name="tokens", rich_help_panel="Upkeep")
+    ctx.obj = late("headwater.entrypoints.cli.session:Session")(data_dir=data_dir, url=url)
 
 
 def main() -> None:

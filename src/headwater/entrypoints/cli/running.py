@@ -43,9 +43,6 @@ class Serving(TyperCommand):
         return super().parse_args(ctx, with_value("--grpc", args))
 
 
-KINDS: dict[str, type[TyperCommand]] = {"run": Serving, "serve": Serving}
-
-
 def run(
     ctx: typer.Context,
     host: Host = None,

@@ -1,0 +1,52 @@
+"""The way from one schema to another, as Alembic goes it; loaded when there is a way to go."""
+
+from pathlib import Path
+from typing import Protocol
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import Connection
+
+from headwater.errors import BadInput
+
+_MIGRATION_LOCK = 8_470_001
+"""Any number will do, as long as it is always the same."""
+
+
+class _Move(Protocol):
+    def __call__(self, config: Config, revision: str) -> None: ...
+
+
+def upgrade(connection: Connection, migrations: Path, target: str) -> None:
+    _go(connection, migrations, command.upgrade, target)
+
+
+def downgrade(connection: Connection, migrations: Path, target: str) -> None:
+    _go(connection, migrations, command.downgrade, target)
+
+
+def revisions(migrations: Path) -> list[str]:
+    """Every schema that Alembic finds a way to, oldest first."""
+    steps = ScriptDirectory.from_config(_config(migrations)).walk_revisions()
+    return [step.revision for step in steps][::-1]
+
+
+def _go(connection: Connection, migrations: Path, move: _Move, target: str) -> None:
+    config = _config(migrations)
+    config.attributes["connection"] = connection
+    if connection.dialect.name == "postgresql":
+        # Two machines told to migrate at the same moment: the second waits, then finds it done.
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+    try:
+        move(config, target)
+    except CommandError as trouble:
+        raise BadInput(f"There is no way to schema {target}: {trouble}", target=target) from trouble
+
+
+def _config(migrations: Path) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(migrations))
+    config.set_main_option("path_separator", "os")
+    return config

@@ -1,0 +1,92 @@
+"""Commands are opened as they are called: a start loads what its command needs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from headwater.entrypoints.cli.catalogue import PANELS
+from headwater.entrypoints.cli.main import app
+from tests.entrypoints.cli.conftest import Shell
+from tests.entrypoints.running import environment
+
+NAMES = [name for places in PANELS.values() for name in places]
+
+CALLED = """
+import sys
+from headwater.entrypoints.cli.main import main
+sys.argv[0] = "headwater"
+try:
+    main()
+finally:
+    print("loaded", *sorted(sys.modules))
+"""
+
+
+def loaded_by(env: dict[str, str], *args: str) -> set[str]:
+    """Every module that is there when the command is over."""
+    done = subprocess.run(
+        [sys.executable, "-c", CALLED, *args], env=env, capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+def group() -> TyperGroup:
+    made = get_command(app)
+    assert isinstance(made, TyperGroup)
+    return made
+
+
+def context() -> typer.Context:
+    return typer.Context(group(), info_name="headwater")
+
+
+def test_the_version_needs_no_settings_and_no_tables(tmp_path: Path) -> None:
+    found = loaded_by(environment(tmp_path / "data"), "--version")
+    assert "headwater.entrypoints.cli.catalogue" in found
+    assert found & {"pydantic", "rich.console", "headwater.settings"} == set()
+
+
+def test_a_command_opens_its_own_room_and_no_migration(alone: Shell, tmp_path: Path) -> None:
+    found = loaded_by(environment(tmp_path / "data"), "list", "--json")
+    assert {"headwater.entrypoints.cli.feeds", "headwater.adapters.schema"} <= found
+    others = {f"headwater.entrypoints.cli.{room}" for room in ("sinks", "readers", "export")}
+    assert found & {*others, "alembic", "mako", "headwater.adapters.migrating"} == set()
+
+
+def test_the_first_command_migrates(tmp_path: Path) -> None:
+    found = loaded_by(environment(tmp_path / "data"), "list", "--json")
+    assert "headwater.adapters.migrating" in found
+
+
+def test_help_shows_every_command_with_a_line_about_it() -> None:
+    commands, ctx = group(), context()
+    assert commands.list_commands(ctx) == NAMES
+    for name in NAMES:
+        command = commands.get_command(ctx, name)
+        assert command is not None
+        assert command.name == name
+        assert len(command.get_short_help_str(200)) > 10, name
+
+
+@pytest.mark.parametrize(
+    ("begun", "names"), [("re", {"refetch", "resume", "remove", "reparse", "readers", "releases"})]
+)
+def test_a_shell_may_complete_names(begun: str, names: set[str]) -> None:
+    offered = group().shell_complete(context(), begun)
+    assert {each.value for each in offered} == names
+    assert all(each.help for each in offered)
+
+
+def test_a_name_that_is_nearly_right_is_recognised(nobody: Shell) -> None:
+    refused = nobody("conflict")
+    assert refused.code == 2
+    assert "'conflicts'" in refused.err
+
+
+def test_what_is_not_there_is_not_made_up() -> None:
+    assert group().get_command(context(), "nonsense") is None
