@@ -37,7 +37,7 @@ PURE_LIBRARIES = {
     "subscribe": {"ada_url", "jsonschema_rs", "lxml", "orjson", "selectolax"},
     "schedule": {"orjson"},
     "fetch": {"ada_url", "brotli", "isal", "orjson", "zstandard"},
-    "parse": {"ada_url", "lxml", "orjson", "selectolax"},
+    "parse": {"ada_url", "lxml", "orjson", "re2", "selectolax"},
     "merge": {"ada_url", "lxml", "orjson", "selectolax"},
     "announce": {"orjson"},
     "publish": {"lxml", "nh3", "orjson"},

@@ -25,7 +25,6 @@ class Watched:
     runs: int
     slate_path: Path
     process: subprocess.Popen[bytes] | None = None
-    life: int = 0
     done_before: int = 0
     entries_before: int = 0
     findings_before: int = 0
@@ -49,6 +48,8 @@ def arguments() -> argparse.Namespace:
     words = argparse.ArgumentParser(prog="tests.fuzz.run", description=__doc__)
     words.add_argument("--runs", type=int, default=200_000, help="executions, all workers together")
     words.add_argument("--workers", type=int, default=1)
+    words.add_argument("--after", type=int, default=0, help="go on after so many executions")
+    words.add_argument("--batch", type=int, default=250_000, help="executions of one process")
     words.add_argument("--seed", default="1", help="the same seed makes the same documents")
     words.add_argument("--findings", type=Path, default=FINDINGS)
     words.add_argument("--hang", type=float, default=20.0, help="seconds for one document")
@@ -68,7 +69,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and the workers end with us
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         workers = [
-            Watched(number, given.runs // given.workers, Path(name) / f"slate-{number}")
+            Watched(
+                number,
+                given.runs // given.workers,
+                Path(name) / f"slate-{number}",
+                done_before=given.after // given.workers,
+            )
             for number in range(given.workers)
         ]
         try:
@@ -78,6 +84,7 @@ def main() -> int:
                 if worker.process is not None:
                     worker.process.kill()
                     worker.process.wait()
+            _tell_how_to_go_on(workers, given)
     if findings:
         _say(f"{findings} findings, the first of each kind in {given.findings}")
     return 1 if findings else 0
@@ -96,24 +103,24 @@ def again(path: Path) -> int:
 
 def watch(workers: list[Watched], given: argparse.Namespace) -> int:
     """Until every worker has done its part; the number of findings."""
-    for worker in workers:
+    running = [worker for worker in workers if worker.done_before < worker.runs]
+    for worker in running:
         _start(worker, given)
     began = told = time.monotonic()
-    running = list(workers)
     while running:
         time.sleep(LOOK_EVERY)
         running = [worker for worker in running if _is_going_on(worker, given)]
         if time.monotonic() - told >= given.every or not running:
             told = time.monotonic()
-            _tell(workers, told - began)
+            _tell(workers, told - began, given.after)
     return sum(worker.counts()[2] for worker in workers)
 
 
 def _start(worker: Watched, given: argparse.Namespace) -> None:
-    worker.life += 1
+    """A fresh process for the next batch; what it makes depends on the seed and the count alone."""
     worker.slate_path.unlink(missing_ok=True)
-    left = worker.runs - worker.done_before
-    seed = f"{given.seed}:{worker.number}:{worker.life}"
+    left = min(given.batch, worker.runs - worker.done_before)
+    seed = f"{given.seed}:{worker.number}:{worker.done_before}"
     program = [given.worker] if given.worker else ["-m", "tests.fuzz.worker"]
     command = [sys.executable, *program, str(worker.slate_path)]
     command += [str(given.findings), seed, str(left), str(given.megabytes)]
@@ -123,12 +130,12 @@ def _start(worker: Watched, given: argparse.Namespace) -> None:
 
 
 def _is_going_on(worker: Watched, given: argparse.Namespace) -> bool:
-    """False when it has finished; a dead or hanging one is replaced, and its input saved."""
+    """False when it has done its part; a dead or hanging one is replaced, and its input saved."""
     assert worker.process is not None
-    executions, entries, findings, body = worker.slate.read()
     code = worker.process.poll()
+    executions, entries, findings, body = worker.slate.read()
     if code == 0:
-        return False
+        return _goes_on_after(worker, given, executions, entries, findings)
     if code is not None:
         save(given.findings, body, f"died-{abs(code)}", f"The worker ended with {code}.\n")
     elif executions != worker.last:
@@ -140,22 +147,41 @@ def _is_going_on(worker: Watched, given: argparse.Namespace) -> bool:
         worker.process.kill()
         worker.process.wait()
         save(given.findings, body, "hang", f"No answer within {given.hang} s.\n")
-    worker.done_before += executions + 1
+    return _goes_on_after(worker, given, executions + 1, entries, findings + 1)
+
+
+def _goes_on_after(
+    worker: Watched, given: argparse.Namespace, executions: int, entries: int, findings: int
+) -> bool:
+    """Counts what a process did, and starts the next when there is more to do."""
+    worker.slate_path.unlink()
+    worker.done_before += executions
     worker.entries_before += entries
-    worker.findings_before += findings + 1
+    worker.findings_before += findings
     if worker.done_before >= worker.runs:
-        worker.slate_path.unlink()
         return False
     _start(worker, given)
     return True
 
 
-def _tell(workers: list[Watched], seconds: float) -> None:
-    executions, entries, findings = map(sum, zip(*(one.counts() for one in workers), strict=True))
+def _tell(workers: list[Watched], seconds: float, after: int) -> None:
+    executions, entries, findings = _totals(workers)
     _say(
-        f"{executions:>12,} executions  {executions / seconds:8,.0f}/s  {entries:>12,} entries"
-        f"  {findings:,} findings  {seconds:,.0f} s"
+        f"{executions:>12,} executions  {(executions - after) / seconds:8,.0f}/s"
+        f"  {entries:>12,} entries  {findings:,} findings  {seconds:,.0f} s"
     )
+
+
+def _tell_how_to_go_on(workers: list[Watched], given: argparse.Namespace) -> None:
+    """For whoever stopped it: the next run makes other documents than this one did."""
+    done = _totals(workers)[0]
+    if done < given.runs // given.workers * given.workers:
+        _say(f"Stopped. Go on with --seed {given.seed} --after {done}")
+
+
+def _totals(workers: list[Watched]) -> tuple[int, int, int]:
+    executions, entries, findings = map(sum, zip(*(one.counts() for one in workers), strict=True))
+    return executions, entries, findings
 
 
 def _say(line: str) -> None:

@@ -4,7 +4,9 @@ import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from time import perf_counter, process_time
+from typing import Any
 
 from headwater.parse import Document, Entry, Fragment, ParseLimits, parse, parse_fragment
 
@@ -129,8 +131,13 @@ def _gather(value: object, texts: list[str]) -> None:
             texts.append(name)
             _gather(one, texts)
     elif is_dataclass(value):
-        for field in fields(value):
-            _gather(getattr(value, field.name), texts)
+        for name in _names_of(value.__class__):
+            _gather(getattr(value, name), texts)
+
+
+@cache
+def _names_of(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def check_fragments(body: bytes, document: Document, parser: ParseFragment) -> None:

@@ -162,3 +162,26 @@ def test_a_worker_that_hangs_or_dies_leaves_its_input(
     (saved,) = (tmp_path / "found").glob("*.bin")
     assert saved.name.startswith(kind)
     assert saved.read_bytes() == b"the culprit"
+
+
+def _run(folder: Path, *words: str) -> str:
+    command = [sys.executable, "-m", "tests.fuzz.run", "--findings", str(folder / "found"), *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, timeout=120, check=True
+    )
+    return done.stdout.decode()
+
+
+def test_batches_add_up_to_the_runs_asked_for(tmp_path: Path) -> None:
+    told = _run(tmp_path, "--runs", "350", "--batch", "150")
+    assert told.splitlines()[-1].split()[:2] == ["350", "executions"]
+
+
+def test_a_run_goes_on_where_another_stopped(tmp_path: Path) -> None:
+    told = _run(tmp_path, "--runs", "450", "--after", "300")
+    assert told.splitlines()[-1].split()[:2] == ["450", "executions"]
+
+
+def test_there_is_nothing_to_do_after_the_last_run(tmp_path: Path) -> None:
+    assert _run(tmp_path, "--runs", "300", "--after", "300") == ""

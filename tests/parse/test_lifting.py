@@ -34,9 +34,11 @@ def section(text: str) -> str:
 
 
 def test_the_sample_is_long_enough_to_be_lifted() -> None:
-    document, texts = lifted(f"<a><description>{section(LONG)}</description></a>".encode())
+    body = f"<a><description>{section(LONG)}</description></a>".encode()
+    document, texts, places = lifted(body)
     assert document.decode() == f"<a><description>{MARK}0</description></a>"
     assert texts == {f"{MARK}0": LONG}
+    assert [body[start:end].decode() for start, end in places] == [LONG]
 
 
 @pytest.mark.parametrize("around", ["", "\n\t", "  "])
@@ -146,7 +148,7 @@ def test_bytes_that_are_no_utf8_are_found_in_it() -> None:
 
 def test_a_document_with_the_mark_in_it_is_left_as_it_is() -> None:
     body = f"<rss><description>{section(MARK + LONG)}</description></rss>".encode()
-    assert lifted(body) == (body, {})
+    assert lifted(body) == (body, {}, [])
 
 
 def test_a_text_encoded_twice_is_put_right() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from headwater.parse.limits import Tally
 from headwater.parse.sections import CDATA, MARKUP, sections
@@ -26,10 +27,14 @@ _PLAIN_FIELDS = frozenset(
 
 @dataclass(slots=True)
 class Balanced:
-    """The repaired text; `is_cut` when the document ended before its root did."""
+    """The repaired text; `is_cut` when the document ended before its root did.
+
+    `is_verbatim` when every tag in it is written as in the document: only ends were added.
+    """
 
     document: bytes
     is_cut: bool
+    is_verbatim: bool
 
 
 @dataclass(slots=True)
@@ -39,6 +44,7 @@ class _State:
     stack: list[bytes] = field(default_factory=list)
     entry_starts: list[int] = field(default_factory=list)
     repairs: int = 0
+    is_verbatim: bool = True
     root_closed: bool = False
 
 
@@ -59,59 +65,64 @@ def balanced(document: bytes, depth: int, tally: Tally) -> Balanced:
         _end_early(state, is_torn)
     if state.repairs:
         tally.note("tags_repaired", "elements that were not closed properly", state.repairs)
-    return Balanced(b"".join(state.pieces), is_cut)
+    return Balanced(b"".join(state.pieces), is_cut, state.is_verbatim and not state.repairs)
 
 
 def _balance(markup: bytes, state: _State) -> None:
     """Text between tags is kept, tags are put in order."""
-    at = 0
+    at, pieces = 0, state.pieces
     for token in _TOKEN.finditer(markup):
-        state.pieces.append(markup[at : token.start()])
-        at = token.end()
-        _place(token, state, at == len(markup))
-        if state.root_closed:
-            return
-    state.pieces.append(markup[at:])
-
-
-def _place(token: re.Match[bytes], state: _State, is_last: bool) -> None:
-    slash, name, rest = token[1], token[2], token[3]
-    if name is None:
-        slash, name, rest = token[4], token[5], token[6]
-    if name is not None:
-        if slash:
+        start, end = token.span()
+        if start > at:
+            pieces.append(markup[at:start])
+        at = end
+        slash, name, rest, other_slash, other_name, other_rest = token.groups()
+        if name is None:
+            slash, name, rest = other_slash, other_name, other_rest
+        if name is None:
+            _keep_as_text(token[0], state, at == len(markup))
+        elif slash:
             _close(name, state)
         else:
             _open(name, rest, state)
-    elif token[0][1:2] != b"?":
-        if not is_last:
-            state.pieces.append(b"&lt;" + token[0][1:])
-        state.repairs += 1
+        if state.root_closed:
+            return
+    pieces.append(markup[at:])
+
+
+def _keep_as_text(bracket: bytes, state: _State, is_last: bool) -> None:
+    """A bracket that opens no tag; instructions (`<?`) are not needed."""
+    if bracket[1:2] == b"?":
+        return
+    if not is_last:
+        state.pieces.append(b"&lt;" + bracket[1:])
+    state.repairs += 1
 
 
 def _open(name: bytes, rest: bytes, state: _State) -> None:
-    local = name.rpartition(b":")[2].lower()
-    if local in ENTRIES and state.stack and _local(state.stack[-1]) not in _PARENTS:
+    local, stack = _local(name), state.stack
+    if local in ENTRIES and stack and _local(stack[-1]) not in _PARENTS:
         _close_up_to_parent(state)
-    elif state.stack and name.lower() in _PLAIN_FIELDS and state.stack[-1].lower() in _PLAIN_FIELDS:
+    elif stack and _is_plain_field(stack[-1]) and _is_plain_field(name):
         _pop(state)
         state.repairs += 1
-    if len(state.stack) >= state.depth:
+    if len(stack) >= state.depth:
         state.repairs += 1
         return
     closed = rest.endswith(b"/")
     attributes = rest[:-1] if closed else rest
-    if _SOUND.fullmatch(attributes) is None:
+    if attributes and _SOUND.fullmatch(attributes) is None:
         attributes = _sound_attributes(attributes)
         state.repairs += 1
     if closed or (local in _VOID and b":" not in name):
+        state.is_verbatim = state.is_verbatim and closed
         state.pieces.append(b"<%b%b/>" % (name, attributes))
-        state.root_closed = not state.stack
+        state.root_closed = not stack
         return
     if local in ENTRIES:
         state.entry_starts.append(len(state.pieces))
     state.pieces.append(b"<%b%b>" % (name, attributes))
-    state.stack.append(name)
+    stack.append(name)
 
 
 def _close_up_to_parent(state: _State) -> None:
@@ -143,8 +154,14 @@ def _pop(state: _State) -> None:
         state.entry_starts.pop()
 
 
+@lru_cache(maxsize=256)
 def _local(name: bytes) -> bytes:
     return name.rpartition(b":")[2].lower()
+
+
+@lru_cache(maxsize=256)
+def _is_plain_field(name: bytes) -> bool:
+    return name.lower() in _PLAIN_FIELDS
 
 
 def _end_early(state: _State, is_torn: bool) -> None:

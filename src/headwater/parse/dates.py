@@ -2,10 +2,12 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from headwater.parse.instants import EARLIEST_YEAR, full_year, moment, zone_minutes
 from headwater.parse.months import ENGLISH_MONTHS, ISO_MONTHS
 from headwater.parse.odd_dates import loose_date
+from headwater.parse.zones import ZONES
 
 LONGEST = 128
 
@@ -35,6 +37,8 @@ def _offsets() -> dict[str, timedelta]:
             found["+" + written], found["-" + written] = east, -east
         if not minute:
             found[f"+{hour:02}"], found[f"-{hour:02}"] = east, -east
+    for name in ("EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT", "CET", "CEST"):
+        found[name] = timedelta(minutes=ZONES[name.lower()])
     return found
 
 
@@ -65,6 +69,7 @@ def parsed_date(text: str) -> datetime | None:
     return _unusual(text.strip())
 
 
+@lru_cache(maxsize=256)
 def _unusual(text: str) -> datetime | None:
     """Every other shape, and years that need a second look."""
     if not text or len(text) > LONGEST:

@@ -26,6 +26,9 @@ from headwater.values.url import resolve
 CategoryKey = tuple[str, str | None, str | None]
 """Term, scheme and label."""
 
+PersonKey = tuple[str | None, tuple[tuple[str, str], ...]]
+"""The base of relative addresses, and what is said by each tag."""
+
 _LANG = XML + "lang"
 _MOST_TAGS = 4_096
 
@@ -125,7 +128,7 @@ class Spare:
         self.source_authors: tuple[Person, ...] = ()
         self.duration: int | None = None
         self.extension_count = 0
-        self.categories: dict[CategoryKey, Category] | None = None
+        self.categories: dict[CategoryKey, Category] = {}
 
 
 class Context:
@@ -143,6 +146,7 @@ class Context:
         "short_enough",
         "spare",
         "tally",
+        "terms",
         "unwraps_div",
     )
 
@@ -155,7 +159,9 @@ class Context:
         self.is_atom = False
         self.unwraps_div = False
         self.spare = Spare()
-        self.people: dict[str, Person | None] = {}
+        # Who and what was named before in this document is not made again.
+        self.people: dict[str | PersonKey, Person | None] = {}
+        self.terms: dict[CategoryKey, Category] = {}
         self.has_base = False
         self.has_lang = False
         self.lifted: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from headwater.parse.limits import Tally
 from headwater.parse.quirks import LANGUAGE_CHARSETS
@@ -169,9 +169,11 @@ def rescued(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
 def decoded_like(whole: Decoded, part: bytes) -> Decoded:
     """A part of a document in the charset of the whole, whatever the part alone could be."""
     if whole.is_body:
-        return replace(whole, utf8=part[whole.skipped :])
-    text = part.decode(whole.codec, "replace").removeprefix(_FEFF)
-    return replace(whole, utf8=text.encode("utf-8", "replace"))
+        utf8 = part[whole.skipped :]
+    else:
+        text = part.decode(whole.codec, "replace").removeprefix(_FEFF)
+        utf8 = text.encode("utf-8", "replace")
+    return Decoded(utf8, whole.label, whole.codec, whole.skipped, whole.is_body)
 
 
 def header_value(headers: Mapping[str, str], name: str) -> str | None:

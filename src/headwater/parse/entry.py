@@ -1,11 +1,9 @@
 """An entry's own elements, whatever the format: one table from name to reader."""
 
-from dataclasses import replace
-
 from lxml import etree
 
 from headwater.parse.dates import parsed_date
-from headwater.parse.document import Content, Person, Source
+from headwater.parse.document import Person, Source
 from headwater.parse.draft import (
     Context,
     EntryDraft,
@@ -24,7 +22,7 @@ from headwater.parse.links import (
     read_link,
     web_address,
 )
-from headwater.parse.making import text
+from headwater.parse.making import content, enclosure, text
 from headwater.parse.media import (
     media_file,
     read_alternate_enclosure,
@@ -126,7 +124,7 @@ def _content(
     if len(value) > context.short_enough:
         value = within(value, kind, "content_cut", context)
     language = context.language_of(element) if context.has_lang else None
-    draft.contents += (Content(value, kind, src, language),)
+    draft.contents += (content(value, kind, src, language),)
 
 
 def read_published(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -198,7 +196,7 @@ def read_media_content(draft: EntryDraft, element: etree._Element, context: Cont
     """A file, with a title of its own; other things said inside are said of the entry."""
     href = element.get("url") or element.get("href")
     title = None
-    for child in element:
+    for child in element if len(element) else ():
         if isinstance(child.tag, str):
             name = plain_name(child.tag)
             if name == "media:title" and href:
@@ -306,14 +304,17 @@ BY_NAME: dict[str, EntryHandler] = {
 def complete(draft: EntryDraft, fallback: tuple[Person, ...], context: Context) -> None:
     """What can be said only after all elements were read; `fallback` are the feed's authors."""
     spare = context.spare
-    if spare.categories is not None:
+    if spare.categories:
         draft.categories = tuple(spare.categories.values())
     if not draft.authors:
         draft.authors = spare.source_authors or fallback
     if spare.more_summaries and not draft.contents:
-        draft.contents = tuple(Content(one.value, one.type) for one in spare.more_summaries)
+        more = spare.more_summaries
+        draft.contents = tuple(content(one.value, one.type, None, None) for one in more)
     if spare.duration is not None and draft.enclosures:
         first = draft.enclosures[0]
         if first.duration is None:
-            timed = replace(first, duration=spare.duration)
+            timed = enclosure(
+                first.url, first.type, first.length, spare.duration, first.title, first.medium
+            )
             draft.enclosures = (timed, *draft.enclosures[1:])

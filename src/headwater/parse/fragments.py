@@ -19,14 +19,20 @@ _NAME = re.compile(rb"<([^\s<>/]+)")
 
 
 def locate(
-    body: bytes, codec: str, entries: Sequence[etree._Element], *, is_cut: bool, is_repaired: bool
+    body: bytes,
+    codec: str,
+    entries: Sequence[etree._Element],
+    holes: Sequence[tuple[int, int]],
+    *,
+    is_cut: bool,
+    is_repaired: bool,
 ) -> list[Fragment] | None:
     """One fragment per entry element, in order, or None when they cannot be had exactly.
 
     All entries bear one name, so each has one start tag of that name. When the body holds
     exactly as many, nothing else (a CDATA section, a comment) can hold any, and plain positions
     are exact. Otherwise a scanner that knows CDATA, comments and PIs decides, and its count
-    must agree with the tree.
+    must agree with the tree. `holes` are known to be text and not looked into.
     """
     if not entries or codec.startswith(_OTHER_THAN_ASCII):
         return None
@@ -34,13 +40,25 @@ def locate(
     if name is None:
         return None
     starting, tokens = _patterns(name)
-    starts = [match.start() for match in starting.finditer(body)]
-    if len(starts) == len(entries):
+    starts = _starts(body, starting, holes)
+    if len(starts) == len(entries) and not is_cut:
         simple = _up_to_next(body, b"</" + name, starts, is_repaired)
         if simple is not None:
             return simple
     found = _scanned(body, tokens, is_cut)
     return found if found is not None and len(found) == len(entries) else None
+
+
+def _starts(
+    body: bytes, starting: re.Pattern[bytes], holes: Sequence[tuple[int, int]]
+) -> list[int]:
+    found: list[int] = []
+    at = 0
+    for begin, end in holes:
+        found += [match.start() for match in starting.finditer(body, at, begin)]
+        at = end
+    found += [match.start() for match in starting.finditer(body, at)]
+    return found
 
 
 def _common_name(entries: Sequence[etree._Element]) -> bytes | None:

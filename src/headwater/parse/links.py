@@ -81,6 +81,8 @@ def byte_count(given: str | None) -> int | None:
     """A length that a file can have; separators of thousands are allowed."""
     if given is None or len(given) > 32:
         return None
+    if given.isdecimal() and given.isascii() and len(given) < 19:
+        return int(given)
     digits = given.strip().replace(",", "")
     if not digits.isdecimal() or not digits.isascii():
         return None
@@ -90,7 +92,8 @@ def byte_count(given: str | None) -> int | None:
 
 def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
     """RSS's link (text) and Atom's link (attributes), in either format."""
-    href = element.get("href") if element.keys() else None
+    names = element.keys()
+    href = element.get("href") if names else None
     if href is None:
         href = words(element)
         if href:
@@ -102,20 +105,26 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
     rel = element.get("rel")
     if rel not in _USUAL_RELATIONS:
         rel = rel.strip().lower().removeprefix(_IANA) if rel else "alternate"
-    is_magnet = _MAGNET(href) is not None
+    is_magnet = href[:1] != "h" and _MAGNET(href) is not None
     if (rel == "enclosure" or is_magnet) and isinstance(draft, EntryDraft):
         add_enclosure(draft, _linked_file(element, href, context), context)
         if is_magnet:
             return
     found = web_address(href, element, context)
     if found is not None:
-        _keep(draft, _link(element, found, rel), context)
+        kind = media_type(element.get("type"))
+        new = (
+            link(found, rel, kind)
+            if _USUAL_ATTRIBUTES.issuperset(names)
+            else _detailed_link(element, found, rel, kind)
+        )
+        _keep(draft, new, context)
 
 
 def _text_link(draft: Draft, href: str, element: etree._Element, context: Context) -> None:
     if "&" in href:
         href = _TORN_AMPERSAND.sub("&", href)
-    if _MAGNET(href) and isinstance(draft, EntryDraft):
+    if href[0] != "h" and _MAGNET(href) and isinstance(draft, EntryDraft):
         add_enclosure(draft, _linked_file(element, href, context), context)
         return
     found = web_address(href, element, context)
@@ -128,14 +137,9 @@ def _text_link(draft: Draft, href: str, element: etree._Element, context: Contex
         draft.link, context.spare.link_rank = found, 1
 
 
-def _link(element: etree._Element, href: str, rel: str) -> Link:
-    kind = element.get("type")
-    if kind is not None:
-        kind = media_type(kind)
-    if _USUAL_ATTRIBUTES.issuperset(element.keys()):
-        return link(href, rel, kind)
+def _detailed_link(element: etree._Element, href: str, rel: str, kind: str | None) -> Link:
     title, hreflang = element.get("title"), element.get("hreflang")
-    return Link(
+    return link(
         href,
         rel,
         kind,

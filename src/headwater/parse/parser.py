@@ -1,8 +1,8 @@
 """Bytes to a document: the order of the work, from sniffing to identity."""
 
-import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from headwater.parse import feed as feeds_of
@@ -35,13 +35,13 @@ from headwater.parse.repair import (
 from headwater.parse.sniff import looks_like, root_offset
 from headwater.parse.version import format_of
 from headwater.parse.walk import Walk, Walked
-from headwater.parse.xml import Tree, repaired_tree, sound_tree
+from headwater.parse.xml import Tree, repaired_tree, sound_tree, tree_of
 from headwater.values.url import resolve
 
 _DEFAULT_LIMITS = ParseLimits()
 _NO_HEADERS: Mapping[str, str] = {}
-_INHERITED = re.compile(rb"xml:(?:base|lang)")
 _JUNK = b" \t\r\n\x00\x0b\x0c"
+_said_by = attrgetter(*(one.name for one in fields(Entry) if one.name not in ("uid", "fragment")))
 _EACH_READING, _EACH_DOCUMENT = 1_000, 8_192
 """What a reading costs beside its bytes, and what a document may cost beside its own, in bytes."""
 
@@ -109,7 +109,7 @@ def parse_fragment(
         whole = rescued(body, headers, Tally())
         prolog = without_doctype(whole.utf8, Tally())
     asked = _Asked(alone, url, headers, limits, relative_attributes(prolog.document))
-    found = _alone(asked, whole)
+    found = _alone(asked, decoded_like(whole, alone))
     return None if found is None else replace(found, fragment=fragment)
 
 
@@ -117,11 +117,11 @@ def _is_json(document: Decoded) -> bool:
     return document.utf8.lstrip(_JUNK)[:1] in (b"{", b"[")
 
 
-def _alone(asked: _Asked, whole: Decoded) -> Entry | None:
+def _alone(asked: _Asked, document: Decoded) -> Entry | None:
     """The one entry of a document whose others were left out."""
     was_on = pause_collector()
     try:
-        entries = _xml(asked, decoded_like(whole, asked.body), Tally()).entries
+        entries = _xml(asked, document, Tally()).entries
     finally:
         resume_collector(was_on)
     return entries[0] if len(entries) == 1 else None
@@ -173,7 +173,8 @@ def _tree(
     text = prolog.document.lstrip(_JUNK)
     is_odd = needs_scrubbing(text)
     if not is_odd:
-        tree = _well_formed(text, lifts)
+        before = _length_before(document, prolog, text)
+        tree = _well_formed(text, lifts, before)
         if tree is not None:
             return tree, document, prolog
     is_other = document.is_body and not is_valid_utf8(text)
@@ -187,20 +188,31 @@ def _tree(
         text, has_dropped = scrubbed(text, tally)
     root = sound_tree(text) if is_odd or is_other else None
     if root is not None:
-        return Tree(root, text, is_doubtful=has_dropped), document, prolog
+        return tree_of(root, text, is_doubtful=has_dropped), document, prolog
     repaired = repaired_tree(text, prolog.literals, asked.limits, tally)
     if has_dropped:
         repaired = replace(repaired, is_doubtful=True)
     return repaired, document, prolog
 
 
-def _well_formed(text: bytes, lifts: bool) -> Tree | None:
-    marked, texts = lifted(text) if lifts else (text, {})
+def _length_before(document: Decoded, prolog: Prolog, text: bytes) -> int | None:
+    """How many bytes of the body stand before the text; None when it is no piece of the body."""
+    if not document.is_body or len(prolog.document) < len(document.utf8):
+        return None
+    return document.skipped + len(prolog.document) - len(text)
+
+
+def _well_formed(text: bytes, lifts: bool, before: int | None) -> Tree | None:
+    marked, texts, places = lifted(text) if lifts else (text, {}, [])
     root = sound_tree(marked)
     if root is None and texts:
-        marked, texts = text, {}
+        marked, texts, places = text, {}, []
         root = sound_tree(text)
-    return None if root is None else Tree(root, marked, lifted=texts)
+    if root is None:
+        return None
+    if before:
+        places = [(start + before, end + before) for start, end in places]
+    return tree_of(root, marked, lifted=texts, holes=places if before is not None else [])
 
 
 def _base(url: str | None, headers: Mapping[str, str]) -> str | None:
@@ -217,9 +229,8 @@ def _context(
     context.is_atom = kind[0] == "atom"
     context.unwraps_div = kind == ("atom", "1.0")
     context.lifted = tree.lifted
-    if _INHERITED.search(tree.markup) is not None:
-        context.has_base = b"xml:base" in tree.markup
-        context.has_lang = b"xml:lang" in tree.markup
+    context.has_base = tree.has_base
+    context.has_lang = tree.has_lang
     given = asked.relative
     context.relative = relative_attributes(document) if given is None else given
     return context
@@ -230,6 +241,7 @@ def _locate(asked: _Asked, document: Decoded, tree: Tree, walked: Walked) -> Non
         asked.body,
         document.codec,
         walked.elements,
+        tree.holes,
         is_cut=tree.is_cut,
         is_repaired=tree.is_repaired,
     )
@@ -269,15 +281,22 @@ def _checked(
         if parts is not None and entry.fragment is not None:
             left -= _EACH_READING + len(parts.rest) + entry.fragment.length
             alone = parts.alone(entry.fragment) if left >= 0 else None
-        again = (
-            _alone(asked._replace(body=alone, relative=relative), whole)
-            if alone is not None
-            else None
-        )
-        if again is None or replace(again, uid=entry.uid, fragment=entry.fragment) != entry:
+        if alone is not None:
+            again = _Asked(alone, asked.url, asked.headers, asked.limits, relative)
+            alone = alone if _reads_as(entry, again, whole, is_only=len(entries) == 1) else None
+        if alone is None and entry.fragment is not None:
             entry = replace(entry, fragment=None)
         found.append(entry)
     return tuple(found)
+
+
+def _reads_as(entry: Entry, alone: _Asked, whole: Decoded, *, is_only: bool) -> bool:
+    """But for the uid, which may be another's too, and the fragment, which nobody looked for."""
+    document = decoded_like(whole, alone.body)
+    if is_only and document.utf8 == whole.utf8:
+        return True  # it was read so already
+    again = _alone(alone, document)
+    return again is not None and bool(_said_by(again) == _said_by(entry))
 
 
 def _no_feed(document: Decoded, tally: Tally) -> Document:

@@ -7,6 +7,7 @@ from lxml import etree
 
 from headwater.parse.document import Person
 from headwater.parse.draft import Context, Draft
+from headwater.parse.making import person
 from headwater.parse.names import plain_name
 from headwater.parse.text import shortened, words
 from headwater.values.url import resolve
@@ -24,7 +25,7 @@ def person_from(text: str) -> Person | None:
         return None
     match = _EMAIL.search(text) if "@" in text else None
     if match is None:
-        return Person(text)
+        return person(text, None, None)
     name = text.replace(match[0], "", 1)
     for brackets in _EMPTY_BRACKETS:
         name = name.replace(brackets, "")
@@ -33,44 +34,55 @@ def person_from(text: str) -> Person | None:
         name = name[1:]
     if name[-1:] == ")":
         name = name[:-1]
-    return Person(name.strip().rstrip(",;").strip() or None, match[1])
+    return person(name.strip().rstrip(",;").strip() or None, match[1], None)
 
 
 def read_author(draft: Draft, element: etree._Element, context: Context) -> None:
-    person = _person(element, context)
-    if person is not None:
-        draft.authors = _with(draft.authors, person, context) if draft.authors else (person,)
+    found = _person(element, context)
+    if found is not None:
+        draft.authors = _with(draft.authors, found, context) if draft.authors else (found,)
 
 
 def read_contributor(draft: Draft, element: etree._Element, context: Context) -> None:
-    person = _person(element, context)
-    if person is not None:
-        draft.contributors = _with(draft.contributors, person, context)
+    found = _person(element, context)
+    if found is not None:
+        draft.contributors = _with(draft.contributors, found, context)
 
 
-def _with(people: tuple[Person, ...], person: Person, context: Context) -> tuple[Person, ...]:
+def _with(people: tuple[Person, ...], new: Person, context: Context) -> tuple[Person, ...]:
     if len(people) >= context.limits.people:
         context.tally.note("people_cut", f"more than {context.limits.people} people, cut")
         return people
-    return people if person in people else (*people, person)
+    return people if new in people else (*people, new)
 
 
 def _person(element: etree._Element, context: Context) -> Person | None:
+    known = context.people
     if not len(element):
         text = words(element)
-        known = context.people
         if text not in known:
             known[text] = person_from(shortened(text, context.limits.title_chars, context))
         return known[text]
+    said = tuple([(child.tag, words(child)) for child in element if isinstance(child.tag, str)])
+    if context.has_base:
+        return _described(said, element, context)
+    key = (context.base, said)
+    if key not in known:
+        known[key] = _described(said, element, context)
+    return known[key]
+
+
+def _described(
+    said: tuple[tuple[str, str], ...], element: etree._Element, context: Context
+) -> Person | None:
+    """Atom's person: a name, an address and a page, each in an element of its own."""
+    limit = context.limits.title_chars
     found: dict[str, str] = {}
-    for child in element:
-        if isinstance(child.tag, str):
-            value = words(child)
-            if value:
-                value = shortened(value, context.limits.title_chars, context)
-                found.setdefault(_field(child.tag), value)
+    for tag, value in said:
+        if value:
+            found.setdefault(_field(tag), shortened(value, limit, context))
     if not found:
-        return person_from(shortened(words(element), context.limits.title_chars, context))
+        return person_from(shortened(words(element), limit, context))
     uri = found.get("uri") or found.get("url") or found.get("homepage") or found.get("href")
     return _complete(found.get("name"), found.get("email"), uri, element, context)
 
@@ -94,7 +106,7 @@ def _complete(
         email = email.removeprefix("mailto:")
     if uri is not None and not uri.startswith(("http://", "https://")):
         uri = _web_page(uri, context.base_of(element))
-    return Person(name, email, uri) if name or email or uri else None
+    return person(name, email, uri) if name or email or uri else None
 
 
 def _web_page(uri: str, base: str | None) -> str | None:

@@ -7,16 +7,16 @@ from html.entities import html5
 from lxml import etree
 
 from headwater.parse.limits import Tally
+from headwater.parse.scan import Scan
 from headwater.parse.sections import MARKUP, sections
 
 _ILLEGAL = bytes(code for code in range(32) if code not in (9, 10, 13))
 _NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
-# Begins with "#", which is rarer than "&": the search for it runs at memory speed.
-_SUSPECT_REFERENCE = re.compile(
-    rb"#(?<=&#)(?:0*1(?:2[7-9]|[345]\d);|[xX]0*(?:7[fF]|[89][0-9a-fA-F]);)"
-)
-_SUSPECT_BYTES = re.compile(rb"\xc2[\x80-\x9f]")
-_TWICE_ENCODED = re.compile(rb"\xc3[\x82\x83]\xc2[\x80-\xbf]")
+# "#" is rarer than "&"; what stands before it is asked afterwards.
+_MAYBE_REFERENCE = Scan(rb"#(?:0*1(?:2[7-9]|[345][0-9]);|[xX]0*(?:7[fF]|[89][0-9a-fA-F]);)")
+_SUSPECT_REFERENCE = re.compile(rb"&#(?:0*1(?:2[7-9]|[345]\d);|[xX]0*(?:7[fF]|[89][0-9a-fA-F]);)")
+_SUSPECT_BYTES = Scan(rb"\xc2[\x80-\x9f]")
+_TWICE_ENCODED = Scan(rb"\xc3[\x82\x83]\xc2[\x80-\xbf]")
 _C1 = re.compile("[\x7f-\x9f]")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:0*(\d{1,7})|[xX]0*([0-9a-fA-F]{1,6}));")
@@ -35,11 +35,10 @@ _CP1252: dict[int, str] = {
 
 def needs_scrubbing(document: bytes) -> bool:
     """Whether control characters above ASCII hide in a document, plain or as references."""
-    # A single byte is found at many times the speed of a pattern, so it is looked for first.
     return (
         b"\x7f" in document
-        or (b"\xc2" in document and _SUSPECT_BYTES.search(document) is not None)
-        or _SUSPECT_REFERENCE.search(document) is not None
+        or _SUSPECT_BYTES.finds(document)
+        or (_MAYBE_REFERENCE.finds(document) and _SUSPECT_REFERENCE.search(document) is not None)
     )
 
 
@@ -77,9 +76,7 @@ def _code(reference: re.Match[str]) -> int:
 
 def may_be_encoded_twice(document: bytes) -> bool:
     """UTF-8 that some tool took for Latin-1 and encoded again: `Ã©` instead of `é`."""
-    return (
-        b"\xc3" in document and b"\xc2" in document and _TWICE_ENCODED.search(document) is not None
-    )
+    return _TWICE_ENCODED.finds(document)
 
 
 def decode_again(root: etree._Element, lifted: dict[str, str], tally: Tally) -> bool:

@@ -4,8 +4,8 @@ import re
 
 _JUNK = b" \t\r\n\x00\x0b\x0c"
 _ROOT = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?(rss|feed|rdf|channel|entry)(?=[\s>/])", re.IGNORECASE)
-# Nearly all documents begin so; the declaration holds no tag that could be the root.
-_USUAL_ROOT = re.compile(rb"(?:<\?xml[^<>]*>\s*)?(?=<(?:rss|feed|rdf:RDF)[\s>])")
+# Nearly all documents begin so; declarations and comments hold no tag that could be the root.
+_USUAL_ROOT = re.compile(rb"\s*+(?:<[?!][^<>]*+>\s*+)*+(?=<(?:rss|feed|rdf:RDF)[\s>])")
 _START = re.compile(rb"<([A-Za-z_][\w.:-]*)")
 _HTML = frozenset((b"html", b"head", b"body", b"script", b"div", b"p", b"table", b"center"))
 _SCANNED = 65_536

@@ -14,24 +14,24 @@ MEDIA = "http://search.yahoo.com/mrss/category_schema"
 
 def add_category(term: str, scheme: str | None, label: str | None, context: Context) -> None:
     """Once each; longer terms are cut."""
-    limits, spare = context.limits, context.spare
+    limits, held = context.limits, context.spare.categories
     if len(term) > limits.title_chars:
         context.tally.note("category_cut", f"longer than {limits.title_chars} characters, cut")
         term = term[: limits.title_chars]
-    held, key = spare.categories, (term, scheme, label)
-    if held is None:
-        spare.categories = {key: category(term, scheme, label)}
-    elif key in held:
+    key = (term, scheme, label)
+    if key in held:
         return
-    elif len(held) < limits.categories:
-        held[key] = category(term, scheme, label)
-    else:
+    if len(held) >= limits.categories:
         context.tally.note("categories_cut", f"more than {limits.categories} categories, cut")
+        return
+    known = context.terms.get(key)
+    if known is None:
+        known = context.terms[key] = category(term, scheme, label)
+    held[key] = known
 
 
 def categories_of(context: Context) -> tuple[Category, ...]:
-    held = context.spare.categories
-    return tuple(held.values()) if held is not None else ()
+    return tuple(context.spare.categories.values())
 
 
 def read_category(draft: Draft, element: etree._Element, context: Context) -> None:

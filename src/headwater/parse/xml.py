@@ -3,33 +3,52 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from lxml import etree
 
-from headwater.parse.balance import balanced
+from headwater.parse.balance import Balanced, balanced
+from headwater.parse.lift import Places
 from headwater.parse.limits import ParseLimits, Tally
 from headwater.parse.repair import with_sound_references, without_illegal
+from headwater.parse.scan import Scan
 from headwater.parse.sniff import root_offset
 from headwater.values.xml import hardened_parser
 
-_DECLARATION = re.compile(rb"\s*(?:<\?xml[^<>]*\?>)?\s*")
+# What may stand before a root without hiding anything: no angle bracket is in any of it.
+_PROLOG = re.compile(rb"\s*(?:<\?xml[^<>]*\?>\s*|<!--[^<>]*-->\s*)*")
+# A declaration that no parser refuses.
+_SOUND_DECLARATION = re.compile(
+    rb"(?:<\?xml version=([\"'])1\.0\1(?: encoding=([\"'])(?i:utf-8)\2)?\s?\?>\s*)?"
+)
 _REFERENCE_IN_NAME = re.compile(rb"</?[^\s<>&\"']*+&")
+
+
+_BASE, _LANG = Scan(rb"xml:base"), Scan(rb"xml:lang")
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
     """`root` is None when no repair made a tree of it.
 
-    `markup` is the document the tree was made of; `lifted` is what the marks in it stand for.
-    `is_doubtful` when its tags may not be those of the body.
+    `has_base` and `has_lang` say whether those attributes are anywhere in it; `lifted` is what
+    the marks in it stand for. `is_doubtful` when its tags may not be those of the body. `holes`
+    are where in the body the texts that were lifted stand, as far as that is known.
     """
 
     root: etree._Element | None
-    markup: bytes
+    has_base: bool
+    has_lang: bool
     is_cut: bool = False
     is_repaired: bool = False
     is_doubtful: bool = False
     lifted: dict[str, str] = field(default_factory=dict)
+    holes: Places = field(default_factory=list)
+
+
+def tree_of(root: etree._Element | None, markup: bytes, **facts: Any) -> Tree:
+    """With what is to be known of the document it was made of, which may be let go of then."""
+    return Tree(root, _BASE.finds(markup), _LANG.finds(markup), **facts)
 
 
 def sound_tree(document: bytes) -> etree._Element | None:
@@ -48,26 +67,37 @@ def sound_tree(document: bytes) -> etree._Element | None:
 def repaired_tree(
     given: bytes, literals: Mapping[str, str], limits: ParseLimits, tally: Tally
 ) -> Tree:
-    """The tree of a document that is not well-formed, with each repair told."""
+    """The tree of a document that is known not to be well-formed, with each repair told."""
     legal = without_illegal(given, tally)
     document = _from_root(legal, tally)
     before = legal[: len(legal) - len(document)]
     is_doubtful = (
         len(legal) < len(given)
-        or _DECLARATION.fullmatch(before) is None
+        or _PROLOG.fullmatch(before) is None
         or _REFERENCE_IN_NAME.search(document) is not None
     )
-    document = with_sound_references(document, literals, tally)
-    root = sound_tree(document)
-    if root is not None:
-        return Tree(root, document, is_repaired=True, is_doubtful=is_doubtful)
+    referring = with_sound_references(document, literals, tally)
+    # Without a change there is nothing to try again.
+    is_same = referring == document and len(legal) == len(given)
+    if not is_same or _SOUND_DECLARATION.fullmatch(before) is None:
+        root = sound_tree(referring)
+        if root is not None:
+            return tree_of(root, referring, is_repaired=True, is_doubtful=is_doubtful)
     tally.note("not_well_formed", "the document is not well-formed XML")
-    fixed = balanced(document, limits.depth, tally)
-    try:
-        root = etree.fromstring(fixed.document, hardened_parser(recover=True, encoding="utf-8"))
-    except etree.XMLSyntaxError:
-        root = None
-    return Tree(root, fixed.document, fixed.is_cut, True, True)
+    return _balanced_tree(balanced(referring, limits.depth, tally), is_doubtful)
+
+
+def _balanced_tree(fixed: Balanced, is_doubtful: bool) -> Tree:
+    """In doubt, unless the document was merely cut off: then its tags are those of the body."""
+    root = sound_tree(fixed.document) if fixed.is_cut and fixed.is_verbatim else None
+    if root is None:
+        is_doubtful = True
+        try:
+            root = etree.fromstring(fixed.document, hardened_parser(recover=True, encoding="utf-8"))
+        except etree.XMLSyntaxError:
+            root = None
+    facts = {"is_cut": fixed.is_cut, "is_repaired": True, "is_doubtful": is_doubtful}
+    return tree_of(root, fixed.document, **facts)
 
 
 def _from_root(document: bytes, tally: Tally) -> bytes:
