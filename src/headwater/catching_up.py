@@ -18,7 +18,7 @@ from headwater.collect.shows import queries as shows
 from headwater.collect.tracking import Tracking
 from headwater.collect.trackings import queries as trackings
 from headwater.collect.trackings import store as trackings_store
-from headwater.collecting import Judgement, Outcome, acted_on, count, decide, judged
+from headwater.collecting import Judgement, Outcome, acted_on, count, decide, is_news, judged
 from headwater.engine import Engine
 from headwater.errors import Conflict
 from headwater.ports import Transaction
@@ -129,7 +129,7 @@ async def _again(
 
 
 @dataclass(frozen=True, slots=True)
-class _Changed:
+class Changed:
     """Rows whose decision is another one now: those to act on, and the others."""
 
     loud: tuple[Anew, ...]
@@ -144,9 +144,9 @@ async def _decided_again(engine: Engine, tracking_id: int, rows: Sequence[Decide
         if not tracking.enabled:
             return Outcome()
         show = await shows.show(tx, tracking.show_id, lock=True)
-        offers = await asyncio.to_thread(_read_again, rows, tracking.preferences)
+        offers = await asyncio.to_thread(read_again, rows, tracking.preferences)
         judgement = await judged(tx, show, tracking, offers, engine.collect, now)
-        changed = _changed(rows, judgement)
+        changed = changed_by(rows, judgement)
         made = [await decided.change(tx, each, now) for each in changed.loud]
         kept = [row for row in made if row is not None]
         await acted_on(tx, show, tracking, kept, judgement, now)
@@ -160,21 +160,19 @@ async def _decided_again(engine: Engine, tracking_id: int, rows: Sequence[Decide
     return outcome
 
 
-def _read_again(rows: Sequence[Decided], preferences: Preferences) -> list[Offer]:
+def read_again(rows: Sequence[Decided], preferences: Preferences) -> list[Offer]:
     """Groups may have other names by now."""
     return [Offer(row.candidate, release_in(row.candidate.title, preferences)) for row in rows]
 
 
-def _changed(rows: Sequence[Decided], judgement: Judgement) -> _Changed:
+def changed_by(rows: Sequence[Decided], judgement: Judgement) -> Changed:
+    """`judgement` is of these rows, in their order."""
     loud, quiet = list[Anew](), list[Anew]()
     for was, deciding in zip(rows, judgement.deciding, strict=True):
         if _is_same(was, deciding):
             continue
-        is_news = deciding.action in ("fetch", "upgrade") or (
-            deciding.action == "hold" and was.action != "hold"
-        )
-        (loud if is_news else quiet).append(Anew(was, deciding))
-    return _Changed(tuple(loud), tuple(quiet))
+        (loud if is_news(was, deciding) else quiet).append(Anew(was, deciding))
+    return Changed(tuple(loud), tuple(quiet))
 
 
 def _is_another(anew: Anew) -> bool:

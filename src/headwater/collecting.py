@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -11,9 +11,11 @@ from headwater.announce.event import Event
 from headwater.collect.decisions import queries as decisions
 from headwater.collect.decisions import store as decided
 from headwater.collect.decisions.decided import Decided, Deciding
+from headwater.collect.decisions.store import Anew
 from headwater.collect.download import Loss
 from headwater.collect.downloads import queries as downloads
 from headwater.collect.downloads import store as intents
+from headwater.collect.edition import keys_of, news_in
 from headwater.collect.offer import Offer
 from headwater.collect.offers.queries import offers_in, words_of
 from headwater.collect.plan import Decision, Replacement, Standing, planned
@@ -45,8 +47,8 @@ class Judgement:
     deciding: tuple[Deciding, ...]
     plans: Mapping[str, Decision]
 
-    def wanted(self, uid: str) -> Decision | None:
-        found = self.plans.get(uid)
+    def wanted(self, key: str) -> Decision | None:
+        found = self.plans.get(key)
         return found if found is not None and found.verdict.is_wanted else None
 
 
@@ -96,9 +98,9 @@ async def decide(
     tracking_id: int,
     offers: Sequence[Offer],
 ) -> Outcome:
-    """What was not decided before. What is wanted or held is written in one transaction, with its
-    intents and events, and so is the rest if it is not much. What is left then follows: should we
-    die before, it is looked at again and comes to nothing again."""
+    """What was not decided before, or says something else now. What is wanted or held is written in
+    one transaction, with its intents and events, and so is the rest if it is not much. What is left
+    then follows: should we die before, it is looked at again and comes to nothing again."""
     now = clock.now()
     async with database.write() as tx:
         outcome, left = await _begun(tx, tracking_id, offers, policy, now)
@@ -125,11 +127,14 @@ async def _begun(
         return Outcome(), ()
     if not tracking.enabled:
         return Outcome(), ()
-    known = await decisions.decided_among(tx, tracking_id, [each.candidate.uid for each in offers])
-    fresh = {each.candidate.uid: each for each in offers if each.candidate.uid not in known}
-    judgement = await judged(tx, show, tracking, list(fresh.values()), policy, now)
+    news = news_in(offers, await decisions.decided_among(tx, tracking_id, keys_of(offers)))
+    for was, to in news.moved:
+        await decided.move(tx, was, to)
+    both = [*news.fresh, *(offer for _, offer in news.anew)]
+    judgement = await judged(tx, show, tracking, both, policy, now)
     counts = Counter[str](each.action for each in judgement.deciding)
-    rows, rest = await _written(tx, show, tracking, judgement, now)
+    known = {was.candidate.key: was for was, _ in news.anew}
+    rows, rest = await _written(tx, show, tracking, judgement, known, now)
     return Outcome(counts, tuple(rows)), rest
 
 
@@ -157,6 +162,7 @@ async def judged(
         refused=await downloads.ended_names(view, show.id)
         | await decisions.refused_names(view, show.id),
         left=max(0, policy.replacements_per_day - replaced),
+        elsewhere=await shows.names_elsewhere(view, show.id),
     )
     if len(offers) <= _QUICK:
         return _judgement(tracking, offers, beside)
@@ -172,6 +178,7 @@ class _Beside:
     standing: Sequence[Standing]
     refused: Mapping[str, str]
     left: int
+    elsewhere: Set[str]
 
 
 def _judgement(tracking: Tracking, offers: Sequence[Offer], beside: _Beside) -> Judgement:
@@ -183,30 +190,40 @@ def _judgement(tracking: Tracking, offers: Sequence[Offer], beside: _Beside) -> 
         tracking.preferences,
         refused=beside.refused,
         replacements_left=beside.left,
+        elsewhere=beside.elsewhere,
     )
-    by_uid = {
-        each.offer.candidate.uid: Deciding(
+    by_key = {
+        each.offer.candidate.key: Deciding(
             tracking.id, each.offer, "removed", each.rule, each.reason
         )
         for each in sieve.removed
     }
-    plans = {each.offer.candidate.uid: each for each in plan.decisions}
-    for uid, each in plans.items():
+    plans = {each.offer.candidate.key: each for each in plan.decisions}
+    for key, each in plans.items():
         verdict = each.verdict
-        by_uid[uid] = Deciding(
+        by_key[key] = Deciding(
             tracking.id, each.offer, verdict.action, verdict.rule, verdict.reason, each.slots
         )
-    return Judgement(tuple(by_uid[each.candidate.uid] for each in offers), plans)
+    return Judgement(tuple(by_key[each.candidate.key] for each in offers), plans)
 
 
 async def _written(
-    tx: Transaction, show: TrackedShow, tracking: Tracking, judgement: Judgement, now: datetime
+    tx: Transaction,
+    show: TrackedShow,
+    tracking: Tracking,
+    judgement: Judgement,
+    known: Mapping[str, Decided],
+    now: datetime,
 ) -> tuple[list[Decided], Sequence[Deciding]]:
     """Rows, intents and events in one transaction: all of it is true, or none. And what is left to
-    be written."""
+    be written. `known` are rows that are decided anew."""
     made, quiet = list[Decided](), list[Deciding]()
     for deciding in judgement.deciding:
-        if deciding.action not in ("fetch", "upgrade", "hold"):
+        if (was := known.get(deciding.offer.candidate.key)) is not None:
+            changed = await decided.change(tx, Anew(was, deciding), now)
+            if changed is not None and is_news(was, deciding):
+                made.append(changed)
+        elif deciding.action not in ("fetch", "upgrade", "hold"):
             quiet.append(deciding)
         elif (row := await decided.add(tx, deciding, now)) is not None:
             made.append(row)
@@ -215,6 +232,13 @@ async def _written(
         quiet.clear()
     await acted_on(tx, show, tracking, made, judgement, now)
     return made, quiet
+
+
+def is_news(was: Decided, deciding: Deciding) -> bool:
+    """Something is to be done, or to be told, that was not before."""
+    if deciding.action == "hold":
+        return was.action != "hold"
+    return deciding.action in ("fetch", "upgrade")
 
 
 async def acted_on(
@@ -228,7 +252,7 @@ async def acted_on(
     """An intent for what is wanted, and a word of what is wanted or held."""
     events: list[Event] = []
     for row in rows:
-        wanted = judgement.wanted(row.candidate.uid)
+        wanted = judgement.wanted(row.candidate.key)
         if wanted is not None:
             await intend(tx, show, row, wanted.replaces, now)
             events.append(release_found(tracking.feed_id, show, row))

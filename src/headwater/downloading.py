@@ -5,14 +5,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from headwater.announce import store as log_of_events
+from headwater.announce.event import Event
 from headwater.collect.download import Download, State
 from headwater.collect.downloads import queries, store
 from headwater.collect.downloads.store import Step
-from headwater.download_work import Setback, Work, facts_of
+from headwater.collect.shows import queries as shows
+from headwater.collecting import Outcome, count
+from headwater.download_work import Facts, Setback, Work, facts_of
 from headwater.engine import Engine
 from headwater.errors import DatabaseError, HeadwaterError
 from headwater.media import Media
-from headwater.media_ports import ClientDown, ClientRefused, LibraryTrouble, NoRoom
+from headwater.media_ports import ClientDown, ClientRefused, FolderGone, LibraryTrouble, NoRoom
+from headwater.next_best import next_best
 from headwater.obtaining import obtain
 from headwater.placing import place
 from headwater.release_events import release_failed
@@ -183,7 +188,7 @@ class Downloads:
                 return
             case Setback():
                 setback = trouble
-            case NoRoom():
+            case NoRoom() | FolderGone():
                 setback = Setback(trouble.code, trouble.message, counts=False, wait=60.0)
             case ClientRefused() | LibraryTrouble() | HeadwaterError():
                 setback = Setback(trouble.code, trouble.message)
@@ -240,7 +245,17 @@ class Downloads:
         )
         log.warning("download_failed", download=work.download.id, error=setback.code)
         step = Step("failed", None, attempts, setback.code, setback.detail)
-        await work.put_down(step, [event])
+        outcome = await self._written_off(work, step, event, facts)
+        count(outcome, tracking=facts.tracking.id)
+
+    async def _written_off(self, work: Work, step: Step, event: Event, facts: Facts) -> Outcome:
+        """That it is given up, and what is downloaded in its place, become true together."""
+        async with self.engine.database.write() as tx:
+            await shows.show(tx, facts.show.id, lock=True)
+            if await store.step(tx, work.download, step, work.now) is None:
+                return Outcome()
+            await log_of_events.append(tx, [event], work.now)
+            return await next_best(tx, self.engine, facts.show.id, work.download.slots, work.now)
 
     async def _sweep(self) -> None:
         """What was recycled long enough ago goes for good."""

@@ -42,6 +42,18 @@ class NotOurs(LibraryTrouble):
     code = "not_ours"
 
 
+class FolderGone(LibraryTrouble):
+    """The library or the downloads are not there at all: a disk that is not mounted."""
+
+    code = "folder_gone"
+
+
+class SourceGone(LibraryTrouble):
+    """A file of the downloads is not there any more: somebody has taken it away."""
+
+    code = "source_gone"
+
+
 class NoRoom(LibraryTrouble):
     """The disk is full."""
 
@@ -139,8 +151,8 @@ class Library(Protocol):
 
     async def place(self, source: str, target: str, *, keep: bool = False) -> str:
         """A file of the downloads comes to be in the library, whole, in one moment: its mark.
-        PlaceTaken when something else is there. `keep`: the source stays, though files are moved
-        here; it is somebody else's."""
+        PlaceTaken when something else is there, SourceGone when there is no such file. `keep`: the
+        source stays, though files are moved here; it is somebody else's."""
 
     async def switch(self, source: str, old: Placed, *, today: str, keep: bool = False) -> Switched:
         """The same, into the place of a file of ours, which goes to the recycle folder: there is

@@ -37,6 +37,22 @@ _BAD_ONES = 3
 _NEVER = frozenset({"blocked_address", "bad_url", "too_many_redirects", "bad_redirect"})
 """What no further try would change."""
 
+_DOWN = frozenset(
+    {
+        "dns_error",
+        "connect_error",
+        "timeout",
+        "connection_lost",
+        "incomplete_body",
+        "network_error",
+        "http_500",
+        "http_502",
+        "http_504",
+        "http_5xx",
+    }
+)
+"""The site, or our own network, is down: that says nothing of the torrent."""
+
 
 async def obtain(work: Work) -> Download | None:
     """intended → ready. Nothing was asked of the client yet."""
@@ -156,10 +172,26 @@ def _not_fetched(work: Work, outcome: Outcome) -> NoReturn:
         case Gone():
             has_magnet = work.download.magnet is not None
             raise Setback("gone", "The site says that the torrent is gone.", lasting=not has_magnet)
+        case Failed(code=code, detail=detail) if code in _DOWN and _is_patient(work):
+            raise Setback(code, detail, counts=False, wait=_longer_each_time(work))
         case Failed(code=code, detail=detail):
             raise Setback(code, detail, lasting=code in _NEVER and work.download.magnet is None)
         case Fetched() | Unchanged():
             raise Setback("unexpected_304", "The site answered a question that we did not ask.")
+
+
+def _is_patient(work: Work) -> bool:
+    """As long as with a download that does not move; but a magnet link need not wait for a site."""
+    return work.download.magnet is None and _age(work) < work.media.policy.stalled
+
+
+def _longer_each_time(work: Work) -> float:
+    """Half as long again as all of the time before."""
+    return min(work.media.policy.pause_cap, max(2.0, _age(work) / 2))
+
+
+def _age(work: Work) -> float:
+    return (work.now - work.download.intended_at).total_seconds()
 
 
 async def _question(work: Work, facts: Facts, url: str) -> Ask:

@@ -156,5 +156,5 @@ async def collected_shows(engine: Engine, show_id: int | None = None) -> list[Tr
 
 
 def _previewed(deciding: Deciding, plans: Mapping[str, Decision]) -> Previewed:
-    plan = plans.get(deciding.offer.candidate.uid)
+    plan = plans.get(deciding.offer.candidate.key)
     return Previewed(deciding, () if plan is None else plan.replaces)

@@ -8,7 +8,7 @@ from headwater.announce import store as log
 from headwater.announce.event import Event
 from headwater.by_hand import BY_HAND
 from headwater.collect.contents import Contents, contents_of
-from headwater.collect.download import Download, Loss
+from headwater.collect.download import IN_LIBRARY, STANDING, Download, Loss
 from headwater.collect.downloads import queries, store
 from headwater.collect.downloads.queries import LibraryFile
 from headwater.collect.downloads.store import Step
@@ -21,9 +21,11 @@ from headwater.collect.plan import Standing, superseded
 from headwater.collect.shows import queries as shows
 from headwater.collect.slot import Slot
 from headwater.collect.title import read_title
+from headwater.collecting import count
 from headwater.download_work import Facts, Setback, Work
 from headwater.losing import day_of, losses_of, retire, write_losses
-from headwater.media_ports import JobFile, Placed, PlaceTaken
+from headwater.media_ports import JobFile, Placed, PlaceTaken, SourceGone
+from headwater.next_best import next_best
 from headwater.ports import Reader, Transaction
 from headwater.release_events import release_downloaded, release_upgraded
 from headwater.watching import is_ours
@@ -91,6 +93,8 @@ async def place(work: Work) -> Download | None:
             avoid.add(trouble.placing.file.path)
             await _take_back(work, trouble.placing, placings)
             continue
+        except SourceGone as trouble:
+            raise Setback(trouble.code, trouble.message, state="ready", again=True) from trouble
         return await _linked(work, load, done)
     raise Setback("place_taken", f"Its place and {_MOST_NAMES} further ones are taken.")
 
@@ -112,8 +116,16 @@ async def _load(work: Work) -> Load:
         raise Setback(
             "nothing_in_it", f"Nothing of it can be placed. {_told(contents)}", lasting=True
         )
-    is_kept = not await is_ours(work, job)
+    is_kept = await _is_awaited(work) or not await is_ours(work, job)
     return Load(facts, work.folder_of(job), contents, is_kept)
+
+
+async def _is_awaited(work: Work) -> bool:
+    """Another show is to have files of the same torrent, and has not got them yet."""
+    async with work.engine.database.read() as view:
+        others = await queries.of_hash(view, work.infohash)
+    coming = STANDING - IN_LIBRARY
+    return any(each.state in coming for each in others if each.id != work.download.id)
 
 
 async def _wanted(work: Work, load: Load, avoid: set[str]) -> list[Placing] | None:
@@ -312,6 +324,9 @@ async def _linked(work: Work, load: Load, done: Done) -> Download | None:
             return None
         former = await write_losses(tx, losses, linked.id, now)
         await log.append(tx, [await _event(tx, facts, linked, done.paths, former)], now)
+        lacking = set(work.download.slots) - set(slots)
+        outcome = await next_best(tx, work.engine, facts.show.id, lacking, now)
+    count(outcome, tracking=facts.tracking.id)
     return None
 
 

@@ -14,19 +14,22 @@ _TOLD = ("groups", "version", "kind", "batch", "resolution", "source", "subtitle
 
 def release_found(feed_id: str, show: TrackedShow, row: Decided) -> Event:
     """It is wanted: an intent is written down."""
-    return _about("release_found", feed_id, show, row)
+    return _about("release_found", feed_id, show, row, f"is wanted. {row.reason}")
 
 
 def release_held(feed_id: str, show: TrackedShow, row: Decided) -> Event:
     """A person is to decide: `headwater releases take` or `refuse`."""
-    return _about("release_held", feed_id, show, row)
+    return _about("release_held", feed_id, show, row, f"waits for a person. {row.reason}")
 
 
 def release_downloaded(
     feed_id: str, show: TrackedShow, row: Decided, infohash: str, files: Sequence[str]
 ) -> Event:
     """It is in the library; `files` are its paths there."""
-    return _about("release_downloaded", feed_id, show, row, infohash=infohash, files=list(files))
+    said = "is in the library."
+    return _about(
+        "release_downloaded", feed_id, show, row, said, infohash=infohash, files=list(files)
+    )
 
 
 def release_upgraded(
@@ -43,6 +46,7 @@ def release_upgraded(
         feed_id,
         show,
         row,
+        f"is in the library, in place of {_listed(replaced)}.",
         infohash=infohash,
         files=list(files),
         replaced=list(replaced),
@@ -51,16 +55,22 @@ def release_upgraded(
 
 def release_failed(feed_id: str, show: TrackedShow, row: Decided, error: str, detail: str) -> Event:
     """It was given up; `headwater downloads retry` tries again."""
-    return _about("release_failed", feed_id, show, row, error=error, detail=detail)
+    said = f"could not be downloaded. {detail}"
+    return _about("release_failed", feed_id, show, row, said, error=error, detail=detail)
 
 
 def episode_missing(feed_id: str | None, show: TrackedShow, slot: Slot) -> Event:
     """A later episode is there, and this one is not."""
-    return Event("episode_missing", feed_id, _of_show(show) | {"slots": [_slot(slot)]})
+    text = f"{show.show.title} {slot} is missing, and a later episode is there."
+    facts = _of_show(show) | {"slots": [_slot(slot)], "text": text}
+    return Event("episode_missing", feed_id, facts)
 
 
-def _about(type: str, feed_id: str, show: TrackedShow, row: Decided, **facts: Any) -> Event:
-    """No address goes along: that of a torrent may hold somebody's key."""
+def _about(
+    type: str, feed_id: str, show: TrackedShow, row: Decided, what: str, **facts: Any
+) -> Event:
+    """No address goes along: that of a torrent may hold somebody's key. `what` became of it, for
+    people: `text` is a line that can be shown as it is."""
     said = release_as_json(row.release)
     common = _of_show(show) | {
         "tracking_id": row.tracking_id,
@@ -72,8 +82,21 @@ def _about(type: str, feed_id: str, show: TrackedShow, row: Decided, **facts: An
         "action": row.action,
         "rule": row.rule,
         "reason": row.reason,
+        "text": f"{_named(show, row)}: {row.candidate.title} {what}",
     }
     return Event(type, feed_id, common | {name: said[name] for name in _TOLD} | facts)
+
+
+def _named(show: TrackedShow, row: Decided) -> str:
+    title = show.show.title
+    if not row.slots or row.slots[0].is_film:
+        return title
+    first, last = min(row.slots), max(row.slots)
+    return f"{title} {first}" if first == last else f"{title} {first} to {last}"
+
+
+def _listed(titles: Sequence[str]) -> str:
+    return titles[0] if len(titles) == 1 else f"{len(titles)} releases"
 
 
 def _of_show(show: TrackedShow) -> dict[str, Any]:

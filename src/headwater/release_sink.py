@@ -10,7 +10,7 @@ from headwater.reconciling import free_name
 from headwater.sinks import Overtaken, added
 from headwater.telemetry.log import logger
 
-_WANTED = Wanted(types=("new_entry",), tracked=True)
+_WANTED = Wanted(types=("new_entry", "updated_entry"), tracked=True)
 
 _TRACKED = "SELECT 1 AS one FROM trackings WHERE removed_at IS NULL LIMIT 1"
 

@@ -1,6 +1,7 @@
 """What people ask of shows and trackings: make, change and remove them. Nothing is decided here."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -8,10 +9,11 @@ from headwater.access.store import remember_resource
 from headwater.collect.pages import feed_behind
 from headwater.collect.priority import Preferences
 from headwater.collect.proposal import Proposal, proposed
-from headwater.collect.show import Show
+from headwater.collect.show import MOST_TITLES, Show
 from headwater.collect.shows import queries as shows
 from headwater.collect.shows import store as shows_store
 from headwater.collect.shows.wish import ShowWish, wished_show, wished_weekday
+from headwater.collect.slot import title_letters
 from headwater.collect.tracking import TrackedShow, Tracking
 from headwater.collect.trackings import queries, store
 from headwater.collect.trackings.wish import NewTracking, TrackingPatch, patched
@@ -61,9 +63,9 @@ async def create_tracking(
             feed_id=feed_id,
             state=kept.feed.state,
         )
-    proposal = await _proposal(new, kept)
+    proposal = await _proposal(engine, new, kept)
     async with engine.database.write() as tx:
-        show = await _show(tx, engine, new, proposal)
+        show = await _show(tx, engine, new, proposal, kept)
         made = await _made(tx, engine, new, show, kept)
         if idempotency is not None:
             await remember_resource(tx, idempotency, str(made.id))
@@ -167,11 +169,13 @@ async def _followed(engine: Engine, new: NewTracking, who: str) -> str:
         return str(there.facts["feed_id"])
 
 
-async def _proposal(new: NewTracking, kept: Kept) -> Proposal | None:
+async def _proposal(engine: Engine, new: NewTracking, kept: Kept) -> Proposal | None:
     """None where the show is one that is there."""
     if new.show_id is not None:
         if new.show.said():
             raise BadInput("Name a show by its id, or say what it is; not both.", field="show_id")
+        async with engine.database.read() as view:
+            await _refuse_everything((await shows.show(view, new.show_id)), kept)
         return None
     title = None if new.show.title is KEEP else new.show.title
     found = await asyncio.to_thread(proposed, kept.feed.publisher_title, kept.offers, title)
@@ -184,8 +188,24 @@ async def _proposal(new: NewTracking, kept: Kept) -> Proposal | None:
     return found
 
 
+async def _refuse_everything(there: TrackedShow, kept: Kept) -> None:
+    """A show without names is whatever its feed holds. Of a feed of several shows that would be
+    all of them."""
+    if there.show.titles:
+        return
+    found = await asyncio.to_thread(proposed, kept.feed.publisher_title, kept.offers)
+    if found.show is None and len(found.titles) > 1:
+        raise Conflict(
+            f"This feed is of several shows, and nothing is said of what releases of"
+            f" {there.show.title} are called: all of them would be it. Give the show its names"
+            " first, those of its other feeds too.",
+            show_id=there.id,
+            titles=list(found.titles),
+        )
+
+
 async def _show(
-    tx: Transaction, engine: Engine, new: NewTracking, proposal: Proposal | None
+    tx: Transaction, engine: Engine, new: NewTracking, proposal: Proposal | None, kept: Kept
 ) -> TrackedShow:
     """The one that is named, or one of the same title, season and year, or a new one."""
     if proposal is None or proposal.show is None:
@@ -193,7 +213,24 @@ async def _show(
         return await shows.show(tx, new.show_id, lock=True)
     wanted, weekday = wished_show(proposal.show, new.show), wished_weekday(None, new.show)
     there = await shows.same_show(tx, wanted)
-    return there or await shows_store.add(tx, wanted, weekday, engine.clock.now())
+    if there is None:
+        return await shows_store.add(tx, wanted, weekday, engine.clock.now())
+    await _refuse_everything(there, kept)
+    return await _also_called(tx, engine, there, wanted.titles)
+
+
+async def _also_called(
+    tx: Transaction, engine: Engine, there: TrackedShow, names: Sequence[str]
+) -> TrackedShow:
+    """Another feed may call it otherwise. One that is called anything stays so."""
+    known = {title_letters(name) for name in there.show.titles}
+    more = [name for name in names if title_letters(name) not in known]
+    titles = (*there.show.titles, *more)[:MOST_TITLES]
+    if not known or titles == there.show.titles:
+        return there
+    show = replace(there.show, titles=titles)
+    now = engine.clock.now()
+    return await shows_store.change(tx, there.id, show, there.air_weekday, now)
 
 
 async def _made(

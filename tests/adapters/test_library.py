@@ -9,7 +9,7 @@ import pytest
 
 from headwater.adapters.library import DiskLibrary, Folders, Way
 from headwater.collect.torrent import read_torrent
-from headwater.media_ports import LibraryTrouble, Placed, PlaceTaken
+from headwater.media_ports import FolderGone, LibraryTrouble, Placed, PlaceTaken
 from tests.collect.torrents import Made, made
 
 BODY = bytes(range(256)) * 200
@@ -34,6 +34,26 @@ def downloaded(root: Path, torrent: Made, folder: str = "") -> None:
         place = root / "downloads" / folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(body)
+
+
+async def test_a_file_of_a_library_that_is_not_mounted_is_not_taken_for_gone(root: Path) -> None:
+    library = disk(root)
+    (root / "downloads" / "a.mkv").write_bytes(BODY)
+    mark = await library.place("a.mkv", "a.mkv")
+    (root / "library").rename(root / "away")
+    with pytest.raises(FolderGone):
+        await library.recycle(Placed("a.mkv", len(BODY), mark), today=TODAY)
+    (root / "away").rename(root / "library")
+    assert await library.recycle(Placed("a.mkv", len(BODY), mark), today=TODAY) is not None
+
+
+async def test_a_folder_that_only_the_client_sees_is_told_with_what_may_be_wrong(
+    root: Path,
+) -> None:
+    torrent = read_torrent(made("a.mkv", BODY).torrent)
+    lack = await disk(root).lacks("release-1", torrent, pieces=True)
+    assert lack is not None
+    assert "media_client_downloads" in lack
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -64,7 +64,7 @@ def test_a_missing_episode_says_what_could_be_taken() -> None:
 
 
 def test_a_download_that_was_given_up_is_told() -> None:
-    given_up = seen(7, 1, action="fetch", failed="no seeds")
+    given_up = seen(7, 1, action="fetch", failed="Its download was given up: no seeds")
     (episode,) = episodes_of(Show("s"), [], [given_up], {})
     assert episode.reason == "Its download was given up: no seeds"
 

@@ -1,5 +1,6 @@
 """Whatever is offered in whatever sequence, nothing that was replaced ever comes back."""
 
+from dataclasses import replace
 from itertools import permutations, product
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.collect.offer import Offer
-from headwater.collect.plan import Standing, planned, superseded
+from headwater.collect.plan import UNSURE, Standing, planned, superseded
 from headwater.collect.priority import RANKS, Preferences, Rank, StopLine
 from headwater.collect.release import Release
 from headwater.collect.show import Show
@@ -135,11 +136,13 @@ def test_a_held_release_is_never_replaced_by_one_it_replaced(
 
 
 SHOW = Show("Show", episodes=4)
-OFFERED = st.tuples(RELEASES, st.integers(1, 4), st.integers(0, 3), st.booleans())
+Drawn = tuple[Release, int, int, bool, bool]
+OFFERED = st.tuples(RELEASES, st.integers(1, 4), st.integers(0, 3), st.booleans(), st.booleans())
 
 
-def offer_of(number: int, drawn: tuple[Release, int, int, bool]) -> Offer:
-    base, first, length, _ = drawn
+def offer_of(number: int, drawn: Drawn) -> Offer:
+    """The last that is drawn makes a single unsure: of a second part, its number may be another."""
+    base, first, length, _, unsure = drawn
     last = min(4, first + length)
     fields = {
         name: getattr(base, name) for name in ("subtitles", "version", "resolution", "source")
@@ -147,7 +150,7 @@ def offer_of(number: int, drawn: tuple[Release, int, int, bool]) -> Offer:
     span = (
         {"episode": first, "episode_end": last, "batch": True}
         if last > first
-        else {"episode": first}
+        else {"episode": first, "part": 2 if unsure else None}
     )
     return Offer(candidate(f"entry {number}"), release(*base.groups, **fields, **span))
 
@@ -155,7 +158,7 @@ def offer_of(number: int, drawn: tuple[Release, int, int, bool]) -> Offer:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(OFFERED, min_size=1, max_size=8), LIKINGS, st.sampled_from([None, "A", "B"]))
 def test_a_library_settles_and_holds_every_episode_once(
-    drawn: list[tuple[Release, int, int, bool]], likes: Preferences, stop: str | None
+    drawn: list[Drawn], likes: Preferences, stop: str | None
 ) -> None:
     """Downloads end in any order and the feed says everything again and again; the library comes
     to rest, each episode is there once, and no slot ever goes back to a release that lost it."""
@@ -173,8 +176,9 @@ def test_a_library_settles_and_holds_every_episode_once(
         for each in made.fetches:
             uid = each.offer.candidate.uid
             assert not {(uid, slot) for slot in each.slots} & lost
+            names, sure = each.offer.names, each.verdict.rule != UNSURE
             standing.append(
-                Standing(uid, each.offer.release, each.slots, each.offer.names, not late[uid])
+                Standing(uid, each.offer.release, each.slots, names, not late[uid], sure)
             )
         standing = settled(standing, likes, lost)
         if turn % 2:
@@ -198,7 +202,7 @@ def gone(offers: list[Offer], standing: list[Standing]) -> dict[str, str]:
 
 
 def done(each: Standing) -> Standing:
-    return Standing(each.id, each.release, each.slots, each.names)
+    return replace(each, is_complete=True)
 
 
 def settled(
@@ -216,5 +220,5 @@ def settled(
         left = tuple(slot for slot in each.slots if slot not in loss.slots)
         assert (not left) == loss.is_whole
         if left:
-            kept.append(Standing(each.id, each.release, left, each.names, each.is_complete))
+            kept.append(replace(each, slots=left))
     return kept

@@ -221,6 +221,22 @@ def test_a_subtitle_says_its_language_as_media_servers_read_it(filename: str, ta
     assert language_tail(filename) == tail
 
 
+@pytest.mark.parametrize(
+    ("filename", "tail"),
+    [
+        ("[A] Show - 01 [CHT].sc.ass", ".CHS.zh"),
+        ("subs/[A] Show - 01 [CHT].sc.ass", ".CHS.zh"),
+        ("[A] Show - 01 [CHT].ass", ".CHT.zh"),
+        ("[A] Show - 01 [CHT]_jp.ass", ".ja"),
+        ("[B] Show - 01 [CHS].ass", ".CHS.zh"),
+    ],
+)
+def test_the_language_of_a_video_is_not_that_of_the_subtitles_beside_it(
+    filename: str, tail: str
+) -> None:
+    assert language_tail(filename, "[A] Show - 01 [CHT].mkv") == tail
+
+
 def test_a_subtitle_stands_beside_its_video() -> None:
     video = place_of(SHOW, [slot(3)], release("A"), "x.mkv")
     beside = subtitle_place(video, "[A] Show - 03.scjp.ass")
@@ -263,7 +279,7 @@ def fields(document: str) -> dict[str, str | None]:
 def test_an_nfo_says_what_a_library_knows() -> None:
     assert fields(show_nfo(SHOW)) == {"": "tvshow", "title": "金牌得主", "year": "2025"}
     assert fields(film_nfo(Show("Film"))) == {"": "movie", "title": "Film"}
-    assert fields(episode_nfo(SHOW, slot(3), release(episode_title="The <First>"))) == {
+    assert fields(episode_nfo(SHOW, [slot(3)], release(episode_title="The <First>"))) == {
         "": "episodedetails",
         "title": "The <First>",
         "showtitle": "金牌得主",
@@ -273,7 +289,7 @@ def test_an_nfo_says_what_a_library_knows() -> None:
 
 
 def test_the_nfo_of_a_half_says_where_it_is_shown() -> None:
-    assert fields(episode_nfo(SHOW, slot(12.5), release())) == {
+    assert fields(episode_nfo(SHOW, [slot(12.5)], release())) == {
         "": "episodedetails",
         "title": "Episode 12.5",
         "showtitle": "金牌得主",
@@ -284,6 +300,19 @@ def test_the_nfo_of_a_half_says_where_it_is_shown() -> None:
         "displayseason": "1",
         "displayepisode": "13",
     }
+
+
+def test_the_nfo_of_two_episodes_in_one_file_tells_of_both() -> None:
+    """One element after the other, as Kodi and Jellyfin read a file with several episodes."""
+    said = episode_nfo(SHOW, [slot(5), slot(6)], release(episode_title="The First"))
+    head, _, elements = said.partition("\n")
+    assert head.startswith("<?xml")
+    root = etree.fromstring(f"<all>{elements}</all>".encode(), hardened_parser(recover=False))
+    assert [(each.tag, each.findtext("season"), each.findtext("episode")) for each in root] == [
+        ("episodedetails", "1", "5"),
+        ("episodedetails", "1", "6"),
+    ]
+    assert "The First" not in said
 
 
 @settings(deadline=None)

@@ -63,8 +63,8 @@ def test_of_several_offers_the_best_is_fetched_and_the_others_say_why_not() -> N
         ("skip", "not_the_best"),
     ]
     assert made.decisions[0].verdict.reason == (
-        "'b' is offered for S01E01."
-        " What is held is better: group Fair (in place 3) beside Best (in place 1)."
+        "'b' is taken for S01E01."
+        " That one is better: group Fair (in place 3) beside Best (in place 1)."
     )
 
 
@@ -167,7 +167,7 @@ def test_a_title_without_an_episode_waits_for_a_person() -> None:
 
 def test_what_is_not_sure_may_fill_a_gap_but_replaces_nothing() -> None:
     unsure = offer("a", release("Best", episode=1, part=2))
-    assert told(only(plan([unsure]))) == ("fetch", "missing")
+    assert told(only(plan([unsure]))) == ("fetch", "unsure")
     found = only(plan([unsure], holds("Fair", 1)))
     assert told(found) == ("hold", "unsure")
     assert found.verdict.reason == (

@@ -33,6 +33,24 @@ def test_a_list_of_ones_own_is_no_show() -> None:
     assert found.titles == {"Tides": 1, "Dunes": 1}
 
 
+def test_every_show_of_a_list_of_ones_own_is_proposed_by_itself() -> None:
+    found = proposed(
+        "Mikan Project - 我的番组",
+        offers(
+            "[A] 潮汐 / Tides - 01", "[B] Tides - 02", "[A] Dunes S2 - 05", "[C] 电影 Dawn [Movie]"
+        ),
+    )
+    by_title = {show.title: show for show in found.shows}
+    assert set(found.shows[0].titles) == {"潮汐", "Tides"}
+    assert by_title["Dunes"].season == 2
+    assert len(found.shows) == 3
+
+
+def test_what_was_looked_for_is_no_show() -> None:
+    found = proposed("Mikan Project - 搜索结果", offers("[A] Tides - 01", "[A] Dunes - 01"))
+    assert (found.show, found.titles) == (None, {"Tides": 1, "Dunes": 1})
+
+
 def test_a_search_is_of_what_its_releases_are_called() -> None:
     found = proposed(
         'Nyaa - "tides" - Torrent File RSS',

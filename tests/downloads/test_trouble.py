@@ -111,6 +111,59 @@ async def test_wrong_bytes_are_found_and_the_client_looks_again(yard: Yard) -> N
     assert ((await yard.now(download)).state, yard.shown()) == ("done", {GOOD: BODY})
 
 
+async def test_a_site_that_is_down_is_asked_for_three_days_ever_less_often(yard: Yard) -> None:
+    """Nobody has to try again by hand because a site was away for a night."""
+    download = await yard.offer("[Good] Show - 01", FIRST)
+    yard.sites[0].stand_in = Reply(502)
+    hours = 0
+    while hours < 71:
+        await yard.turn()
+        await yard.clock.advance(3_600)
+        hours += 1
+    waiting = await yard.now(download)
+    assert (waiting.state, waiting.error, waiting.attempts) == ("intended", "http_502", 0)
+    yard.sites[0].stand_in = Reply(200, FIRST.torrent)
+    await yard.clock.advance(3_600)
+    await yard.turn(2)
+    assert (await yard.now(download)).state == "added"
+
+
+async def test_a_site_that_stays_down_is_given_up_in_the_end(yard: Yard) -> None:
+    yard.policy(attempts=3, stalled=3_600.0, pause_cap=600.0)
+    download = await yard.offer("[Good] Show - 01", FIRST)
+    yard.sites[0].stand_in = Reply(502)
+    asked_before = len(yard.sites[0].requests)
+    for _ in range(30):
+        await yard.turn()
+        await yard.clock.advance(600)
+    failed = await yard.now(download)
+    assert (failed.state, failed.error, failed.attempts) == ("failed", "http_502", 3)
+    assert len(yard.sites[0].requests) - asked_before < 15
+
+
+@pytest.mark.parametrize("name", ["downloads", "library"])
+async def test_a_disk_that_is_not_mounted_is_waited_for(yard: Yard, name: str) -> None:
+    """And nothing is written to the place where it will be."""
+    away = yard.root / f"{name} is away"
+    download = await yard.offer("[Good] Show - 01", FIRST)
+    if name == "library":
+        await yard.turn(2)
+        yard.client.deliver(FIRST)
+    (yard.root / name).rename(away)
+    yard.policy(attempts=2, pause_cap=1.0)
+    await yard.turn(30)
+    waiting = await yard.now(download)
+    assert (waiting.error, waiting.attempts, waiting.is_standing) == ("folder_gone", 0, True)
+    assert not (yard.root / name).exists()
+    away.rename(yard.root / name)
+    await yard.clock.advance(60)
+    await yard.turn(2)
+    if name == "downloads":
+        yard.client.deliver(FIRST)
+        await yard.turn(5)
+    assert yard.shown() == {GOOD: BODY}
+
+
 async def test_nothing_is_begun_without_room(yard: Yard) -> None:
     yard.policy(free_bytes=2**62)
     download = await yard.offer("[Good] Show - 01", FIRST)

@@ -90,7 +90,7 @@ class ToyClient:
 
     async def files(self, infohash: str) -> Sequence[JobFile]:
         self._note("files")
-        return self.held[infohash].files
+        return self.held[infohash].files if infohash in self.held else ()
 
     async def remove(self, infohash: str, *, with_files: bool) -> bool:
         self._note(f"remove {infohash}")

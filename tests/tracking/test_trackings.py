@@ -161,6 +161,40 @@ async def test_a_second_feed_of_the_same_show_shares_it(harbour: Harbour) -> Non
     assert (third.status, third.error) == (409, "conflict")
 
 
+OTHER = "https://elsewhere.example/feed"
+
+
+def serve_other(harbour: Harbour, *items: str) -> None:
+    body = f"<rss version='2.0'><channel><title>x</title>{''.join(items)}</channel></rss>"
+    harbour.web.serve(OTHER, body.encode())
+
+
+async def test_a_show_that_is_whatever_its_feed_holds_is_not_all_of_a_mixed_feed(
+    harbour: Harbour,
+) -> None:
+    """Else every show of that feed would come into the folder of this one."""
+    await tracked(harbour, ani("01", day=2), show={"title": "Tides", "titles": []})
+    serve_other(harbour, ani("02", day=2), item("b", "[ANi] Dunes - 03 [1080P]", day=2))
+    for wish in ({"show_id": 1}, {"show": {"title": "Tides", "year": 2025}}):
+        refused = await harbour.api.post("/trackings", {"feed_url": OTHER, **wish})
+        assert (refused.status, refused.error) == (409, "conflict"), wish
+        assert sorted(refused.json["titles"]) == ["Dunes", "Tides"]
+    named = await harbour.api.patch("/shows/1", {"titles": ["Tides"]})
+    assert named.status == 200
+    made = await harbour.api.post("/trackings", {"feed_url": OTHER, "show_id": 1})
+    assert made.status == 201
+
+
+async def test_what_another_feed_calls_a_show_is_its_name_too(harbour: Harbour) -> None:
+    first = await tracked(harbour, ani("01", day=2))
+    assert first["show"]["titles"] == ["Tides"]
+    serve_other(harbour, item("a", "[B] 潮汐 / Tides - 02 [1080P]", day=3))
+    wish = {"feed_url": OTHER, "show": {"title": "Tides", "year": first["show"]["year"]}}
+    second = (await harbour.api.post("/trackings", wish)).json
+    assert second["show"]["id"] == first["show"]["id"]
+    assert sorted(second["show"]["titles"]) == ["Tides", "潮汐"]
+
+
 async def test_a_key_makes_one_tracking(harbour: Harbour) -> None:
     harbour.publish(ani("01", day=2))
     said = {"feed_url": URL}

@@ -53,6 +53,7 @@ async def test_a_feed_proposes_its_show(harbour: Harbour) -> None:
         "groups": [{"name": "ANi", "releases": 2}, {"name": "LoliHouse", "releases": 1}],
         "titles": [{"name": "Tides", "releases": 3}],
         "releases": 3,
+        "shows": [],
     }
 
 
@@ -62,6 +63,10 @@ async def test_a_feed_of_several_shows_proposes_the_one_that_is_named(harbour: H
     several = (await harbour.api.get(path)).json
     assert several["show"] is None
     assert {each["name"] for each in several["titles"]} == {"Tides", "Dunes"}
+    assert sorted((each["title"], each["titles"]) for each in several["shows"]) == [
+        ("Dunes", ["Dunes"]),
+        ("Tides", ["Tides"]),
+    ]
     dunes = (await harbour.api.get(f"{path}&title=Dunes")).json
     assert dunes["show"]["titles"] == ["Dunes"]
     assert (await harbour.api.get("/trackings/proposal?feed=x")).status == 404
@@ -178,6 +183,12 @@ async def test_what_is_missing_is_told_with_the_reason(harbour: Harbour) -> None
     assert held["entry_uid"] == "hevc"
     assert fifth["reason"] == "Its download was given up: no seeds"
     assert (await harbour.api.get("/trackings/missing?show=1")).json["shows"] == [told]
+    await harbour.run(
+        "UPDATE downloads SET state = 'dropped', detail = 'A person dropped it.'"
+        " WHERE state = 'failed'"
+    )
+    (told,) = (await harbour.api.get("/trackings/missing")).json["shows"]
+    assert told["episodes"][-1]["reason"] == "Its download was dropped: A person dropped it."
 
 
 async def test_shows_that_miss_nothing_or_are_not_collected_are_not_told(harbour: Harbour) -> None:

@@ -24,7 +24,16 @@ from headwater.adapters.library_moves import (
 from headwater.adapters.library_pieces import first_bad_piece
 from headwater.collect.naming.inside import is_inside
 from headwater.collect.torrent import Torrent
-from headwater.media_ports import LibraryTrouble, NoRoom, NotOurs, Placed, PlaceTaken, Switched
+from headwater.media_ports import (
+    FolderGone,
+    LibraryTrouble,
+    NoRoom,
+    NotOurs,
+    Placed,
+    PlaceTaken,
+    SourceGone,
+    Switched,
+)
 
 T = TypeVar("T")
 
@@ -69,7 +78,7 @@ class DiskLibrary:
         await self._run(lambda: self._discard(paths))
 
     async def free_bytes(self) -> int:
-        return await self._run(lambda: shutil.disk_usage(self._at.downloads).free)
+        return await self._run(self._free_bytes)
 
     async def sweep(self, before: str) -> int:
         return await self._run(lambda: self._sweep(before))
@@ -85,8 +94,17 @@ class DiskLibrary:
             kind = NoRoom if trouble.errno in _FULL else LibraryTrouble
             raise kind(f"{trouble.strerror or trouble}: {where}", path=where) from trouble
 
+    def _free_bytes(self) -> int:
+        self._refuse_missing(self._at.downloads)
+        return shutil.disk_usage(self._at.downloads).free
+
     def _lacks(self, folder: str, torrent: Torrent, pieces: bool) -> str | None:
         root = self._inside(self._at.downloads, folder) if folder else self._at.downloads
+        if not root.is_dir():
+            return (
+                f"{folder} is not in the downloads. If the client calls that folder otherwise,"
+                " media_client_downloads must say how."
+            )
         places: list[Path | None] = []
         for file in torrent.files:
             shown = "/".join(file.path)
@@ -151,6 +169,8 @@ class DiskLibrary:
 
     @staticmethod
     def _refuse_odd_source(there: Path, source: str) -> None:
+        if not os.path.lexists(there):
+            raise SourceGone(f"{source} is not in the downloads any more.", path=source)
         if there.is_symlink() or not there.is_file():
             raise LibraryTrouble(f"{source} is no file in the downloads.", path=source)
 
@@ -242,10 +262,19 @@ class DiskLibrary:
                 found.append("Downloads and library are on two file systems: files are copied.")
         return found
 
+    @staticmethod
+    def _refuse_missing(folder: Path) -> None:
+        """We do not make it: what is written below a place where a disk is to be mounted is not
+        seen once the disk is there."""
+        if not folder.is_dir():
+            raise FolderGone(f"The folder {folder} is not there.", path=str(folder))
+
     def _inside(self, root: Path, path: str) -> Path:
         """Also when a folder on the way is a link that leads elsewhere."""
         if not is_inside(path):
             raise LibraryTrouble(f"{path!r} would leave its folder.", path=path)
+        if root == self._at.library or root == self._at.downloads:
+            self._refuse_missing(root)
         place = root / path
         real = os.path.realpath(place.parent)
         above = os.path.realpath(root)

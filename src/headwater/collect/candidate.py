@@ -10,6 +10,7 @@ class Candidate:
 
     `infohash` is lower-case hex: 40 digits, or 64 for torrents that are version 2 only. `size` is
     in bytes and may be rounded by the site. `doubts` are contradictions in what the entry says.
+    `edition` tells a torrent that came later, under an entry that was edited, from the first.
     """
 
     uid: str
@@ -25,6 +26,12 @@ class Candidate:
     page: str | None = None
     feed: str = ""
     doubts: tuple[str, ...] = ()
+    edition: str = ""
+
+    @property
+    def key(self) -> str:
+        """What it is known by within its feed."""
+        return f"{self.uid}\n{self.edition}" if self.edition else self.uid
 
     @property
     def can_be_fetched(self) -> bool:

@@ -207,7 +207,8 @@ def _with_subtitles(
         if video is None:
             left_out.append(LeftOut(file, "No video is its own."))
             continue
-        called = f"{language_tail(file.path)}.{_name(file).rpartition('.')[2].lower()}"
+        tail = language_tail(file.path, video.file.path)
+        called = f"{tail}.{_name(file).rpartition('.')[2].lower()}"
         first = beside[video.file.path].setdefault(called, file)
         if first != file:
             left_out.append(LeftOut(file, f"{first.path!r} has the same language."))

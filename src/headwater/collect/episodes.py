@@ -89,7 +89,7 @@ def _episode(
     if not offers:
         return Episode(slot, "missing", None, None, None, NEVER_SEEN)
     best = min(offers, key=_nearest)
-    reason = f"Its download was given up: {best.failed}" if best.failed else best.reason
+    reason = best.failed or best.reason
     return Episode(slot, "missing", came_out, best.title, best.release_id, reason)
 
 

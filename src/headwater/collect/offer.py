@@ -21,6 +21,6 @@ class Offer:
 
         Two feeds may well use one uid for two things.
         """
-        entry = f"{self.candidate.feed} {self.candidate.uid}"
+        entry = f"{self.candidate.feed} {self.candidate.key}"
         infohash = self.candidate.infohash
         return (entry, infohash[:40]) if infohash else (entry,)

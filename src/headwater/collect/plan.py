@@ -1,7 +1,7 @@
 """What is to be fetched and what it will replace, given what is held, on its way and offered."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -9,8 +9,17 @@ from headwater.collect.offer import Offer
 from headwater.collect.priority import Preferences, resolution_rank
 from headwater.collect.release import Release
 from headwater.collect.show import Show
-from headwater.collect.slot import Placement, Slot, Stranger, placed
+from headwater.collect.slot import (
+    Placement,
+    Slot,
+    Stranger,
+    names_in_letters,
+    placed,
+    title_letters,
+)
 from headwater.collect.upgrade import Verdict, best_first, judged
+
+UNSURE = "unsure"
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -19,7 +28,8 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class Standing:
     """A release that has slots already: in the library (`is_complete`), or on its way there.
 
-    `id` is the caller's own; `names` are the entry and the hash it is known by.
+    `id` is the caller's own; `names` are the entry and the hash it is known by. `is_sure`: when it
+    was decided, it was known to be what the slots are for, by its title or by a person's word.
     """
 
     id: str
@@ -27,6 +37,7 @@ class Standing:
     slots: tuple[Slot, ...]
     names: tuple[str, ...] = ()
     is_complete: bool = True
+    is_sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +99,14 @@ def planned(
     *,
     refused: Mapping[str, str] = _NONE,
     replacements_left: int | None = None,
+    elsewhere: Set[str] = frozenset(),
 ) -> Plan:
     """One release for each episode: the best that is offered, if it is better than all that have
     its place. What is better but arrives while another is on its way is fetched beside it.
 
     `refused` are entries and hashes that must not come again, with the reason: failed, replaced,
     or declined by a person. `replacements_left` is how many may be replaced; None is no limit.
+    `elsewhere` are names of other shows that are collected, in letters: it is theirs if so called.
     """
     library = _Library(preferences, replacements_left)
     for each in standing:
@@ -101,12 +114,24 @@ def planned(
             library.taken[slot].append(each)
         for name in each.names:
             library.names[name] = _known_as(each)
-    placements = [placed(offer.release, show) for offer in offers]
+    placements = [_placed(offer.release, show, elsewhere) for offer in offers]
     order = sorted(range(len(offers)), key=lambda n: _order(offers[n], placements[n], preferences))
     decisions: dict[int, Decision] = {}
     for number in order:
         decisions[number] = _decided(offers[number], placements[number], library, refused)
     return Plan(tuple(decisions[number] for number in range(len(offers))))
+
+
+def _placed(release: Release, show: Show, elsewhere: Set[str]) -> Placement | Stranger:
+    """A name that is near ours may be another show's; one that is known to be, is."""
+    found = placed(release, show)
+    if not isinstance(found, Placement) or found.is_sure or not show.titles:
+        return found
+    names = set(names_in_letters(release))
+    if names & elsewhere and not names & set(map(title_letters, show.titles)):
+        said = f"It is called {release.title!r}, as another show that is collected."
+        return Stranger("other_show", said)
+    return found
 
 
 def _known_as(each: Standing) -> str:
@@ -171,14 +196,21 @@ def _for_its_slots(offer: Offer, placement: Placement, library: _Library) -> Dec
     slots = placement.slots
     empty = tuple(slot for slot in slots if library.is_empty(slot))
     if len(empty) == len(slots):
-        return Decision(offer, Verdict("fetch", "missing", _missing(empty)), slots)
+        return Decision(offer, _filling(_missing(empty), placement), slots)
     against = _spoken_against(offer, placement, library)
     if against is None:
         return _upgrade(offer, slots, library)
     if empty and against.action == "skip":
         reason = f"{_missing(empty)} The others stay: {against.reason}"
-        return Decision(offer, Verdict("fetch", "missing", reason), empty)
+        return Decision(offer, _filling(reason, placement), empty)
     return Decision(offer, against, slots)
+
+
+def _filling(reason: str, placement: Placement) -> Verdict:
+    """What is not sure fills an empty slot, and makes way for what is."""
+    if placement.doubt is None:
+        return Verdict("fetch", "missing", reason)
+    return Verdict("fetch", UNSURE, f"{reason} But: {placement.doubt}")
 
 
 def _missing(slots: Sequence[Slot]) -> str:
@@ -195,6 +227,8 @@ def _spoken_against(offer: Offer, placement: Placement, library: _Library) -> Ve
         for each in library.taken.get(slot, ()):
             if each.release.kind is not offer.release.kind and slot.season == 0:
                 return _other_special(offer, each, slot)
+            if placement.is_sure and not each.is_sure:
+                continue
             verdict = judged(each.release, offer.release, library.preferences)
             if not verdict.is_wanted:
                 return verdict
@@ -207,9 +241,8 @@ def _spoken_against(offer: Offer, placement: Placement, library: _Library) -> Ve
 def _beside_chosen(offer: Offer, slot: Slot, library: _Library) -> Verdict:
     chosen = library.chosen[slot]
     verdict = judged(chosen.release, offer.release, library.preferences)
-    return Verdict(
-        "skip", "not_the_best", f"{chosen.title!r} is offered for {slot}. {verdict.reason}"
-    )
+    why = verdict.reason.replace("What is held is better", "That one is better", 1)
+    return Verdict("skip", "not_the_best", f"{chosen.title!r} is taken for {slot}. {why}")
 
 
 def _other_special(offer: Offer, each: Standing, slot: Slot) -> Verdict:
@@ -226,8 +259,14 @@ def _upgrade(offer: Offer, slots: tuple[Slot, ...], library: _Library) -> Decisi
     left = library.replacements_left
     if left is not None and len(replaces) > left:
         return Decision(offer, Verdict("hold", "limit", "Enough was replaced for now."), slots)
-    first = judged(replaces[0].standing.release, offer.release, library.preferences)
-    return Decision(offer, first, slots, replaces)
+    return Decision(offer, _why_better(offer, replaces[0].standing, library), slots, replaces)
+
+
+def _why_better(offer: Offer, held: Standing, library: _Library) -> Verdict:
+    verdict = judged(held.release, offer.release, library.preferences)
+    if verdict.is_wanted:
+        return verdict
+    return Verdict("upgrade", "sure", "What is held may be something else, and this is not.")
 
 
 def _replacement(standing: Standing, lost: Sequence[Slot]) -> Replacement:
@@ -256,7 +295,7 @@ def superseded(standing: Sequence[Standing], preferences: Preferences) -> tuple[
 def _winner(complete: Sequence[Standing], preferences: Preferences) -> Standing | None:
     winner: Standing | None = None
     for each in complete:
-        if winner is None or judged(winner.release, each.release, preferences).is_wanted:
+        if winner is None or _is_better(winner, each, preferences):
             winner = each
     return winner
 
@@ -264,4 +303,11 @@ def _winner(complete: Sequence[Standing], preferences: Preferences) -> Standing 
 def _may_still_win(each: Standing, winner: Standing, preferences: Preferences) -> bool:
     if each.is_complete:
         return False
-    return judged(winner.release, each.release, preferences).is_wanted
+    return _is_better(winner, each, preferences)
+
+
+def _is_better(held: Standing, new: Standing, preferences: Preferences) -> bool:
+    """What is sure comes before what is not, whoever released it."""
+    if held.is_sure != new.is_sure:
+        return new.is_sure
+    return judged(held.release, new.release, preferences).is_wanted

@@ -14,6 +14,7 @@ from headwater.collect.slot import EXTRAS, names_in_letters, title_letters
 from headwater.collect.title import read_title
 
 MOST_NAMES = 12
+MOST_SHOWS = 200
 NEWEST = 20
 """Of so many releases the season is taken: older ones may be of an earlier one."""
 
@@ -24,6 +25,8 @@ _AIRED_IN = timezone(timedelta(hours=9))
 _ONE_SHOW = re.compile(r"Mikan Project - (.+)", re.DOTALL)
 _SEARCH = re.compile(r"Nyaa - (.+) - Torrent File RSS", re.DOTALL)
 _NO_SHOW = frozenset({"我的番组", "我的番組", "列表模式", "Home"})
+_FOUND = ("搜索结果", "搜尋結果", "搜索結果")
+"""What was looked for may be of many shows."""
 _ROMAN = re.compile(r"\s*[\u2160-\u216b](?=\s|$|[\u3000-\u303f~～])")
 
 
@@ -32,7 +35,8 @@ class Proposal:
     """`show` is None where the feed is of many shows or of none: a person must say which.
 
     `because` has a reason for each field that was not simply the usual one. `groups` and `titles`
-    are what was found, with how many releases, the most first.
+    are what was found, with how many releases, the most first. `shows` are all shows of the feed,
+    as each would be proposed by itself, where it is of several.
     """
 
     show: Show | None
@@ -40,6 +44,7 @@ class Proposal:
     groups: Mapping[str, int] = field(default_factory=dict)
     titles: Mapping[str, int] = field(default_factory=dict)
     releases: int = 0
+    shows: tuple[Show, ...] = ()
 
 
 def proposed(
@@ -53,12 +58,18 @@ def proposed(
     chosen, why = _chosen(clusters, about, wanted)
     title = wanted or _title(chosen, about if why == _BY_FEED else None)
     if title is None:
-        return Proposal(None, {}, _groups(named), titles, len(named))
+        shows = tuple(_by_itself(some) for some in clusters[:MOST_SHOWS])
+        return Proposal(None, {}, _groups(named), titles, len(named), shows)
     is_alone = why == _BY_FEED and about is not None and about.is_curated
     names = () if is_alone else _names(chosen, title)
     show, because = _described(title, names, chosen, about if why == _BY_FEED else None)
     because = {"title": "It was given." if wanted else why} | because
     return Proposal(show, because, _groups(chosen), titles, len(named))
+
+
+def _by_itself(some: Sequence[Offer]) -> Show:
+    title = _title(some, None) or ""
+    return _described(title, _names(some, title), some, None)[0]
 
 
 _BY_FEED = "The feed is called so."
@@ -80,6 +91,8 @@ def _about(feed_title: str | None) -> _About | None:
     search = _SEARCH.fullmatch(given)
     found = curated or search
     text = found[1].strip().strip('"') if found else given
+    if text.startswith(_FOUND):
+        return None
     read = read_title(text).release
     title = (read.title or text)[:LONGEST_TITLE].strip()
     if not title or title in _NO_SHOW:

@@ -13,7 +13,7 @@ from headwater.ports import Row
 @dataclass(frozen=True, slots=True)
 class Seen:
     """`moment` is when it came out. `is_pack`: it says nothing of when its episodes did. `failed`:
-    its download was given up, and why."""
+    its download was given up, or is gone, and why."""
 
     release_id: int
     title: str
@@ -50,5 +50,20 @@ def _seen(row: Row, show: Show) -> Seen | None:
         reason=row.reason,
         is_pack=release.batch or release.episode_end is not None,
         is_final=release.final and is_sure,
-        failed=row.detail or row.error if row.state == "failed" else None,
+        failed=_ended(row),
     )
+
+
+_ENDS = {
+    "failed": "Its download was given up",
+    "dropped": "Its download was dropped",
+    "retiring": "Its download lost its place",
+    "retired": "Its download lost its place",
+}
+
+
+def _ended(row: Row) -> str | None:
+    if row.state not in _ENDS:
+        return None
+    said = row.detail or row.error
+    return f"{_ENDS[row.state]}: {said}" if said else f"{_ENDS[row.state]}."

@@ -84,6 +84,21 @@ def test_a_feed_of_many_shows_asks_for_a_title(alone: Shell, origin: Origin) -> 
     assert (made["show"]["title"], made["show"]["year"]) == ("Dunes", 2024)
 
 
+def test_every_show_of_a_feed_is_tracked_in_one_command(alone: Shell, origin: Origin) -> None:
+    items = [release("[ANi] Tides - 01", 9), release("[ANi] Dunes S2 - 04", 9)]
+    url = published(origin, *items, title="Mikan Project - 我的番组")
+    made = alone("track", "add", url, "--each", "--group", "ANi", "--yes", "--json")
+    assert made.code == 0
+    named = [(each["show"]["title"], each["show"]["season"]) for each in made.json]
+    assert sorted(named) == [("Dunes", 2), ("Tides", 1)]
+    assert all(each["preferences"]["groups"] == ["ANi"] for each in made.json)
+    again = alone("track", "add", url, "--each", "--yes")
+    assert (again.code, "0 shows added, 2 tracked before." in again.err) == (0, True)
+    assert len(alone("track", "list", "--json").json) == 2
+    both = alone("track", "add", url, "--each", "--title", "Tides")
+    assert both.code == 2
+
+
 def test_wishes_are_set_shown_and_emptied(alone: Shell, origin: Origin) -> None:
     alone("track", "add", tides(origin), "--group", "LoliHouse", "--group", "ANi")
     changed = alone(
@@ -200,7 +215,13 @@ def test_beside_a_service_the_same_commands_work(sh: Shell, origin: Origin) -> N
 
 @pytest.mark.parametrize(
     "said",
-    [{"year": "soon"}, {"weekday": "someday"}, {"episodes": "x"}],
+    [
+        {"year": "soon"},
+        {"weekday": "someday"},
+        {"episodes": "x"},
+        {"specials": ["12.5"]},
+        {"specials": ["12.5=first"]},
+    ],
 )
 def test_words_that_are_no_numbers_are_refused(said: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
@@ -215,6 +236,8 @@ def test_only_what_was_said_is_sent() -> None:
         "titles": [],
         "year": None,
     }
+    numbers = {"specials": ["12.5=1", "OVA1 = 2"]}
+    assert show_said(numbers) == {"specials": {"12.5": 1, "OVA1": 2}}
     said = {"aliases": ["a=B"], "stop_group": "B", "resolutions": ["1080p"]}
     assert tracking_said(said) == {
         "preferences": {

@@ -72,6 +72,6 @@ class ReleasesOutlet:
 def _entry_of(parcel: Parcel) -> tuple[str | None, str]:
     """The feed and the entry; no feed for what speaks of none."""
     uid = parcel.payload.get("entry_uid")
-    if parcel.type != "new_entry" or not isinstance(uid, str):
+    if parcel.type not in ("new_entry", "updated_entry") or not isinstance(uid, str):
         return None, ""
     return parcel.feed_id, uid

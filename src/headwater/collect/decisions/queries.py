@@ -1,6 +1,6 @@
 """What may be asked of decisions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from headwater.collect.decisions.decided import Decided
 from headwater.collect.download import Download
@@ -8,6 +8,7 @@ from headwater.collect.downloads.queries import COLUMNS as DOWNLOAD
 from headwater.collect.downloads.queries import download_of as as_download
 from headwater.collect.kept import candidate_of, release_of, slots_of
 from headwater.collect.offer import Offer
+from headwater.collect.slot import Slot
 from headwater.errors import NotFound
 from headwater.ports import Reader, Row, Value, marks
 from headwater.values.ids import key_of
@@ -55,6 +56,20 @@ async def decisions(
     return [decided_of(row) for row in rows]
 
 
+async def passed_over(
+    view: Reader, tracking_id: int, slots: Collection[Slot], limit: int = 5_000
+) -> list[Decided]:
+    """What was skipped for one of these slots, the newest first."""
+    rows = await view.rows(
+        f"SELECT {COLUMNS} FROM releases WHERE tracking_id = ? AND action = 'skip'"
+        " AND slots <> '[]' ORDER BY id DESC LIMIT ?",
+        tracking_id,
+        limit,
+    )
+    wanted = frozenset(slots)
+    return [decided_of(row) for row in rows if not wanted.isdisjoint(slots_of(row.slots))]
+
+
 async def download_of(view: Reader, release_id: int) -> Download | None:
     """What came of it, where somebody wanted it."""
     return (await downloads_of(view, [release_id])).get(release_id)
@@ -71,20 +86,19 @@ async def downloads_of(view: Reader, release_ids: Sequence[int]) -> dict[int, Do
     return {row.release_id: as_download(row) for row in rows}
 
 
-async def decided_among(view: Reader, tracking_id: int, uids: Iterable[str]) -> set[str]:
-    """Those entries that the tracking has looked at before."""
-    by_key = {key_of(uid): uid for uid in uids}
-    found: set[str] = set()
-    keys = list(by_key)
-    for at in range(0, len(keys), 500):
-        some = keys[at : at + 500]
+async def decided_among(view: Reader, tracking_id: int, keys: Iterable[str]) -> dict[str, Decided]:
+    """What the tracking has looked at before, by the keys of its candidates."""
+    found: dict[str, Decided] = {}
+    wanted = sorted({key_of(key) for key in keys})
+    for at in range(0, len(wanted), 500):
+        some = wanted[at : at + 500]
         rows = await view.rows(
-            "SELECT uid_key FROM releases WHERE tracking_id = ?"
+            f"SELECT {COLUMNS} FROM releases WHERE tracking_id = ?"
             f" AND uid_key IN ({marks(len(some))})",
             tracking_id,
             *some,
         )
-        found |= {by_key[bytes(row.uid_key)] for row in rows}
+        found |= {row.candidate.key: row for row in map(decided_of, rows)}
     return found
 
 

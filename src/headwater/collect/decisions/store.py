@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from headwater.collect.candidate import Candidate
 from headwater.collect.decisions.decided import Decided, Deciding
 from headwater.collect.decisions.queries import COLUMNS, decided_of
 from headwater.collect.kept import candidate_json, release_json, slots_json
@@ -17,8 +18,8 @@ _INSERT = (
     " ON CONFLICT (tracking_id, uid_key) DO NOTHING"
 )
 _UPDATE = (
-    "UPDATE releases SET action = ?, rule = ?, reason = ?, slots = ?, release = ?, decided_at = ?"
-    " WHERE id = ? AND decided_at = ?"
+    "UPDATE releases SET action = ?, rule = ?, reason = ?, slots = ?, release = ?, title = ?,"
+    " infohash = ?, candidate = ?, decided_at = ? WHERE id = ? AND decided_at = ?"
 )
 
 
@@ -54,6 +55,12 @@ async def change_many(tx: Transaction, anew: Sequence[Anew], now: datetime) -> N
         await tx.run_many(_UPDATE, [_updated(each, now) for each in anew])
 
 
+async def move(tx: Transaction, was: Decided, to: Candidate) -> None:
+    """Its torrent is to be had elsewhere; nothing is decided by that."""
+    await tx.run("UPDATE releases SET candidate = ? WHERE id = ?", candidate_json(to), was.id)
+    await tx.run("UPDATE downloads SET magnet = ? WHERE release_id = ?", to.magnet, was.id)
+
+
 async def caught_up(tx: Transaction, tracking_id: int, updated_at: datetime) -> None:
     """All that is kept was looked at, for the tracking as it was changed last at that moment."""
     await tx.run(
@@ -65,7 +72,7 @@ def _inserted(new: Deciding, now: datetime) -> tuple[Value, ...]:
     candidate, moment = new.offer.candidate, to_micros(now)
     return (
         new.tracking_id,
-        key_of(candidate.uid),
+        key_of(candidate.key),
         candidate.title,
         candidate.infohash,
         candidate_json(candidate),
@@ -87,6 +94,9 @@ def _updated(anew: Anew, now: datetime) -> tuple[Value, ...]:
         new.reason,
         slots_json(new.slots),
         release_json(new.offer.release),
+        new.offer.candidate.title,
+        new.offer.candidate.infohash,
+        candidate_json(new.offer.candidate),
         # Later than before, whatever the clock says: who saw the former must notice.
         max(to_micros(now), was + 1),
         anew.was.id,

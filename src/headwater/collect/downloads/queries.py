@@ -8,7 +8,7 @@ from typing import Literal
 from headwater.collect.download import IN_LIBRARY, STANDING, Download, State
 from headwater.collect.kept import candidate_of, losses_of, release_of, slots_of
 from headwater.collect.offer import Offer
-from headwater.collect.plan import Standing
+from headwater.collect.plan import UNSURE, Standing
 from headwater.collect.slot import Slot
 from headwater.errors import NotFound
 from headwater.ports import Reader, Row, Value, marks
@@ -84,7 +84,7 @@ async def standing(view: Reader, show_id: int) -> list[Standing]:
     """What has slots of the show, or is on its way there, oldest first; `id` is the download's."""
     states = sorted(STANDING)
     rows = await view.rows(
-        "SELECT d.id, d.state, d.slots, d.infohash, r.release, r.candidate FROM downloads d"
+        "SELECT d.id, d.state, d.slots, d.infohash, r.release, r.candidate, r.rule FROM downloads d"
         " JOIN releases r ON r.id = d.release_id"
         f" WHERE d.show_id = ? AND d.state IN ({marks(len(states))}) ORDER BY d.id",
         show_id,
@@ -94,18 +94,21 @@ async def standing(view: Reader, show_id: int) -> list[Standing]:
 
 
 async def ended_names(view: Reader, show_id: int) -> dict[str, str]:
-    """Entries and hashes that had their turn for this show: replaced, failed or dropped."""
+    """Entries and hashes that had their turn for this show: replaced, failed or dropped. Of one
+    whose torrent could not be had only the entry: another site may have that torrent."""
     rows = await view.rows(
-        "SELECT d.state, d.infohash, r.candidate, r.release FROM downloads d"
+        "SELECT d.state, d.infohash, r.candidate, r.release, d.torrent IS NULL"
+        " AND d.added_at IS NULL AS was_never_had FROM downloads d"
         " JOIN releases r ON r.id = d.release_id WHERE d.show_id = ?"
         " AND d.state IN ('retiring', 'retired', 'failed', 'dropped')",
         show_id,
     )
-    return {
-        name: _ENDED[row.state]
-        for row in rows
-        for name in names_of(row.candidate, row.release, row.infohash)
-    }
+    return {name: _ENDED[row.state] for row in rows for name in _ended_names(row)}
+
+
+def _ended_names(row: Row) -> tuple[str, ...]:
+    names = names_of(row.candidate, row.release, row.infohash)
+    return names[:1] if row.state == "failed" and row.was_never_had else names
 
 
 async def replaced_since(view: Reader, moment: datetime) -> int:
@@ -201,6 +204,7 @@ def _standing_of(row: Row) -> Standing:
         slots=slots_of(row.slots),
         names=names_of(row.candidate, row.release, row.infohash),
         is_complete=row.state in IN_LIBRARY,
+        is_sure=row.rule != UNSURE,
     )
 
 

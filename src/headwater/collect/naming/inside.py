@@ -40,7 +40,10 @@ def _checked_part(part: str, path: str) -> str:
     name = safe_name(part)
     if name != part:
         raise BadInput(
-            "A part of the path is no name on every system.", path=path, part=part, allowed=name
+            f"{part!r} is no name on every system; {name!r} would be.",
+            path=path,
+            part=part,
+            allowed=name,
         )
     return part
 

@@ -1,6 +1,7 @@
 """NFO files, for media servers that read what a library says of itself: Kodi, Jellyfin, Emby."""
 
 import re
+from collections.abc import Sequence
 from html import escape
 
 from headwater.collect.naming.place import numbered_as
@@ -24,11 +25,18 @@ def film_nfo(show: Show) -> str:
     return _document("movie", [("title", show.title), ("year", show.year)])
 
 
-def episode_nfo(show: Show, slot: Slot, release: Release) -> str:
-    """Beside the episode, with the same stem. A half says where in the season it is shown."""
+def episode_nfo(show: Show, slots: Sequence[Slot], release: Release) -> str:
+    """Beside the episode, with the same stem. A half says where in the season it is shown. Of a
+    file with several episodes each is told by itself, one after the other: media servers read it
+    so."""
+    said = [_episode(show, slot, release, is_alone=len(slots) == 1) for slot in sorted(slots)]
+    return _HEAD + "".join(said)
+
+
+def _episode(show: Show, slot: Slot, release: Release, *, is_alone: bool) -> str:
     season, number = numbered_as(slot)
     fields: list[tuple[str, str | int | None]] = [
-        ("title", _title(slot, release)),
+        ("title", _title(slot, release) if is_alone else None),
         ("showtitle", show.title),
         ("season", season),
         ("episode", number.first),
@@ -41,7 +49,7 @@ def episode_nfo(show: Show, slot: Slot, release: Release) -> str:
             ("displayseason", slot.season),
             ("displayepisode", following),
         ]
-    return _document("episodedetails", fields)
+    return _element("episodedetails", fields)
 
 
 def _title(slot: Slot, release: Release) -> str | None:
@@ -52,8 +60,12 @@ def _title(slot: Slot, release: Release) -> str | None:
 
 
 def _document(root: str, fields: list[tuple[str, str | int | None]]) -> str:
+    return _HEAD + _element(root, fields)
+
+
+def _element(root: str, fields: list[tuple[str, str | int | None]]) -> str:
     lines = [f"  <{name}>{_text(value)}</{name}>\n" for name, value in fields if value is not None]
-    return f"{_HEAD}<{root}>\n{''.join(lines)}</{root}>\n"
+    return f"<{root}>\n{''.join(lines)}</{root}>\n"
 
 
 def _text(value: str | int) -> str:

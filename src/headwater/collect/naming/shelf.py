@@ -70,11 +70,16 @@ def _renamed(place: Place, path: str) -> Place:
 
 def _bundle(video: Video, place: Place, show: Show, release: Release, *, nfo: bool) -> Bundle:
     beside = [
-        Shelved(file.path, subtitle_place(place, file.path).path, file.length, video.slots)
+        Shelved(
+            file.path,
+            subtitle_place(place, file.path, video.file.path).path,
+            file.length,
+            video.slots,
+        )
         for file in video.subtitles
     ]
     if nfo:
-        said = film_nfo(show) if show.is_film else episode_nfo(show, video.slots[0], release)
+        said = film_nfo(show) if show.is_film else episode_nfo(show, video.slots, release)
         body = said.encode()
         path = replace(place, extension=NFO).path
         beside.append(Shelved(f"{video.file.path}.{NFO}", path, len(body), video.slots, body))

@@ -44,16 +44,18 @@ def is_subtitle(filename: str) -> bool:
     return extension_of(filename) in SUBTITLES
 
 
-def subtitle_place(video: Place, filename: str) -> Place:
-    """Beside its video, with the same stem and its language as media servers read it."""
-    stem = f"{video.stem}{language_tail(filename)}"
+def subtitle_place(video: Place, filename: str, owner: str = "") -> Place:
+    """Beside its video, with the same stem and its language as media servers read it. `owner` is
+    what the video was called before."""
+    stem = f"{video.stem}{language_tail(filename, owner)}"
     return Place(video.folder, stem, extension_of(filename), video.show_folder)
 
 
-def language_tail(filename: str) -> str:
+def language_tail(filename: str, owner: str = "") -> str:
     """`.CHS-JPN.zh` for `….scjp.ass`. Media servers know one Chinese, by its code, which stands
-    last; what is before it is shown to people, and keeps 简 and 繁 apart."""
-    words = _last_words(filename)
+    last; what is before it is shown to people, and keeps 简 and 繁 apart. What the video's own name
+    says (`… [CHT].mkv`) is of the video: beside it only the rest counts."""
+    words = _last_words(filename, owner)
     languages: frozenset[Subtitle] = frozenset().union(*(languages_in(word) for word in words))
     flags = dict.fromkeys(flag for word in words if (flag := _FLAGS.get(word.lower())))
     ordered = in_order(languages)
@@ -63,13 +65,21 @@ def language_tail(filename: str) -> str:
     return "".join(f".{piece}" for piece in (*pieces, *flags))
 
 
-def _last_words(filename: str) -> list[str]:
+def _last_words(filename: str, owner: str) -> list[str]:
     """Only the end of a name says what a subtitle is in; the rest is the title's."""
-    stem = filename.rpartition("/")[2].rpartition(".")[0]
-    words = [word for word in _WORDS.split(stem) if word]
+    stem, above = _stem(filename), _stem(owner)
+    rest = stem.removeprefix(above) if above else ""
+    if rest and rest != stem:
+        words = ["", *(word for word in _WORDS.split(rest) if word)]
+    else:
+        words = [word for word in _WORDS.split(stem) if word]
     found: list[str] = []
     for word in reversed(words[1:][-_LOOKED_AT:]):
         if word.lower() not in _FLAGS and not languages_in(word):
             break
         found.append(word)
     return found
+
+
+def _stem(filename: str) -> str:
+    return filename.rpartition("/")[2].rpartition(".")[0]

@@ -64,10 +64,11 @@ async def words_undecided(
     after: bytes | None = None,
     limit: int = _AT_ONCE,
 ) -> Words:
-    """As `words_after`, of those that the tracking has not looked at yet."""
+    """As `words_after`, of those that the tracking has not looked at yet, or not as they are now:
+    they were edited, nobody knows when."""
     rows = await view.rows(
-        f"{_SELECT} AND e.uid_key > ? AND NOT EXISTS (SELECT 1 FROM releases r"
-        " WHERE r.tracking_id = ? AND r.uid_key = e.uid_key) ORDER BY e.uid_key LIMIT ?",
+        f"{_SELECT} AND e.uid_key > ? AND (e.version > 1 OR NOT EXISTS (SELECT 1 FROM releases r"
+        " WHERE r.tracking_id = ? AND r.uid_key = e.uid_key)) ORDER BY e.uid_key LIMIT ?",
         feed_id,
         after or b"",
         tracking_id,
@@ -77,11 +78,11 @@ async def words_undecided(
 
 
 async def told_after(view: Reader, feed_id: str, seq: int, stretch: int) -> list[str]:
-    """New entries of the feed in the next stretch of the log: what came with the same visit stands
-    there without a gap."""
+    """Entries of the feed, new or edited, in the next stretch of the log: what came with the same
+    visit stands there without a gap."""
     rows = await view.rows(
-        "SELECT payload FROM events WHERE seq > ? AND seq <= ? AND type = 'new_entry'"
-        " AND feed_id = ? ORDER BY seq",
+        "SELECT payload FROM events WHERE seq > ? AND seq <= ? AND type IN"
+        " ('new_entry', 'updated_entry') AND feed_id = ? ORDER BY seq",
         seq,
         seq + stretch,
         feed_id,

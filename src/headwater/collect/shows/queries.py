@@ -6,6 +6,7 @@ import orjson
 
 from headwater.collect.release import Kind
 from headwater.collect.show import Show
+from headwater.collect.slot import title_letters
 from headwater.collect.tracking import TrackedShow
 from headwater.errors import NotFound
 from headwater.ports import Reader, Row, marks
@@ -39,6 +40,12 @@ async def collected(view: Reader) -> list[TrackedShow]:
         " (SELECT show_id FROM trackings WHERE enabled) ORDER BY id"
     )
     return [show_of(row) for row in rows]
+
+
+async def names_elsewhere(view: Reader, show_id: int) -> frozenset[str]:
+    """Names of the other shows that are collected, in letters."""
+    others = [each.show for each in await collected(view) if each.id != show_id]
+    return frozenset(title_letters(name) for show in others for name in show.titles) - {""}
 
 
 async def show(view: Reader, show_id: int, *, lock: bool = False) -> TrackedShow:

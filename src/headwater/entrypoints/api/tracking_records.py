@@ -201,7 +201,8 @@ class CountedRecord(Record):
 
 
 class ProposalRecord(Record):
-    """`show` is null where the feed is of several shows, or of none. `because` has the reasons."""
+    """`show` is null where the feed is of several shows, or of none: `shows` are all of them then.
+    `because` has the reasons."""
 
     feed_id: str
     show: ProposedShowRecord | None
@@ -209,6 +210,7 @@ class ProposalRecord(Record):
     groups: list[CountedRecord]
     titles: list[CountedRecord]
     releases: int
+    shows: list[ProposedShowRecord]
 
     @classmethod
     def of(cls, feed_id: str, found: Proposal) -> "ProposalRecord":
@@ -219,6 +221,7 @@ class ProposalRecord(Record):
             groups=[CountedRecord(name=name, releases=n) for name, n in found.groups.items()],
             titles=[CountedRecord(name=name, releases=n) for name, n in found.titles.items()],
             releases=found.releases,
+            shows=[ProposedShowRecord(**_of_show(each)) for each in found.shows],
         )
 
 

@@ -15,6 +15,7 @@ from headwater.entrypoints.cli.options import Json, Yes, here_and_now, session_o
 from headwater.entrypoints.cli.render import plain
 from headwater.entrypoints.cli.session import Api, Session
 from headwater.entrypoints.cli.terminal import one_line
+from headwater.entrypoints.cli.track_each import track_all
 from headwater.entrypoints.cli.track_said import (
     of_both,
     show_said,
@@ -51,6 +52,9 @@ def add(
     back_catalogue: Annotated[
         bool, typer.Option("--back-catalogue", help="Collect what came out before, too.")
     ] = False,
+    each: Annotated[
+        bool, typer.Option("--each", help="Every show of a feed that is of several.")
+    ] = False,
     yes: Yes = False,
     json: Json = False,
     *,
@@ -59,8 +63,13 @@ def add(
     """Collect a show from a feed. What you do not say is proposed from its releases."""
     session = session_of(ctx, as_json=json)
     body: dict[str, Any] = {"back_catalogue": back_catalogue, **tracking_said(said)}
+    if each and (show is not None or show_said(said)):
+        raise BadInput("With --each nothing can be said of one show; `track set` does so later.")
     with session.api(writes=True) as api:
         body["feed_id"] = _feed(session, api, feed, yes=yes)["id"]
+        if each:
+            track_all(session, api, body, yes=yes)
+            return
         if show is None:
             body["show"] = _wished(session, api, body["feed_id"], show_said(said), yes=yes)
         else:
@@ -138,6 +147,8 @@ def set_values(
         "What was decided before stays so."
         f" To decide it again: `headwater releases decide --tracking {changed['id']}`."
     )
+    if {"title", "year", "season"} & of_show.keys() or "save_path" in wishes:
+        session.note("Files that are in the library already keep their names.")
 
 
 @track.command()
@@ -198,7 +209,7 @@ def _wished(
         titles = ", ".join(one_line(each["name"], 60) for each in proposal["titles"])
         found = f" It has: {titles}." if titles else ""
         raise BadInput(
-            f"The feed does not say which show it is of: give its --title.{found}",
+            f"The feed does not say which show it is of: give its --title, or --each.{found}",
             titles=[each["name"] for each in proposal["titles"]],
         )
     wished = {**proposal["show"], **said}

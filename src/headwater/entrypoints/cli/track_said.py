@@ -32,6 +32,9 @@ _SHOW: dict[str, Any] = {
     "names": Annotated[
         Many, typer.Option("--name", help="What its releases are called; none: all. Repeatable.")
     ],
+    "specials": Annotated[
+        Many, typer.Option("--special", help="12.5=1, OVA1=2: its number in Season 00. Repeatable.")
+    ],
     "kind": Annotated[str | None, typer.Option(help="Movie, OVA, OAD, ONA, SP, TV; or none.")],
     "weekday": Annotated[
         str | None, typer.Option(help="When it airs in Japan: mon, tue, …; or none.")
@@ -117,6 +120,8 @@ def show_said(said: Record) -> Record:
         body["episode_offset"] = said["offset"]
     if "names" in said:
         body["titles"] = _listed(said["names"])
+    if "specials" in said:
+        body["specials"] = dict(map(_special, _listed(said["specials"])))
     if "kind" in said:
         body["kind"] = None if said["kind"] in NOTHING else _kind(said["kind"])
     if "weekday" in said:
@@ -200,6 +205,13 @@ def _weekday(text: str) -> int:
 
 def _since(text: str) -> str | None:
     return None if text in NOTHING else rfc3339(moment(text, here_and_now()))
+
+
+def _special(text: str) -> tuple[str, int]:
+    label, equals, number = text.partition("=")
+    if not equals or not label.strip():
+        raise BadInput("--special is WHAT=NUMBER, such as 12.5=1 or OVA1=2.", given=text)
+    return label.strip(), _whole("special", number.strip())
 
 
 def _alias(text: str) -> tuple[str, str]:

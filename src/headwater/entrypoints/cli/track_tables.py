@@ -95,9 +95,14 @@ def show_rows(show: Mapping[str, Any]) -> list[tuple[str, Text | str | None]]:
         ("called", plain(", ".join(show["titles"]) or "whatever is in the feed", 2_000)),
         ("episodes", plain(show["episodes"])),
         ("offset", plain(f"{offset:+}" if offset else None)),
+        ("specials", plain(_specials(show["specials"]))),
         ("kind", plain(show["kind"])),
         ("airs on", plain(weekday_in_words(show.get("air_weekday")))),
     ]
+
+
+def _specials(numbers: Mapping[str, int]) -> str | None:
+    return ", ".join(f"{label} is S00E{number:02}" for label, number in numbers.items()) or None
 
 
 def proposal_facts(proposal: Record, show: Mapping[str, Any]) -> Table:
