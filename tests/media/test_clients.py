@@ -149,3 +149,25 @@ async def test_a_client_that_was_killed_has_it_or_takes_it_again(
         await downloader.jobs([EPISODE.infohash])
     client.server.start()
     assert (await added(downloader, wish)).is_ours
+
+
+async def test_what_was_taken_just_before_a_restart_is_downloaded_after_it(
+    downloader: Downloader, client: Client, tmp_path: Path
+) -> None:
+    """Transmission comes back with it, but had not begun it yet, and would leave it so."""
+    with seeder(tmp_path) as source:
+        for torrent in (FOLDER, EPISODE):
+            source.seed(torrent)
+        goal = str(client.room / "goal")
+        await downloader.add(NewJob(FOLDER.infohash, goal, FOLDER.torrent))
+        await completed(downloader, client, source, FOLDER)
+        wish = NewJob(EPISODE.infohash, goal, EPISODE.torrent)
+        await downloader.add(wish)
+        client.server.stop()
+        client.server.start()
+        ends = time.monotonic() + 5.0  # it reads its list, with this one in it or not
+        while time.monotonic() < ends and not await downloader.jobs([EPISODE.infohash]):
+            await asyncio.sleep(0.1)
+        await downloader.add(wish)
+        job = await completed(downloader, client, source, EPISODE)
+    assert job.is_ours

@@ -22,7 +22,7 @@ _STATES: tuple[JobState, ...] = (
 )
 _FIELDS = (
     "hashString name status percentDone leftUntilDone totalSize downloadDir labels error"
-    " errorString metadataPercentComplete"
+    " errorString metadataPercentComplete startDate"
 ).split()
 
 
@@ -59,9 +59,16 @@ class Transmission:
         if not infohashes:
             return {}  # to the client, no names would mean all of them
         wish = {"ids": list(self._link.named(infohashes)), "fields": _FIELDS}
-        said = await self._ask("torrent-get", wish)
-        found = [self._job(each) for each in self._listed(said)]
-        return {job.infohash: job for job in found if job.infohash in infohashes}
+        listed = self._listed(await self._ask("torrent-get", wish))
+        found = {job.infohash: job for job in map(self._job, listed)}
+        await self._begin([each for each in listed if _never_began(each)], found)
+        return {infohash: job for infohash, job in found.items() if infohash in infohashes}
+
+    async def _begin(self, stopped: Sequence[Any], found: Mapping[str, Job]) -> None:
+        """Restarted right after it took a torrent, the client leaves that one stopped for ever."""
+        hashes = [each["hashString"].lower() for each in stopped]
+        if ours := [infohash for infohash in hashes if found[infohash].is_ours]:
+            await self._ask("torrent-start", {"ids": ours})
 
     async def files(self, infohash: str) -> Sequence[JobFile]:
         wish = {"ids": self._link.named([infohash]), "fields": ["hashString", "files"]}
@@ -138,3 +145,8 @@ class Transmission:
             login = b64encode(f"{plan.username}:{plan.password}".encode()).decode()
             fields.append(("Authorization", f"Basic {login}"))
         return tuple(fields)
+
+
+def _never_began(said: Mapping[str, Any]) -> bool:
+    """What a person has stopped had begun before."""
+    return said["status"] == 0 and said.get("startDate") == 0 and said["error"] == 0
