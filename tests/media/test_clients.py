@@ -2,12 +2,14 @@
 
 import asyncio
 import time
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from headwater.adapters.downloaders.kinds import open_downloader
+from headwater.adapters.downloaders.transmission import Transmission
 from headwater.adapters.web_limits import WebLimits
 from headwater.media_ports import ClientDown, ClientRefused, Downloader, Job, NewJob
 from tests.collect.torrents import Made, made
@@ -173,3 +175,23 @@ async def test_what_was_taken_just_before_a_restart_is_downloaded_after_it(
         await downloader.add(wish)
         job = await completed(downloader, client, source, EPISODE)
     assert job.is_ours
+
+
+@pytest.mark.parametrize(
+    ("folder", "labels", "is_ours"),
+    [("goal", [], True), ("elsewhere", [], False), ("goal", ["somebody"], False)],
+)
+async def test_what_transmission_took_from_us_without_a_label_gets_it_later(
+    downloader: Downloader, client: Client, folder: str, labels: list[str], is_ours: bool
+) -> None:
+    """It may be gone between the two questions. Nobody else puts one into a folder of ours."""
+    if not isinstance(downloader, Transmission):
+        pytest.skip("the others take a torrent and its tag in one question, or have no tags")
+    bare = {
+        "download-dir": str(client.room / folder),
+        "metainfo": b64encode(EPISODE.torrent).decode(),
+    }
+    await downloader._ask("torrent-add", bare)
+    await downloader._ask("torrent-set", {"ids": [EPISODE.infohash], "labels": labels})
+    wish = NewJob(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
+    assert (await added(downloader, wish)).is_ours is is_ours

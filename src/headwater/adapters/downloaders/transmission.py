@@ -39,6 +39,7 @@ class Transmission:
 
     async def add(self, job: NewJob) -> None:
         if job.infohash in await self.jobs([job.infohash]):
+            await self._label_if_ours(job)
             return
         wish: dict[str, Any] = {
             "download-dir": job.save_path,
@@ -52,8 +53,21 @@ class Transmission:
         added = await self._ask("torrent-add", wish)
         if "torrent-added" in added:
             # Version 3 forgets labels that come with a new torrent.
-            mark = {"ids": [job.infohash], "labels": [self._link.plan.tag]}
-            await self._ask("torrent-set", mark)
+            await self._label(job)
+
+    async def _label(self, job: NewJob) -> None:
+        await self._ask("torrent-set", {"ids": [job.infohash], "labels": [self._link.plan.tag]})
+
+    async def _label_if_ours(self, job: NewJob) -> None:
+        """It may have gone away between taking the torrent and hearing of the label. The folder is
+        made for this one torrent: who has it there without any label has it from us."""
+        fields = ["hashString", "downloadDir", "labels"]
+        said = await self._ask("torrent-get", {"ids": [job.infohash], "fields": fields})
+        for each in self._listed(said):
+            if not isinstance(each, dict) or each.get("labels") != []:
+                continue
+            if str(each.get("downloadDir", "")).rstrip("/") == job.save_path.rstrip("/"):
+                await self._label(job)
 
     async def jobs(self, infohashes: Sequence[str]) -> Mapping[str, Job]:
         if not infohashes:
