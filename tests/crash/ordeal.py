@@ -209,7 +209,9 @@ class Ordeal:
     async def finish(self) -> list[Broken]:
         """The origin rests, every feed is visited once more, the service stops in order."""
         await self._crowd.rest()
+        rested = time.time_ns() // 1000
         neglected = await self._crowd.neglected(WAITS_AT_MOST)
+        neglected += await self._not_read_since(rested, WAITS_AT_MOST)
         broken = [Broken("J3", f"{url} is visited no more") for url in neglected]
         await all_there(self._items, self._database_url, WAITS_AT_MOST)
         if not await self._sinks.catch_up(self.service):
@@ -266,6 +268,24 @@ class Ordeal:
         while True:
             feeds = (await self._records()).feeds
             left = [feed["url"] for feed in feeds if feed["claimed_by"] == dead.worker]
+            if not left or time.monotonic() > deadline:
+                return left
+            await asyncio.sleep(0.2)
+
+    async def _not_read_since(self, moment: int, seconds: float) -> list[str]:
+        """The feeds of which no answer that was asked for since then is committed in that time.
+
+        Two requests are not enough to know: the first may be of a worker that lost its lease.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            records = await self._records()
+            read = {
+                visit["feed_id"]
+                for visit in records.visits
+                if visit["started_at"] >= moment and visit["status"] in (200, 304)
+            }
+            left = [feed["url"] for feed in records.feeds if feed["id"] not in read]
             if not left or time.monotonic() > deadline:
                 return left
             await asyncio.sleep(0.2)
