@@ -7,6 +7,7 @@ KILLS  ?= 20
 RUNS   ?= 200000
 JOBS   ?= 2
 ARGS   ?=
+NEWER  ?=
 PIN    := $(BIN)/uv --no-config pip compile --quiet --universal --python-version 3.11 \
           --generate-hashes --no-emit-index-url --no-emit-find-links --no-header $(if $(UPGRADE),--upgrade)
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python
@@ -71,8 +72,14 @@ test-crash: $(VENV)/.dev ## kill -9 the running service KILLS times (20) and aud
 	@HEADWATER_TEST_KILLS=$(KILLS) $(TESTS) tests/crash --timeout=3600 $(ARGS)
 
 # Each client is a process of its own on loopback; the seeder is a wheel. Without `ARGS` everything.
-test-media: $(VENV)/.dev clients-for-tests ## live through a season with real download clients (ARGS="-k aria2" for one)
-	@HEADWATER_TEST_MEDIA=1 $(TESTS) tests/media --timeout=1800 $(ARGS)
+test-media: $(VENV)/.dev clients-for-tests $(if $(NEWER),$(VENV)/$(NEWER)/bin/qbittorrent-nox) ## live through a season with real download clients (ARGS="-k aria2" for one, NEWER=trixie for qBittorrent 5)
+	@$(if $(NEWER),PATH=$(CURDIR)/$(VENV)/$(NEWER)/bin:$$PATH) HEADWATER_TEST_MEDIA=1 \
+	  $(TESTS) tests/media --timeout=1800 $(ARGS)
+
+# The qBittorrent of another Debian, unpacked and not installed.
+$(VENV)/$(NEWER)/bin/qbittorrent-nox: tests/media/newer_qbittorrent.sh
+	@$(SAY) "qBittorrent of Debian $(NEWER)"
+	@sh tests/media/newer_qbittorrent.sh $(NEWER) $(CURDIR)/$(VENV)/$(NEWER)
 
 clients-for-tests: ## install qbittorrent-nox, transmission-daemon and aria2 for test-media (Debian, as root)
 	@missing=; for pair in qbittorrent-nox:qbittorrent-nox transmission-daemon:transmission-daemon aria2c:aria2; do \
