@@ -58,7 +58,7 @@ async def test_two_workers_visit_each_feed_once_and_a_reader_misses_nothing(
             feeds.append(origin.feed("/f", posts, address=f"127.0.8.{place + 1}"))
             await follow_later(feeds[-1].url, Wish(), one)
         await until(lambda: _all_visited(one))
-        await asyncio.sleep(0.2)
+        await until(lambda: len(seen) >= FEEDS * 6)
         reader.cancel()
         who = await number(one, "SELECT count(DISTINCT worker) AS n FROM visits")
     assert [len(feed.requests) for feed in feeds] == [1] * FEEDS
