@@ -160,24 +160,11 @@ def _names(chosen: Sequence[Offer], title: str) -> tuple[str, ...]:
     """What its releases are called, the most usual first, each spelling once."""
     spelled: Counter[str] = Counter()
     for each in chosen:
-        release = each.release
-        spelled.update(
-            {
-                name
-                for name in (release.title, *_single_names(release))
-                if name and title_letters(name)
-            }
-        )
+        spelled.update(name for name in each.release.single_names if title_letters(name))
     by_letters = {title_letters(title): title}
     for name, _ in spelled.most_common():
         by_letters.setdefault(title_letters(name), name[:LONGEST_TITLE])
     return tuple(by_letters.values())[:MOST_NAMES]
-
-
-def _single_names(release: Release) -> list[str]:
-    """Without the whole line of names, as `A / B`: nobody would call it that."""
-    whole = release.titles.get("mul")
-    return [name for name in (*release.titles.values(), *release.other_titles) if name != whole]
 
 
 def _described(

@@ -85,12 +85,18 @@ class Release:
     infohash: str | None = None
 
     @property
+    def single_names(self) -> tuple[str, ...]:
+        """Each once, `title` first. Not the whole line, as `A / B`: nobody says that."""
+        names = [name for language, name in self.titles.items() if language != "mul"]
+        several = (self.title, *names, *self.other_titles)
+        return tuple(dict.fromkeys(name for name in several if name))
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """Everything it is called, each once: `title` first, and at last all of it as written."""
-        whole = self.titles.get("mul")
-        several = (self.title, *self.titles.values(), *self.other_titles)
-        each = dict.fromkeys(name for name in several if name is not None and name != whole)
-        return tuple(each) if whole is None else (*each, whole)
+        """Everything it is called: each name, and at last all of it as written."""
+        whole = self.titles.get("mul", "")
+        single = self.single_names
+        return single if not whole or whole in single else (*single, whole)
 
 
 def plain_number(number: Decimal | None) -> int | float | None:

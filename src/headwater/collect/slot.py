@@ -96,8 +96,7 @@ def title_letters(title: str) -> str:
 
 
 def names_in_letters(release: Release) -> list[str]:
-    names = [release.title or "", *release.titles.values(), *release.other_titles]
-    return [letters for name in names if (letters := title_letters(name))]
+    return [letters for name in release.names if (letters := title_letters(name))]
 
 
 def _of_another_show(release: Release, show: Show) -> Stranger | None:
