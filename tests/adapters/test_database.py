@@ -78,6 +78,26 @@ async def test_writers_in_one_process_queue_up(database: SqlDatabase) -> None:
     assert await counter(database) == 50
 
 
+async def test_closing_waits_for_whoever_uses_it(database: SqlDatabase) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def user() -> None:
+        async with database.write() as tx:
+            begun.set()
+            await go_on.wait()
+            await tx.run("UPDATE counters SET value = 7")
+
+    using = asyncio.create_task(user())
+    await begun.wait()
+    closing = asyncio.create_task(database.close())
+    done, _ = await asyncio.wait({closing}, timeout=0.1)
+    assert not done
+    go_on.set()
+    await using
+    await closing
+    assert await counter(database) == 7
+
+
 async def test_a_refused_statement_is_told_in_our_words(database: SqlDatabase) -> None:
     with pytest.raises(DatabaseError, match="failed") as told:
         async with database.read() as view:

@@ -1,5 +1,6 @@
 """The worker as a whole: what it starts, when, and how it stops."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pytest
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
 from headwater.engine import Engine
+from headwater.entrypoints.worker import Worker
 from headwater.first_visit import follow_later
+from headwater.settings import Settings
 from headwater.subscribe.feed import Wish
 from tests.engines import opened_engine
 from tests.origin import Origin, OriginFeed, Post, Reply
@@ -111,6 +114,26 @@ async def test_a_visit_that_takes_too_long_is_given_back(engine: Engine, origin:
         row = await view.row("SELECT next_visit_at, scheduled_at FROM feeds")
     assert row is not None
     assert row.next_visit_at >= row.scheduled_at
+
+
+async def test_stopped_at_once_it_leaves_no_visit_behind(engine: Engine, origin: Origin) -> None:
+    """Otherwise a visit would go on while what it needs is being closed."""
+    (made,) = await feeds(origin, engine, 1)
+    made.delay = 20
+    worker = Worker(engine, Settings(stop_seconds=20))
+    running = asyncio.create_task(worker.run())
+    await until(lambda: origin.open == 1)
+    worker.stop()
+    await until(lambda: not _tasks("Worker._every"))  # it only waits for what is in flight
+    running.cancel()
+    await asyncio.wait({running})
+    assert running.cancelled()
+    assert _tasks("Worker._visit") == []
+    assert await visits(engine) == 0
+
+
+def _tasks(of: str) -> list[asyncio.Task[object]]:
+    return [task for task in asyncio.all_tasks() if of in repr(task)]
 
 
 async def test_a_throttling_host_rests_as_a_whole(engine: Engine, origin: Origin) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import re
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
@@ -31,6 +31,8 @@ Dialect = Literal["sqlite", "postgresql"]
 BUSY_MILLISECONDS = 30_000
 """How long a SQLite writer waits for another process; inside one process writers queue up."""
 JOURNAL_ATTEMPTS, JOURNAL_PAUSE_SECONDS = 200, 0.01
+CLOSING_SECONDS = 5.0
+"""How long a database that is closed waits for those who still use it."""
 
 
 class SqlTransaction:
@@ -68,11 +70,13 @@ class SqlDatabase:
         self.dialect: Dialect = dialect
         # SQLite has one writer at a time. Queueing here is fair and costs no busy polling.
         self._writers = asyncio.Semaphore(1 if dialect == "sqlite" else 10_000)
+        self._in_use = 0
+        self._unused = asyncio.Event()
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlTransaction]:
         with _ToldPlainly():
-            async with self._engine.connect() as connection:
+            async with self._connection() as connection:
                 if self.dialect == "sqlite":
                     await connection.exec_driver_sql("BEGIN")
                 yield SqlTransaction(connection, self.dialect)
@@ -80,7 +84,7 @@ class SqlDatabase:
     @asynccontextmanager
     async def write(self) -> AsyncIterator[SqlTransaction]:
         with _ToldPlainly():
-            async with self._writers, self._engine.connect() as connection:
+            async with self._writers, self._connection() as connection:
                 if self.dialect == "sqlite":
                     # Taking the write lock first means a transaction never fails half-way
                     # because somebody else wrote since it began to read.
@@ -91,7 +95,7 @@ class SqlDatabase:
     async def on_connection(self, action: Callable[[Connection], T]) -> T:
         """For Alembic, which wants a plain connection."""
         with _ToldPlainly():
-            async with self._writers, self._engine.connect() as connection:
+            async with self._writers, self._connection() as connection:
                 if self.dialect == "sqlite":
                     await connection.exec_driver_sql("BEGIN IMMEDIATE")
                 answer = await connection.run_sync(action)
@@ -109,7 +113,23 @@ class SqlDatabase:
             return str(row.v)
 
     async def close(self) -> None:
+        """After whoever uses it now, even if they were cancelled: they still say goodbye to it."""
+        if self._in_use:
+            self._unused.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._unused.wait(), CLOSING_SECONDS)
         await self._engine.dispose()
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection]:
+        self._in_use += 1
+        try:
+            async with self._engine.connect() as connection:
+                yield connection
+        finally:
+            self._in_use -= 1
+            if not self._in_use:
+                self._unused.set()
 
 
 def open_database(url: str, *, pool_size: int = 5) -> SqlDatabase:

@@ -245,12 +245,14 @@ class Worker:
         """Finish or release within the time given; leave no shard behind."""
         waiting = [(due, 0.0) for due in self._room.empty()]
         await self._if_the_database_lets_us(self._claims.give_back(waiting))
-        if self._running:
-            await asyncio.wait(set(self._running), timeout=self._settings.stop_seconds * 0.6)
-        unfinished = dict(self._running)
-        for task in unfinished:
-            task.cancel()
-        await asyncio.gather(*unfinished, return_exceptions=True)
+        try:
+            if self._running:
+                await asyncio.wait(set(self._running), timeout=self._settings.stop_seconds * 0.6)
+        finally:  # stopped at once, too: no visit goes on while what it needs is being closed
+            unfinished = dict(self._running)
+            for task in unfinished:
+                task.cancel()
+            await asyncio.gather(*unfinished, return_exceptions=True)
         await self._visits.close()
         released = [(due, 0.0) for due in unfinished.values()]
         await self._if_the_database_lets_us(self._claims.give_back(released))
