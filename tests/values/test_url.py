@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from ada_url import URL
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -245,6 +246,38 @@ def test_parts_of_a_url() -> None:
 )
 def test_what_is_handed_on_is_the_parsers_own_spelling(url: str, host: str, target: str) -> None:
     assert (parts_of(url).host, parts_of(url).target) == (host, target)
+
+
+_PIECES = st.sampled_from(
+    (
+        "http: https: // / \\ @ : # ? user p%40w e.org a.b. 80 8080 [::1] [::ffff:1.2.3.4] 127.1"
+        " 0x7f.1 xn--bcher-kva bücher %2e ."
+    ).split()
+)
+
+
+@example("http://user:p%40w@e.org:8080/@x:1")
+@example("https://@e.org/")
+@example("http://:@e.org/")
+@example("http://a@b@e.org:443/?u@v:1#w@x")
+@example("https://[::ffff:1.2.3.4]:443")
+@given(st.one_of(st.lists(_PIECES, max_size=8).map("".join), st.text().map("http://".__add__)))
+def test_the_parts_are_those_that_the_parser_names(url: str) -> None:
+    """They are read off its spelling; asked one by one, it says the same."""
+    try:
+        parser = URL(url)
+    except ValueError:
+        parser = None
+    if parser is None or parser.protocol not in ("http:", "https:"):
+        with pytest.raises(BadUrl):
+            parts_of(url)
+        return
+    parts = parts_of(url)
+    assert parts.scheme == parser.protocol.rstrip(":")
+    assert parts.host == parser.hostname.strip("[]").rstrip(".")
+    assert parts.port == int(parser.port or {"http": 80, "https": 443}[parts.scheme])
+    assert parts.origin == parser.origin
+    assert parts.has_userinfo == bool(parser.username or parser.password)
 
 
 def test_a_host_keeps_its_shard() -> None:

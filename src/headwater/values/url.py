@@ -20,6 +20,11 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HTTP = re.compile(r"https?://(?=[^/\\?#])([^/\\?#]*)", re.IGNORECASE)
 _FEED = re.compile(r"feed:(?://(?!/)(?!https?:)|(?://)?(?=https?:))", re.IGNORECASE)
 _AS_GIVEN = re.compile(r"[!-~]*")
+# Of the parser's own spelling alone, in which these can stand for nothing else. Asking the parser
+# for each of them takes more than twice the time of the parsing.
+_SPELT = re.compile(
+    r"(https?)://(?:([^/?#@]*)@)?(\[[^\]/?#]*\]|[^:/?#@\[\]]*)(?::(\d+))?(?=[/?#]|$)"
+)
 
 # A reference no parser would change: skipping the parser is worth 2 µs for every link of a feed.
 _PLAIN = re.compile(
@@ -99,17 +104,19 @@ def resolve(base: str | None, reference: str) -> str | None:
 def parts_of(url: str) -> Parts:
     """Where an absolute http(s) URL leads; BadUrl when it is none."""
     parsed = _parsed(url)
-    if parsed is None or parsed.protocol not in ("http:", "https:"):
+    href = parsed.href if parsed is not None else ""
+    found = _SPELT.match(href)
+    if parsed is None or found is None:
         raise BadUrl("This is not an http or https URL.", url=redacted(url[:LONGEST]))
-    scheme, port = parsed.protocol[:-1], parsed.port
+    scheme, userinfo, host, port = found.groups()
     return Parts(
-        target=_with_query_as_given(_without_fragment(parsed), url),
+        target=_with_query_as_given(href.partition("#")[0], url),
         scheme=scheme,
-        host=parsed.hostname.strip("[]").rstrip("."),
+        host=host.strip("[]").rstrip("."),
         port=int(port) if port else (443 if scheme == "https" else 80),
-        origin=parsed.origin,
+        origin=f"{scheme}://{host}:{port}" if port else f"{scheme}://{host}",
         is_literal=bool(parsed.host_type),
-        has_userinfo=bool(parsed.username or parsed.password),
+        has_userinfo=userinfo is not None,
     )
 
 
