@@ -45,6 +45,8 @@ TITLES: list[tuple[str, Text | None]] = [
     ("<title type='html'>&lt;b&gt;x&lt;/b&gt;</title>", Text("<b>x</b>", "html")),
     ("<title type='HTML'>x</title>", Text("x", "html")),
     ("<title type='text/html'>&lt;b&gt;x&lt;/b&gt;</title>", Text("<b>x</b>", "html")),
+    ("<title type='Text/HTML; charset=utf-8'>&lt;b&gt;</title>", Text("<b>", "html")),
+    ("<title type='text/plain;x=y'>a &lt;b&gt; c</title>", Text("a <b> c")),
     (f"<title type='xhtml'>{DIV}a <b>c</b></div></title>", Text("a <b>c</b>", "xhtml")),
     (f"<title type='xhtml'>{DIV}1 &lt; 2</div></title>", Text("1 &lt; 2", "xhtml")),
     ("<title type='xhtml'>bare &amp; text</title>", Text("bare &amp; text", "xhtml")),
@@ -175,6 +177,9 @@ OLD: list[tuple[str, str, Any]] = [
      datetime(2003, 12, 31, 10, 14, 55, tzinfo=UTC)),
     ("<modified>2003-12-31T10:14:55Z</modified>", "updated",
      datetime(2003, 12, 31, 10, 14, 55, tzinfo=UTC)),
+    ("<content type='multipart/alternative'><content type='text/plain'>p</content>"
+     "<content type='text/html' mode='escaped'>&lt;b&gt;x&lt;/b&gt;</content></content>",
+     "contents", (Content("p"), Content("<b>x</b>", "html"))),
     ("<created>2003-12-31T10:14:55Z</created>", "created",
      datetime(2003, 12, 31, 10, 14, 55, tzinfo=UTC)),
     ("<author><name>N</name><url>https://e.org/</url></author>", "authors",

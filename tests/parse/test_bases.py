@@ -34,6 +34,32 @@ def test_the_base_may_stand_on_the_link_itself() -> None:
     assert entry_of("<link xml:base='https://b.org/' href='a'/>").link == "https://b.org/a"
 
 
+def test_the_base_may_stand_on_a_persons_page() -> None:
+    person = "<name>N</name><uri xml:base='https://b.org/'>n</uri>"
+    assert entry_of(f"<author>{person}</author>").authors[0].uri == "https://b.org/n"
+
+
+INNER: list[tuple[str, str]] = [
+    ("<p xml:base='https://b.org/x/'><a href='y'>z</a></p><a href='y'>z</a>",
+     '<p xml:base="https://b.org/x/"><a href="https://b.org/x/y">z</a></p>'
+     '<a href="https://example.org/blog/y">z</a>'),
+    ("<a xml:base='https://b.org/x/' href='y'>z</a>",
+     '<a xml:base="https://b.org/x/" href="https://b.org/x/y">z</a>'),
+    ("<p xml:base='/u/'><img xml:base='v/' src='w.png' alt=''/></p>",
+     '<p xml:base="/u/"><img xml:base="v/" src="https://example.org/u/v/w.png" alt="" /></p>'),
+    ("<p xml:base='https://b.org/'><a href='mailto:A b'>z</a><a href=''>z</a></p>",
+     '<p xml:base="https://b.org/"><a href="mailto:A b">z</a><a href="">z</a></p>'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "expected"), INNER)
+def test_a_base_inside_xhtml_holds_for_what_is_below_it(given: str, expected: str) -> None:
+    div = f'<div xmlns="http://www.w3.org/1999/xhtml">{given}</div>'
+    content = entry_of(f"<content type='xhtml'>{div}</content>").content
+    assert content is not None
+    assert content.value == expected
+
+
 def test_without_any_base_a_relative_link_is_nothing() -> None:
     entry = entry_of("<link href='a'/>", url=None)
     assert entry.link is None
@@ -48,6 +74,8 @@ HTML: list[tuple[str, str]] = [
     ('<a class="c" href="x" id="i">x</a>',
      '<a class="c" href="https://example.org/blog/x" id="i">x</a>'),
     ('<A HREF="/x">x</A>', '<A HREF="https://example.org/x">x</A>'),
+    ('<a Href="/x">x</a>', '<a Href="https://example.org/x">x</a>'),
+    ('<img Src="/i.png">', '<img Src="https://example.org/i.png">'),
     ('<img src="i.png" alt="a"/>', '<img src="https://example.org/blog/i.png" alt="a"/>'),
     ('<IMG SRC="i.png">', '<IMG SRC="https://example.org/blog/i.png">'),
     ('<a href="?a=1&amp;b=2">x</a>',
@@ -61,6 +89,10 @@ HTML: list[tuple[str, str]] = [
     ('<a href="javascript:x()">x</a>', '<a href="javascript:x()">x</a>'),
     ('<img src="data:image/png;base64,AA"/>', '<img src="data:image/png;base64,AA"/>'),
     ('<a href="">x</a>', '<a href="">x</a>'),
+    ('<img alt="a > b" src="/i.png">', '<img alt="a > b" src="https://example.org/i.png">'),
+    ("<p><a title='x>' href='/x'>y</a>", """<p><a title='x>' href="https://example.org/x">y</a>"""),
+    ('<p>5 > 4, href="/x"</p>', '<p>5 > 4, href="/x"</p>'),
+    ('<i>it\'s</i> an href="/x" too', '<i>it\'s</i> an href="/x" too'),
     ('write href="/x" in text', 'write href="/x" in text'),
     ('<a data-href="/x">x</a>', '<a data-href="/x">x</a>'),
     ('<a href="/x"><img src="/y"></a>',
@@ -85,8 +117,9 @@ def test_xhtml_is_resolved_too_and_text_is_not() -> None:
     assert plain.value == "<a href='/x'>"
 
 
-def test_a_large_document_is_resolved_as_a_small_one() -> None:
+@pytest.mark.parametrize("name", ["href", "src", "HREF", "SRC", "Href", "Src"])
+def test_a_large_document_is_resolved_as_a_small_one(name: str) -> None:
     words = "word " * 4_000
-    content = entry_of(f"<content type='html'>{words}&lt;a href='/x'&gt;</content>").content
+    content = entry_of(f"<content type='html'>{words}&lt;a {name}='/x'&gt;</content>").content
     assert content is not None
-    assert content.value.endswith('<a href="https://example.org/x">')
+    assert content.value.endswith(f'<a {name}="https://example.org/x">')

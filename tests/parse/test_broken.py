@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.parse import Document, parse
+from headwater.parse import Category, Document, Enclosure, parse
 
 HOME = "https://example.org/feed"
 
@@ -33,7 +33,16 @@ REPAIRED: list[tuple[str, list[str | None], str]] = [
     (item("&nosuchname;"), ["&nosuchname;"], "entities_repaired"),
     (item("x &#xD800; y"), ["x \ufffd y"], "entities_repaired"),
     (item("x &#0; y"), ["x \ufffd y"], "entities_repaired"),
+    (item("x &#55357;&#56832; y"), ["x \U0001f600 y"], "entities_repaired"),
+    (item("x &#xD83D;&#xDE00; y"), ["x \U0001f600 y"], "entities_repaired"),
+    (item("x &#56832;&#55357; y"), ["x \ufffd\ufffd y"], "entities_repaired"),
+    (item("a ]]> b"), ["a ]]> b"], "entities_repaired"),
+    (item("<![CDATA[a <![CDATA[b]]> c]]>"), ["a <![CDATA[b c]]>"], "entities_repaired"),
+    (item("a ]]> b") + "<item><title>x</item>", ["a ]]> b", "x"], "tags_repaired"),
     (item("a < b"), ["a < b"], "tags_repaired"),
+    (item("to <a@b.org>"), ["to <a@b.org>"], "tags_repaired"),
+    (item("at <https://b.org/c>"), ["at <https://b.org/c>"], "tags_repaired"),
+    (item("a<br//>b") + "<item>", ["a<br />b", None], "tags_repaired"),
     (item("a\x0bb\x00c"), ["abc"], "control_characters"),
     (item("dash &#151; &#x96;"), ["dash \u2014 \u2013"], "control_characters"),
     ("<item><title>x</item>" + item("y"), ["x", "y"], "tags_repaired"),
@@ -77,6 +86,20 @@ def test_unescaped_html_keeps_its_words() -> None:
 def test_a_bare_ampersand_in_a_link_stays_in_the_link() -> None:
     document = parse(rss("<item><link>https://e.org/?a=1&b=2</link></item>"))
     assert document.entries[0].link == "https://e.org/?a=1&b=2"
+
+
+def test_a_bracket_in_an_attribute_does_not_end_the_element() -> None:
+    enclosure = "<enclosure url='https://e.org/a' type='audio/mpeg' title='a < b'/>"
+    document = parse(rss(f'<item>{enclosure}<category domain="c<d">x</category></item>'))
+    (entry,) = document.entries
+    assert entry.enclosures == (Enclosure("https://e.org/a", "audio/mpeg", title="a < b"),)
+    assert entry.categories == (Category("x", "c<d"),)
+    assert "tags_repaired" in codes(document)
+
+
+def test_a_quote_that_is_missing_does_not_hide_what_follows() -> None:
+    document = parse(rss('<item><x a="1/><title>t</title></item>' + item("u")))
+    assert titles(document) == ["t", "u"]
 
 
 def test_undeclared_prefixes_are_known_by_their_usual_meaning() -> None:
@@ -148,6 +171,11 @@ def test_text_that_would_become_a_forbidden_character_stays_as_it_is() -> None:
 def test_literal_entities_of_a_doctype_are_read() -> None:
     body = b"<!DOCTYPE rss [<!ENTITY me 'Me &#38; you'>]>" + rss(item("&me;"))
     assert titles(parse(body)) == ["Me & you"]
+
+
+def test_an_ampersand_that_an_entity_stands_for_is_one() -> None:
+    body = b"<!DOCTYPE rss [<!ENTITY et '&#38;#38;'>]>" + rss(item("a &et; b"))
+    assert titles(parse(body)) == ["a & b"]
 
 
 def test_an_external_doctype_is_not_needed() -> None:

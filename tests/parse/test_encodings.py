@@ -53,6 +53,35 @@ def test_the_header_is_believed(label: str, codec: str, title: str) -> None:
     assert title_of(feed(title).encode(codec), f"text/xml; charset={label}") == title
 
 
+LABELS: list[tuple[str, str, str]] = [
+    ("win-1251", "cp1251", "\u041f\u0440\u0438\u0432\u0435\u0442"),
+    ("windows1251", "cp1251", "\u041f\u0440\u0438\u0432\u0435\u0442"),
+    ("KOI8", "koi8_r", "\u041f\u0440\u0438\u0432\u0435\u0442"),
+    ("ISO_8859-5:1988", "iso8859_5", "\u041f\u0440\u0438\u0432\u0435\u0442"),
+    ("iso88592", "iso8859_2", "\u0159e\u010d"),
+    ("latin2", "iso8859_2", "\u0159e\u010d"),
+    ("iso-8859-8-i", "iso8859_8", "\u05e9\u05dc\u05d5\u05dd"),
+    ("MS_Kanji", "cp932", "\u65e5\u672c"),
+    ("EUC_JP", "euc_jp", "\u65e5\u672c"),
+    ("iso-2022-jp-2", "iso2022_jp_2", "\u65e5\u672c"),
+    ("x-x-big5", "big5", "\u4f60\u597d"),
+    ("csBig5", "big5", "\u4f60\u597d"),
+    ("gb_2312", "gb2312", "\u4f60\u597d"),
+    ("chinese", "gb2312", "\u4f60\u597d"),
+    ("euc_kr", "euc_kr", "\uc548\ub155"),
+    ("ksc5601", "euc_kr", "\uc548\ub155"),
+    ("cp819", "latin-1", "caf\u00e9"),
+]
+
+
+@pytest.mark.parametrize(("label", "codec", "title"), LABELS)
+def test_a_charset_is_known_by_its_other_names(label: str, codec: str, title: str) -> None:
+    document = parse(feed(title, label).encode(codec))
+    assert document.feed.title is not None
+    assert document.feed.title.value == title
+    assert document.problems == ()
+
+
 MARKED: list[tuple[bytes, str]] = [
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -78,6 +107,14 @@ LIES: list[tuple[bytes, str | None, str]] = [
     (feed("caf\u00e9").encode("latin-1"), None, "caf\u00e9"),
     (feed("caf\u00e9", "utf-8").encode(), "text/xml; charset=iso-8859-1", "caf\u00e9"),
     (feed("\u4f60\u597d", "gb2312").encode("gb2312"), "text/xml; charset=utf-8", "\u4f60\u597d"),
+    (
+        feed("\u4e2d\u6587\u6d4b\u8bd5" * 3, "utf-8").encode(),
+        "text/xml; charset=gbk",
+        "\u4e2d\u6587\u6d4b\u8bd5" * 3,
+    ),
+    (feed("\u4e2d\u6587\u6d4b\u8bd5" * 3, "gb2312").encode(), None, "\u4e2d\u6587\u6d4b\u8bd5" * 3),
+    (feed("\ud55c\uad6d\uc5b4" * 4, "euc-kr").encode(), None, "\ud55c\uad6d\uc5b4" * 4),
+    (feed("\u8054\u901a", "gb2312").encode("gb2312"), None, "\u8054\u901a"),
     (feed("caf\u00e9", "utf-16").encode(), None, "caf\u00e9"),
     (feed("caf\u00e9", "klingon").encode(), None, "caf\u00e9"),
     (feed("\u201cx\u201d").encode("cp1252"), None, "\u201cx\u201d"),

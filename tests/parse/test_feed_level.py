@@ -5,7 +5,17 @@ from typing import Any
 
 import pytest
 
-from headwater.parse import Category, Cloud, Document, Feed, Link, Person, Text, parse
+from headwater.parse import (
+    Category,
+    Cloud,
+    Document,
+    Feed,
+    Link,
+    Person,
+    Text,
+    parse,
+    parse_fragment,
+)
 
 NAMESPACES = (
     'xmlns:dc="http://purl.org/dc/elements/1.1/" '
@@ -13,6 +23,8 @@ NAMESPACES = (
     'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd" '
     'xmlns:atom="http://www.w3.org/2005/Atom" '
     'xmlns:admin="http://webns.net/mvcb/" '
+    'xmlns:dcterms="http://purl.org/dc/terms/" '
+    'xmlns:googleplay="http://www.google.com/schemas/play-podcasts/1.0" '
     'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
 )
 HOME = "https://example.org/blog/feed.xml"
@@ -39,6 +51,11 @@ FORMATS: list[tuple[str, str, str]] = [
     ("<rss><channel/></rss>", "rss", "2.0"),
     ("<RSS version='2.0'><CHANNEL/></RSS>", "rss", "2.0"),
     ("<rss xmlns='http://backend.userland.com/rss2' version='2.0'><channel/></rss>", "rss", "2.0"),
+    ("<rss xmlns='http://cyber.law.harvard.edu/rss/rss.html' version='2.0'><channel/></rss>",
+     "rss", "2.0"),
+    ("<rss xmlns='https://nobody.knows/' version='0.92'><channel/></rss>", "rss", "0.92"),
+    ("<feed xmlns='http://purl.org/atom/ns#draft-ietf-atompub-format-08'/>", "atom", "0.3"),
+    ("<feed xmlns='https://nobody.knows/'><entry/></feed>", "atom", "1.0"),
     (f"<rdf:RDF {RDF} xmlns='http://purl.org/rss/1.0/'><channel/></rdf:RDF>", "rss", "1.0"),
     (f"<rdf:RDF {RDF} xmlns='http://my.netscape.com/rdf/simple/0.9/'><channel/></rdf:RDF>",
      "rss", "0.90"),
@@ -67,6 +84,10 @@ NO_FEEDS: list[tuple[bytes, str]] = [
     (b"<!DOCTYPE html><html><body>hi</body></html>", "html page"),
     (b"<html><head><title>x</title></head></html>", "html page"),
     (b"<!-- c --><HTML></HTML>", "html page"),
+    (b"<!DOCTYPE html><html><body><pre><rss><channel></rss></pre><br></body></html>", "html page"),
+    (b"<html><script>var a = '<feed>';</script><br></html>", "html page"),
+    (b"<!-- <rss> --><html><body><entry>x</entry><br></body></html>", "html page"),
+    (b"<feed xmlns='https://shop.example/'><product/></feed>", "xml (feed)"),
     (b"plain words", "plain text"),
     (b"%PDF-1.7 ...", "binary"),
     (b"\x1f\x8b\x08\x00\x00", "binary"),
@@ -95,7 +116,10 @@ RSS: list[tuple[str, str, Any]] = [
     ("<title>T</title><image><title>I</title></image>", "title", Text("T")),
     ("<image><title>I</title></image><title>T</title>", "title", Text("T")),
     ("<dc:title>D</dc:title><title>T</title>", "title", Text("T")),
+    ("<itunes:title>I</itunes:title>", "title", Text("I")),
+    ("<itunes:title>I</itunes:title><title>T</title>", "title", Text("T")),
     ("<description>D</description>", "subtitle", Text("D", "html")),
+    ("<googleplay:description>G</googleplay:description>", "subtitle", Text("G")),
     ("<itunes:subtitle>I</itunes:subtitle>", "subtitle", Text("I")),
     ("<description>D</description><itunes:subtitle>I</itunes:subtitle>", "subtitle",
      Text("D", "html")),
@@ -122,6 +146,10 @@ RSS: list[tuple[str, str, Any]] = [
      (Category("A", "http://www.itunes.com/"), Category("B", "http://www.itunes.com/"))),
     ("<image><url>/i.png</url></image>", "image", "https://example.org/i.png"),
     ("<itunes:image href='/i.png'/>", "image", "https://example.org/i.png"),
+    ("<googleplay:image href='/i.png'/>", "image", "https://example.org/i.png"),
+    ("<googleplay:author>A</googleplay:author>", "authors", (Person("A"),)),
+    ("<dcterms:creator>A</dcterms:creator>", "authors", (Person("A"),)),
+    ("<dcterms:language>fr</dcterms:language>", "language", "fr"),
     ("<pubDate>Fri, 01 Mar 2024 00:00:00 GMT</pubDate>", "published", MARCH),
     ("<lastBuildDate>Fri, 01 Mar 2024 00:00:00 GMT</lastBuildDate>", "updated", MARCH),
     ("<dc:date>2024-03-01</dc:date>", "updated", MARCH),
@@ -181,6 +209,32 @@ def test_the_language_may_stand_on_the_root_or_in_a_header() -> None:
     assert served.feed.language == "sv"
 
 
+def test_a_default_namespace_that_nobody_knows_changes_nothing() -> None:
+    body = (
+        b"<rss xmlns='https://nobody.knows/' xmlns:o='https://other.example/'><channel>"
+        b"<title>T</title><item><title>I</title><link>https://e.org/1</link><o:title>O</o:title>"
+        b"</item></channel></rss>"
+    )
+    document = parse(body)
+    (entry,) = document.entries
+    assert document.feed.title == Text("T")
+    assert (entry.title, entry.link) == (Text("I"), "https://e.org/1")
+    assert entry.extensions == {"https://other.example/": {"title": ("O",)}}
+    assert entry.fragment is not None
+    assert parse_fragment(body, entry.fragment) == entry
+
+
+def test_a_name_that_xml_forbids_keeps_the_namespace_that_nobody_knows() -> None:
+    body = b"<rss xmlns='https://nobody.knows/'><channel><at:><item><title>I</title></item></rss>"
+    assert [entry.title for entry in parse(body).entries] == [Text("I")]
+
+
+@pytest.mark.parametrize("uri", ["https://nobody.knows/}x#", "}", "{", "*", "a b", "[1]"])
+def test_no_namespace_is_too_odd_to_be_unknown(uri: str) -> None:
+    body = f"<feed xmlns='{uri}'><entry><title>I</title></entry></feed>".encode()
+    assert [entry.title for entry in parse(body).entries] == [Text("I")]
+
+
 def test_items_beside_the_channel_count_in_rdf() -> None:
     body = (
         f"<rdf:RDF {RDF} xmlns='http://purl.org/rss/1.0/'><channel rdf:about='https://e.org/'>"
@@ -189,7 +243,15 @@ def test_items_beside_the_channel_count_in_rdf() -> None:
     )
     document: Document = parse(body.encode())
     assert document.entries[0].native_id == "https://e.org/1"
+    assert document.entries[0].link == "https://e.org/1"
+    assert document.feed.id == "https://e.org/"
     assert document.feed.image == "https://e.org/i.png"
+
+
+@pytest.mark.parametrize("name", ["rdf:about", "about"])
+def test_an_undeclared_about_names_its_item_too(name: str) -> None:
+    body = f"<rdf:RDF xmlns='http://purl.org/rss/1.0/'><item {name}='https://e.org/1'/></rdf:RDF>"
+    assert [entry.native_id for entry in parse(body.encode()).entries] == ["https://e.org/1"]
 
 
 def test_a_feeds_own_page_is_the_base_when_nothing_else_is_known() -> None:

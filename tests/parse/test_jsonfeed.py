@@ -88,6 +88,8 @@ ENTRIES: list[tuple[dict[str, Any], str, Any]] = [
      (Enclosure("https://example.org/a.mp3", "audio/mpeg", 9, 61, "T"),)),
     ({"attachments": [{"url": 5}, {"mime_type": "x"}, "y", {"url": "/a", "size_in_bytes": -1}]},
      "enclosures", (Enclosure("https://example.org/a"),)),
+    ({"attachments": [{"url": "/a", "size_in_bytes": "9", "duration_in_seconds": "61"}]},
+     "enclosures", (Enclosure("https://example.org/a", None, 9, 61),)),
     ({"title": "a\u0007b\u009bc"}, "title", Text("abc")),
 ]  # fmt: skip
 
@@ -95,6 +97,17 @@ ENTRIES: list[tuple[dict[str, Any], str, Any]] = [
 @pytest.mark.parametrize(("fields", "name", "expected"), ENTRIES)
 def test_entry_fields(fields: dict[str, Any], name: str, expected: Any) -> None:
     assert getattr(entry_of(**fields), name) == expected
+
+
+def test_json_in_another_charset_is_read_and_says_so() -> None:
+    body = f'{{"version": "{VERSION}", "title": "caf\u00e9", "items": []}}'
+    latin = parse(body.encode("latin-1"))
+    assert (latin.feed.title, latin.encoding) == (Text("caf\u00e9"), "windows-1252")
+    assert "encoding_override" in {problem.code for problem in latin.problems}
+    wide = parse(body.encode("utf-16"))
+    assert (wide.feed.title, wide.encoding) == (Text("caf\u00e9"), "utf-16le")
+    plain = parse(body.encode())
+    assert (plain.feed.title, plain.encoding, plain.problems) == (Text("caf\u00e9"), "utf-8", ())
 
 
 def test_an_item_without_authors_has_the_feeds() -> None:
@@ -116,6 +129,31 @@ def test_json_that_is_no_feed_is_refused(body: bytes) -> None:
     document = parse(body)
     assert document.format == "unknown"
     assert ("not_a_feed", "json") in document.problems
+
+
+def test_a_cut_off_feed_keeps_its_complete_items() -> None:
+    whole = orjson.dumps(
+        {
+            "version": VERSION,
+            "title": "T } ] \u00e9",
+            "authors": [{"name": "A"}],
+            "items": [
+                {"id": "1", "content_html": 'a "quoted" } ]', "tags": ["x", "y"]},
+                {"id": "2", "attachments": [{"url": "https://e.org/a"}]},
+                {"id": "3"},
+            ],
+            "hubs": [{"url": "https://h.org/"}],
+        }
+    )
+    ends = [whole.index(b'"y"]}') + 5, whole.index(b'}]},{"id":"3"') + 3]
+    ends.append(whole.index(b'{"id":"3"}') + 10)
+    for length in range(len(whole)):
+        document = parse(whole[:length])
+        complete = sum(length >= end for end in ends)
+        assert document.partial is (complete > 0)
+        assert [entry.native_id for entry in document.entries] == ["1", "2", "3"][:complete]
+        assert ("partial" in {problem.code for problem in document.problems}) is document.partial
+    assert not parse(whole).partial
 
 
 def test_strange_items_are_passed_over() -> None:

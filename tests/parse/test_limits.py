@@ -44,6 +44,13 @@ def test_long_fields_are_cut_to_their_limit(item: str, path: str, code: str, lim
         assert (code in codes(document)) is is_cut
 
 
+def test_a_long_name_of_an_rdf_item_is_cut() -> None:
+    rdf = "xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'"
+    document = parse(f"<rdf:RDF {rdf}><item rdf:about='{'x' * 5_000}'/></rdf:RDF>".encode())
+    assert document.entries[0].native_id == "x" * 4_096
+    assert "guid_cut" in codes(document)
+
+
 def test_a_link_that_is_too_long_is_dropped() -> None:
     link = "https://e.org/" + "x" * 4_096
     document = parse(rss(f"<item><link>{link}</link></item>"))

@@ -6,6 +6,8 @@ from headwater.parse import Category, Entry, Person, parse
 
 NAMESPACES = (
     'xmlns:dc="http://purl.org/dc/elements/1.1/" '
+    'xmlns:dcterms="http://purl.org/dc/terms/" '
+    'xmlns:googleplay="http://www.google.com/schemas/play-podcasts/1.0" '
     'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd" '
     'xmlns:media="http://search.yahoo.com/mrss/" '
     'xmlns:taxo="http://purl.org/rss/1.0/modules/taxonomy/" '
@@ -29,6 +31,17 @@ AUTHORS: list[tuple[str, tuple[Person, ...]]] = [
     ("<author>jane@e.org?subject=Hi (Jane)</author>", (Person("Jane", "jane@e.org"),)),
     ("<author>jane.doe+x@sub.e.co.uk</author>", (Person(None, "jane.doe+x@sub.e.co.uk"),)),
     ("<author>@jane on social</author>", (Person("@jane on social"),)),
+    ("<author>o'neil@e.org (O'Neil)</author>", (Person("O'Neil", "o'neil@e.org"),)),
+    ("<author>j\u00f6rg@e.org (J\u00f6rg)</author>", (Person("J\u00f6rg", "j\u00f6rg@e.org"),)),
+    ("<author>j@m\u00fcller.de (J)</author>", (Person("J", "j@m\u00fcller.de"),)),
+    ("<author>jane@e.org, Jane Doe</author>", (Person("Jane Doe", "jane@e.org"),)),
+    ("<author>jane@e.org - Jane Doe</author>", (Person("Jane Doe", "jane@e.org"),)),
+    ("<author>jane@e.org (Jane (Doe))</author>", (Person("Jane (Doe)", "jane@e.org"),)),
+    ('<author>"Doe, Jane" &lt;jane@e.org&gt;</author>', (Person("Doe, Jane", "jane@e.org"),)),
+    ('<author>The "J" &lt;jane@e.org&gt;</author>', (Person('The "J"', "jane@e.org"),)),
+    ("<author>\u5f20\u4e09jane@e.org</author>", (Person("\u5f20\u4e09", "jane@e.org"),)),
+    ("<dcterms:creator>Jane</dcterms:creator>", (Person("Jane"),)),
+    ("<googleplay:author>Jane</googleplay:author>", (Person("Jane"),)),
     ("<author/>", ()),
     ("<dc:creator>Jane</dc:creator>", (Person("Jane"),)),
     ("<dc:creator>Jane</dc:creator><dc:creator>Joe</dc:creator>", (Person("Jane"), Person("Joe"))),
@@ -53,6 +66,7 @@ def test_the_managing_editor_stands_in_for_a_missing_author() -> None:
 def test_a_contributor_is_no_author() -> None:
     entry = entry_of("<dc:contributor>Con</dc:contributor>")
     assert (entry.authors, entry.contributors) == ((), (Person("Con"),))
+    assert entry_of("<dcterms:contributor>C</dcterms:contributor>").contributors == (Person("C"),)
 
 
 CATEGORIES: list[tuple[str, tuple[Category, ...]]] = [
@@ -64,9 +78,13 @@ CATEGORIES: list[tuple[str, tuple[Category, ...]]] = [
     ("<category domain='d'>a</category><category>a</category>",
      (Category("a", "d"), Category("a"))),
     ("<category>a, b</category>", (Category("a, b"),)),
+    ("<category domain=''>a</category>", (Category("a"),)),
+    ("<category term='a' scheme='' label=''/>", (Category("a"),)),
+    ("<media:category scheme='s' label=''>a</media:category>", (Category("a", "s"),)),
     ("<category>R&amp;D</category>", (Category("R&D"),)),
     ("<category><![CDATA[R&D]]></category>", (Category("R&D"),)),
     ("<dc:subject>a</dc:subject>", (Category("a"),)),
+    ("<dcterms:subject>a</dcterms:subject>", (Category("a"),)),
     ("<keywords>a</keywords>", (Category("a"),)),
     ("<tags>a, b,,c</tags>", (Category("a"), Category("b"), Category("c"))),
     ("<categories><category>a</category><category>b</category></categories>",

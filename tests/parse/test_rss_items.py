@@ -47,6 +47,7 @@ TITLES: list[tuple[str, Text | None]] = [
     ("<title>One <b>two</b></title>", Text("One <b>two</b>", "xhtml")),
     ("<title>first</title><title>second</title>", Text("first")),
     ("<dc:title>only dc</dc:title>", Text("only dc")),
+    ("<dcterms:title>only dc</dcterms:title>", Text("only dc")),
     ("<dc:title>dc</dc:title><title>own</title>", Text("own")),
     ("<title>own</title><dc:title>dc</dc:title>", Text("own")),
     ("<atom:title>atom's</atom:title>", Text("atom's")),
@@ -70,6 +71,8 @@ SUMMARIES: list[tuple[str, Text | None]] = [
     ("<summary>&lt;b&gt;x&lt;/b&gt;</summary>", Text("<b>x</b>", "html")),
     ("<abstract>words</abstract>", Text("words")),
     ("<dc:description>words</dc:description>", Text("words", "html")),
+    ("<dcterms:description>words</dcterms:description>", Text("words", "html")),
+    ("<dcterms:abstract>words</dcterms:abstract>", Text("words")),
     ("<description>a</description><dc:description>b</dc:description>", Text("a", "html")),
     ("<atom:summary>words</atom:summary>", Text("words")),
     ("<DESCRIPTION>words</DESCRIPTION>", Text("words", "html")),
@@ -98,6 +101,18 @@ CONTENTS: list[tuple[str, tuple[Content, ...]]] = [
     ("<description>only</description>", ()),
     ("<content:encoded/>", ()),
     (
+        "<atom:content type='xhtml'><xhtml:div><xhtml:p>x</xhtml:p></xhtml:div></atom:content>",
+        (Content("<p>x</p>", "xhtml"),),
+    ),
+    (
+        "<content:items><rdf:Bag><rdf:li><content:item>"
+        "<content:format rdf:resource='http://www.w3.org/1999/xhtml'/>"
+        "<rdf:value>&lt;b&gt;x&lt;/b&gt;</rdf:value></content:item></rdf:li>"
+        "<rdf:li><content:item><rdf:value rdf:parseType='Literal'><xhtml:i>y</xhtml:i></rdf:value>"
+        "</content:item></rdf:li></rdf:Bag></content:items>",
+        (Content("<b>x</b>", "html"), Content("<i>y</i>", "xhtml")),
+    ),
+    (
         "<content:encoded>1</content:encoded><content:encoded>2</content:encoded>",
         (Content("1", "html"), Content("2", "html")),
     ),
@@ -124,6 +139,9 @@ IDS: list[tuple[str, str | None, bool, str | None]] = [
     ("<guid>https://example.org/1</guid>", "https://example.org/1", True, "https://example.org/1"),
     ("<guid isPermaLink='false'>https://e.org/1</guid>", "https://e.org/1", False, None),
     ("<guid isPermaLink='FALSE'>abc</guid>", "abc", False, None),
+    ("<guid isPermalink='false'>https://e.org/1</guid>", "https://e.org/1", False, None),
+    ("<guid ISPERMALINK='false'>https://e.org/1</guid>", "https://e.org/1", False, None),
+    ("<guid xml:lang='en'>https://e.org/1</guid>", "https://e.org/1", True, "https://e.org/1"),
     ("<guid isPermaLink='true'>/1</guid>", "/1", True, "https://example.org/1"),
     ("<guid>abc-123</guid>", "abc-123", False, None),
     ("<guid> 12 </guid>", "12", False, None),
@@ -162,6 +180,13 @@ LINKS: list[tuple[str, str | None]] = [
     ("<link/>", None),
     ("<link>https://example.org/\u00e9</link>", "https://example.org/%C3%A9"),
     ("<link>https://example.org/a b</link>", "https://example.org/a%20b"),
+    ('<link>https://example.org/"a"&lt;b&gt;</link>', "https://example.org/%22a%22%3Cb%3E"),
+    ("<link>https://example.org/{a}</link>", "https://example.org/%7Ba%7D"),
+    ("<link>https://example.org\\a</link>", "https://example.org/a"),
+    (
+        "<link>https://example.org/a?b[]=1|2&amp;c=(d)*'!~#e</link>",
+        "https://example.org/a?b[]=1|2&c=(d)*'!~#e",
+    ),
     ("<link>https://example.org/a\nb</link>", "https://example.org/ab"),
 ]
 
@@ -180,7 +205,9 @@ FIELDS: list[tuple[str, str, Any]] = [
     ("<source url='https://s.org/f'/>", "source", Source(None, "https://s.org/f")),
     ("<source>Name only</source>", "source", Source("Name only")),
     ("<dc:language>de</dc:language>", "language", "de"),
+    ("<dcterms:language>de</dcterms:language>", "language", "de"),
     ("<dc:rights>Mine</dc:rights>", "rights", "Mine"),
+    ("<dcterms:rights>Mine</dcterms:rights>", "rights", "Mine"),
     ("<copyright>Mine</copyright>", "rights", "Mine"),
     ("<cc:license rdf:resource='https://cc.org/by'/>", "links",
      (Link("https://cc.org/by", "license"),)),
@@ -225,6 +252,7 @@ MOMENTS: list[tuple[str, str, datetime | None]] = [
     ("<dcterms:issued>2004-01-01T19:48:21Z</dcterms:issued>", "published", NEW_YEAR),
     ("<dc:date>2004-01-01T19:48:21Z</dc:date>", "updated", NEW_YEAR),
     ("<dcterms:modified>2004-01-01T19:48:21Z</dcterms:modified>", "updated", NEW_YEAR),
+    ("<dcterms:date>2004-01-01T19:48:21Z</dcterms:date>", "updated", NEW_YEAR),
     ("<lastBuildDate>Thu, 01 Jan 2004 19:48:21 GMT</lastBuildDate>", "updated", NEW_YEAR),
     ("<dcterms:created>2004-01-01T19:48:21Z</dcterms:created>", "created", NEW_YEAR),
     ("<expirationDate>Thu, 01 Jan 2004 19:48:21 GMT</expirationDate>", "expired", NEW_YEAR),

@@ -7,11 +7,13 @@ from functools import lru_cache
 from headwater.parse.limits import Tally
 from headwater.parse.sections import CDATA, MARKUP, sections
 
-# Quoted values stop at the next "<", so that no quote can make the scan look far ahead twice.
+# An address in angle brackets, <a@b.org> or <https://b.org>, is no tag.
+# Quoted values stop soon after a "<", so that no quote can make the scan look far ahead twice.
 _TOKEN = re.compile(
     rb"<\?[^<]*?\?>"
-    rb"|<(/?)([A-Za-z_][\w:.-]*+)((?:[^<>\"']++|\"[^\"<]*+\"|'[^'<]*+')*+)>"
-    rb"|<(/?)([A-Za-z_][\w:.-]*+)([^<>]*+)>"
+    rb"|<(/?)([A-Za-z_][\w:.-]*+)(?!@|(?<=:)//)((?:[^<>\"']++"
+    rb"|\"[^\"<]*+(?:<[^\"<>=]{0,80}+)?\"|'[^'<]*+(?:<[^'<>=]{0,80}+)?')*+)>"
+    rb"|<(/?)([A-Za-z_][\w:.-]*+)(?!@|(?<=:)//)([^<>]*+)>"
     rb"|<!?",
 )
 _SOUND = re.compile(rb"""(?:\s+[A-Za-z_][\w:.-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*\s*""")
@@ -186,5 +188,5 @@ def _sound_attributes(given: bytes) -> bytes:
         value = value if value is not None else name
         if value[:1] in (b'"', b"'"):
             value = value[1:-1]
-        attributes.setdefault(name, value.replace(b'"', b"&quot;"))
+        attributes.setdefault(name, value.replace(b'"', b"&quot;").replace(b"<", b"&lt;"))
     return b"".join(b' %b="%b"' % pair for pair in attributes.items())

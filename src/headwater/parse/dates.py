@@ -12,14 +12,15 @@ from headwater.parse.zones import ZONES
 LONGEST = 128
 
 _RFC822 = re.compile(
-    r"(?:[A-Za-z]{3,9}\s*[.,]?,?\s*)?(\d{1,2})[ \t-]+([A-Za-z]{3})[a-z]*\.?,?[ \t-]+(\d{4}|\d\d)"
+    r"(?:[A-Za-z]{3,9}\s*[.,]?,?\s*)?(\d{1,2})[ \t-]+"
+    r"(?![Mm]arras)([A-Za-z]{3})[a-z]*\.?,?[ \t-]+(\d{2,4})"
     r"(?:[T, \t]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(\S*)\s*(?:\(.*\))?)?"
 )
 _ISO = re.compile(
     r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?)?(?:(?:\s*[Tt]\s*|\s+)(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d*))?)?"
     r"\s*([^\s()]*))?"
 )
-_ORDINAL = re.compile(r"(\d{4}|\d\d)-?(\d{3})")
+_ORDINAL = re.compile(r"(\d{4}|\d\d)-?(\d{3})(?:[Tt](\d\d.*))?")
 _COMPACT = re.compile(
     r"(\d{4}|\d\d)(\d\d)(\d\d)(?:T?(\d\d):?(\d\d)(?::?(\d\d)(?:\.\d+)?)?\s*((?!\d)\S*))?"
 )
@@ -74,7 +75,8 @@ def _unusual(text: str) -> datetime | None:
     """Every other shape, and years that need a second look."""
     if not text or len(text) > LONGEST:
         return None
-    if text[:4].isdecimal() and text[4:5] == "-":
+    text = text.replace("\u2212", "-")  # the minus sign that ISO 8601 names first
+    if text[:4].isdecimal() and text[4:5] in ("-", "W"):
         return _iso(text)
     match = _RFC822.fullmatch(text)
     if match is not None:
@@ -109,9 +111,11 @@ def _iso_slowly(text: str) -> datetime | None:
     match = _ISO.fullmatch(text)
     if match is None:
         ordinal = _ORDINAL.fullmatch(text)
-        return _day_of_year(ordinal[1], ordinal[2]) if ordinal else loose_date(text)
+        return _day_of_year(ordinal) if ordinal else loose_date(text)
     year, month, day, hour, minute, second, fraction, zone = match.groups()
     micro = int(((fraction or "") + "000000")[:6])
+    if _names_half(zone):
+        return loose_date(text)
     clock = (int(hour or 0), int(minute or 0), int(second or 0), micro)
     return moment(int(year), int(month or 1), int(day or 1), clock, zone_minutes(zone or ""))
 
@@ -119,18 +123,26 @@ def _iso_slowly(text: str) -> datetime | None:
 def _rfc822(match: re.Match[str]) -> datetime | None:
     day, name, year, hour, minute, second, zone = match.groups()
     month = ENGLISH_MONTHS.get(name) or ENGLISH_MONTHS.get(name.lower())
-    if month is None:
+    if month is None or _names_half(zone):
         return loose_date(match[0])
     clock = (int(hour or 0), int(minute or 0), int(second or 0), 0)
     return moment(full_year(year), month, int(day), clock, zone_minutes(zone or ""))
 
 
-def _day_of_year(year: str, day: str) -> datetime | None:
+def _names_half(zone: str | None) -> bool:
+    """Whether what stands after the clock is the half of the day instead of a zone."""
+    return zone is not None and zone.lower().replace(".", "") in ("am", "pm")
+
+
+def _day_of_year(ordinal: re.Match[str]) -> datetime | None:
+    year, day, clock = ordinal.groups()
     first = moment(full_year(year), 1, 1, (0, 0, 0, 0), 0)
     if first is None or not 1 <= int(day) <= 366:
         return None
     found = first + timedelta(days=int(day) - 1)
-    return found if found.year == first.year else None
+    if found.year != first.year:
+        return None
+    return _iso(f"{found:%Y-%m-%d}T{clock}") if clock else found
 
 
 def _compact(text: str) -> datetime | None:
@@ -149,7 +161,7 @@ def _compact(text: str) -> datetime | None:
             return found
     ordinal = _ORDINAL.fullmatch(text)
     if ordinal is not None:
-        return _day_of_year(ordinal[1], ordinal[2])
+        return _day_of_year(ordinal)
     month_only = _MONTH_ONLY.fullmatch(text)
     if month_only is not None:
         return moment(int(month_only[1]), int(month_only[2]), 1, (0, 0, 0, 0), 0)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headwater.parse.labels import OTHER_LABELS
 from headwater.parse.limits import Tally
 from headwater.parse.quirks import LANGUAGE_CHARSETS
 
@@ -14,6 +15,7 @@ _LANGUAGE = re.compile(
     rb"(?:-[A-Za-z]{2})?)"
 )
 _FEFF = "\ufeff"
+_NO_CHANCE = 8
 
 _SINGLE_BYTE = {
     "us-ascii": "cp1252",
@@ -200,11 +202,20 @@ def _declared(body: bytes, headers: Mapping[str, str], tally: Tally) -> list[str
     for label in (in_header[1] if in_header else None, _in_prolog(body)):
         if label is None:
             continue
-        if label.lower() in CODECS:
-            found.append(label.lower())
+        known = _known(label.lower())
+        if known is not None:
+            found.append(known)
         else:
             tally.note("encoding_unknown", f"charset {label[:40]!r} is not one we read")
     return found
+
+
+def _known(label: str) -> str | None:
+    """The label of a charset on the list, by that label or another of its names."""
+    if label in CODECS:
+        return label
+    label = label.replace("_", "-")
+    return label if label in CODECS else OTHER_LABELS.get(label)
 
 
 def _in_prolog(body: bytes) -> str | None:
@@ -218,12 +229,15 @@ def _in_prolog(body: bytes) -> str | None:
 
 
 def _by_trial(body: bytes, labels: list[str], tally: Tally) -> Decoded:
-    """The first charset that fits the bytes; real UTF-8 wins over a single-byte claim."""
+    """The first charset that fits the bytes; real UTF-8 wins over a single-byte claim.
+
+    And over any other, when there is so much of it that it cannot be chance.
+    """
     tried = list(labels)
     if all(label in _SINGLE_BYTE or label in _UTF8 or label in _WIDE for label in labels):
         tried.insert(0, "utf-8")
     else:
-        tried.append("utf-8")
+        tried.insert(0 if _is_surely_utf8(body) else len(tried), "utf-8")
     for label in tried:
         if label in _WIDE:
             continue
@@ -235,6 +249,15 @@ def _by_trial(body: bytes, labels: list[str], tally: Tally) -> Decoded:
             tally.note("encoding_override", f"declared {labels[0]}, read as {label}")
         return _from_text(text, label)
     return _with_replacements(body, labels, tally)
+
+
+def _is_surely_utf8(body: bytes) -> bool:
+    """A Chinese character in GBK is valid UTF-8 one time in six; eight in a row are no chance."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return len(text) - len(text.encode("ascii", "ignore")) >= _NO_CHANCE
 
 
 def _with_replacements(body: bytes, labels: list[str], tally: Tally) -> Decoded:

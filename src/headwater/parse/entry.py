@@ -31,7 +31,7 @@ from headwater.parse.media import (
     read_itunes_image,
     read_thumbnail,
 )
-from headwater.parse.names import plain_name
+from headwater.parse.names import RDF, plain_name
 from headwater.parse.people import read_author, read_contributor
 from headwater.parse.quirks import read_mikan_torrent
 from headwater.parse.terms import (
@@ -97,7 +97,12 @@ def _summary(draft: EntryDraft, element: etree._Element, default: str, context: 
 
 
 def read_content(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """Atom's content: typed, perhaps elsewhere (`src`)."""
+    """Atom's content: typed, perhaps elsewhere (`src`), in Atom 0.3 perhaps several in one."""
+    if len(element) and element.get("type") == "multipart/alternative":
+        for child in element:
+            if isinstance(child.tag, str) and plain_name(child.tag) == "content":
+                read_content(draft, child, context)
+        return
     src = element.get("src")
     if src is not None:
         src = web_address(src, element, context)
@@ -106,6 +111,12 @@ def read_content(draft: EntryDraft, element: etree._Element, context: Context) -
 
 def read_encoded(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     _content(draft, element, "html", None, context)
+
+
+def read_content_items(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """The content module's first syntax: a bag of items, each with a value."""
+    for value in element.iter(RDF + "value"):
+        _content(draft, value, "html", None, context)
 
 
 def read_body(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -234,6 +245,7 @@ BY_NAME: dict[str, EntryHandler] = {
     "comments": read_comments,
     "description": read_description,
     "abstract": read_summary,
+    "dcterms:abstract": read_summary,
     "summary": read_summary,
     "dc:description": read_description,
     "media:description": read_description,
@@ -241,6 +253,7 @@ BY_NAME: dict[str, EntryHandler] = {
     "googleplay:description": read_summary,
     "content": read_content,
     "content:encoded": read_encoded,
+    "content:items": read_content_items,
     "encoded": read_encoded,
     "fullitem": read_encoded,
     "xhtml:body": read_body,
@@ -263,6 +276,7 @@ BY_NAME: dict[str, EntryHandler] = {
     "dc:creator": read_author,
     "dc:author": read_author,
     "itunes:author": read_author,
+    "googleplay:author": read_author,
     "contributor": read_contributor,
     "dc:contributor": read_contributor,
     "category": read_category,
@@ -299,6 +313,7 @@ BY_NAME: dict[str, EntryHandler] = {
     "entry": ignore,
 }
 """Readers by plain name. What is not here goes to `extensions`."""
+BY_NAME |= {f"dcterms:{name[3:]}": read for name, read in BY_NAME.items() if name[:3] == "dc:"}
 
 
 def complete(draft: EntryDraft, fallback: tuple[Person, ...], context: Context) -> None:

@@ -95,12 +95,14 @@ BY_NAME: dict[str, FeedHandler] = {
     "title": read_title,
     "dc:title": read_lesser_title,
     "media:title": read_lesser_title,
+    "itunes:title": read_lesser_title,
     "description": read_description,
     "dc:description": read_description,
     "subtitle": read_subtitle,
     "tagline": read_subtitle,
     "itunes:subtitle": read_lesser_subtitle,
     "itunes:summary": read_lesser_subtitle,
+    "googleplay:description": read_lesser_subtitle,
     "link": read_link,
     "id": read_feed_id,
     "guid": read_feed_id,
@@ -126,6 +128,7 @@ BY_NAME: dict[str, FeedHandler] = {
     "dc:author": read_author,
     "itunes:author": read_author,
     "itunes:owner": read_author,
+    "googleplay:author": read_author,
     "contributor": read_contributor,
     "dc:contributor": read_contributor,
     "category": read_category,
@@ -138,6 +141,7 @@ BY_NAME: dict[str, FeedHandler] = {
     "itunes:keywords": read_itunes_keywords,
     "image": read_feed_image,
     "itunes:image": read_feed_image,
+    "googleplay:image": read_feed_image,
     "logo": read_logo,
     "icon": read_icon,
     "ttl": read_ttl,
@@ -151,6 +155,7 @@ BY_NAME: dict[str, FeedHandler] = {
     "creativecommons:license": read_license,
 }
 """Readers by plain name. Unknown feed-level elements are not kept."""
+BY_NAME |= {f"dcterms:{name[3:]}": read for name, read in BY_NAME.items() if name[:3] == "dc:"}
 
 
 def finished(draft: FeedDraft) -> Feed:

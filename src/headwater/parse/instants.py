@@ -8,7 +8,7 @@ from headwater.parse.zones import ZONES
 
 EARLIEST_YEAR = 1000  # 0001-01-01 is what some platforms write for "no date"
 
-_OFFSET = re.compile(r"(?:gmt|utc|etc/gmt)?([+-])(\d\d?):?(\d\d)?")
+_OFFSET = re.compile(r"(?:gmt|utc|etc/gmt)?([+-])(\d\d?)(?::?(\d\d))?(?!\d)")
 
 
 def moment(
@@ -44,8 +44,8 @@ def zone_minutes(zone: str) -> int | None:
 
 
 def full_year(digits: str) -> int:
-    """Two digits are read as 1970–2069."""
+    """Two digits are read as 1970–2069, three (RFC 2822 §4.3) as years since 1900."""
     year = int(digits)
     if len(digits) > 2:
-        return year
+        return year + 1900 if 100 <= year <= 999 and len(digits) == 3 else year
     return year + (2000 if year < 70 else 1900)

@@ -24,6 +24,7 @@ from headwater.parse.encoding import Decoded
 from headwater.parse.limits import ParseLimits, Tally, cut_bytes
 from headwater.parse.links import (
     add_enclosure,
+    byte_count,
     keep_native_id,
     media_type,
     resolved_address,
@@ -34,6 +35,7 @@ from headwater.parse.repair import without_controls
 from headwater.parse.sniff import looks_like
 from headwater.parse.terms import add_category
 from headwater.parse.text import shortened
+from headwater.parse.torn import up_to_last_item
 
 _ANY_LENGTH = 1 << 24
 _VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/(\d(?:\.\d)?)")
@@ -45,31 +47,41 @@ _ESCAPE = re.compile(
 
 def parse_json(document: Decoded, url: str | None, limits: ParseLimits, tally: Tally) -> Document:
     """A JSON document as a feed, or `unknown`."""
-    loaded = _loaded(document.utf8, limits, tally)
+    loaded, is_cut = _loaded(document.utf8, limits, tally)
     version = _version(loaded)
     if version is None or not isinstance(loaded, dict):
         tally.note("not_a_feed", looks_like(document.utf8))
         return Document("unknown", "", document.label, False, tally.problems(), Feed(), ())
+    if is_cut:
+        tally.note("partial", "the document ended before its last bracket")
     context = Context(url, limits, tally)
     feed = feeds_of.finished(_feed(loaded, context))
     items = loaded.get("items")
     drafts = list(_entries(items if isinstance(items, list) else [], feed.authors, context))
     entries = named_entries(drafts, url)
-    return Document("json", version, "utf-8", False, tally.problems(), feed, entries)
+    return Document("json", version, document.label, is_cut, tally.problems(), feed, entries)
 
 
-def _loaded(utf8: bytes, limits: ParseLimits, tally: Tally) -> Any:
-    """The value, or None. orjson has no NaN, bounded numbers and a bounded depth of its own."""
+def _loaded(utf8: bytes, limits: ParseLimits, tally: Tally) -> tuple[Any, bool]:
+    """The value or None, and whether it was cut off.
+
+    orjson has no NaN, bounded numbers and a bounded depth of its own.
+    """
     try:
-        return orjson.loads(utf8)
+        return orjson.loads(utf8), False
     except orjson.JSONDecodeError as refusal:
         broken = str(refusal)
     repaired = utf8.decode("utf-8", "replace").strip("\ufeff \t\r\n\x00")
-    try:
-        return orjson.loads(_ESCAPE.sub(_sound_escape, repaired))
-    except orjson.JSONDecodeError:
-        tally.note("bad_json", broken[:120])
-        return None
+    repaired = _ESCAPE.sub(_sound_escape, repaired)
+    for attempt in (repaired, up_to_last_item(repaired, limits.json_depth)):
+        if attempt is None:
+            continue
+        try:
+            return orjson.loads(attempt), attempt is not repaired
+        except orjson.JSONDecodeError:
+            continue
+    tally.note("bad_json", broken[:120])
+    return None, False
 
 
 def _sound_escape(match: re.Match[str]) -> str:
@@ -245,6 +257,8 @@ def _files(draft: EntryDraft, item: dict[str, Any], context: Context) -> None:
 
 
 def _whole(value: Any) -> int | None:
+    if isinstance(value, str):
+        return byte_count(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return None
     return int(value) if 0 <= value < 2**63 else None

@@ -18,12 +18,12 @@ _TORN_AMPERSAND = re.compile(r"&(?:amp|#38|#x26);")
 _LINE_BREAK = re.compile(r"[\r\n\t]+ *")
 _LARGEST = 2**63
 _WEB = ("http://", "https://")
-# Absolute, with a host, visible ASCII only: nothing a URL parser would have to change or refuse.
-_PLAIN = re.compile(r"https?://[^/?#\\\s][!-~]*").fullmatch
+# Absolute, with a host, of characters that URLs have: nothing a URL parser would change or refuse.
+_PLAIN = re.compile(r"https?://[A-Za-z0-9][!#-;=?-\[\]-_a-z|~]*").fullmatch
 # No page to read, though some sites write it where the page belongs: it is a file of the entry.
 _MAGNET = re.compile(r"\s*magnet:", re.IGNORECASE).match
 _PAGES = (None, "text/html", "application/xhtml+xml")
-_RESOURCE = RDF + "resource"
+_RESOURCE, _ABOUT = RDF + "resource", RDF + "about"
 _USUAL_RELATIONS = frozenset(("alternate", "self", "replies", "edit", "related", "hub", "next"))
 _USUAL_ATTRIBUTES = frozenset(("href", "rel", "type"))
 _IANA = "http://www.iana.org/assignments/relation/"
@@ -223,8 +223,9 @@ def read_guid(draft: EntryDraft, element: etree._Element, context: Context) -> N
     keep_native_id(draft, value, context)
     if element.keys():
         permalink = element.get("isPermaLink")
-        if permalink is None:
-            permalink = element.get("ispermalink") or "true"
+        if permalink is None:  # often misspelled
+            spelled = [name for name in map(str, element.keys()) if name.lower() == "ispermalink"]
+            permalink = (element.get(spelled[0]) if spelled else None) or "true"
         if permalink != "true" and permalink.strip().lower() != "true":
             draft.id_is_permalink = False
             return
@@ -239,11 +240,30 @@ def read_id(draft: Draft, element: etree._Element, context: Context) -> None:
     """Atom's id: opaque, though a page address serves as a last-resort link."""
     value = words(element)
     if value:
+        _take_id(draft, value, context)
+
+
+def read_about(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """RSS 1.0 names its items by an attribute; it says what Atom's id says."""
+    about = element.get(_ABOUT) or element.get("rdf:about") or element.get("about")
+    value = (about or "").strip()
+    if value:
+        _take_id(draft, value, context)
+
+
+def read_feed_about(draft: FeedDraft, element: etree._Element, context: Context) -> None:
+    """RSS 1.0's channel has its id there too."""
+    value = (element.get(_ABOUT) or "").strip()
+    if value:
         keep_native_id(draft, value, context)
-        if context.spare.link_rank > 6 and value.startswith(("http://", "https://")):
-            found = resolved_address(value, None, context)
-            if found is not None:
-                draft.link, context.spare.link_rank = found, 6
+
+
+def _take_id(draft: Draft, value: str, context: Context) -> None:
+    keep_native_id(draft, value, context)
+    if context.spare.link_rank > 6 and value.startswith(("http://", "https://")):
+        found = resolved_address(value, None, context)
+        if found is not None:
+            draft.link, context.spare.link_rank = found, 6
 
 
 def keep_native_id(draft: Draft, value: str, context: Context) -> None:

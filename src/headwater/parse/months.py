@@ -56,6 +56,11 @@ _FULL: dict[str, str] = {
     "ru": "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
     "ru-nom": "январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь",
     "uk": "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня",
+    "mk": "јануари февруари март април мај јуни јули август септември октомври ноември декември",
+    "gl": "xaneiro febreiro marzo abril maio xuño xullo agosto setembro outubro novembro decembro",
+    "ms": "januari februari mac april mei jun julai ogos september oktober november disember",
+    "uk-nom": "січень лютий березень квітень травень червень липень серпень вересень жовтень "
+    "листопад грудень",
     "be": "студзеня лютага сакавіка красавіка мая чэрвеня ліпеня жніўня верасня кастрычніка "
     "лістапада снежня",
     "bg": "януари февруари март април май юни юли август септември октомври ноември декември",
@@ -70,6 +75,8 @@ _FULL: dict[str, str] = {
     "ar": "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر",
     "fa": "ژانویه فوریه مارس آوریل مه ژوئن ژوئیه اوت سپتامبر اکتبر نوامبر دسامبر",
     "he": "ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר",
+    "he-in": "בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר",
+    "zh": "一月 二月 三月 四月 五月 六月 七月 八月 九月 十月 十一月 十二月",
     "hi": "जनवरी फ़रवरी मार्च अप्रैल मई जून जुलाई अगस्त सितंबर अक्टूबर नवंबर दिसंबर",
     "th": "มกราคม กุมภาพันธ์ มีนาคม เมษายน พฤษภาคม มิถุนายน กรกฎาคม สิงหาคม กันยายน ตุลาคม พฤศจิกายน ธันวาคม",
     "th-short": "ม.ค. ก.พ. มี.ค. เม.ย. พ.ค. มิ.ย. ก.ค. ส.ค. ก.ย. ต.ค. พ.ย. ธ.ค.",
@@ -100,6 +107,19 @@ _SHORT: dict[str, str] = {
     "tr": "oca şub mar nis may haz tem ağu eyl eki kas ara",
     "sv": "jan feb mar apr maj jun jul aug sep okt nov dec",
     "fi": "tammi helmi maalis huhti touko kesä heinä elo syys loka marras joulu",
+    "fi-k": "tammik helmik maalisk huhtik toukok kesäk heinäk elok syysk lokak marrask jouluk",
+    "et": "jaan veebr märts apr mai juuni juuli aug sept okt nov dets",
+    "lv": "janv febr marts apr maijs jūn jūl aug sept okt nov dec",
+    "lt": "saus vas kov bal geg birž liep rugp rugs spal lapkr gruod",
+    "sl": "jan feb mar apr maj jun jul avg sep okt nov dec",
+    "sr-cyr": "јан феб мар апр мај јун јул авг сеп окт нов дец",
+    "uk-alt": "січ лют бер квіт трав черв лип серп вер жовт лист груд",
+    "be": "сту лют сак кра мая чэр ліп жні вер кас ліс сне",
+    "el-alt4": "Ιαν Φεβ Μαρ Απρ Μαΐ Ιουν Ιουλ Αυγ Σεπ Οκτ Νοε Δεκ",
+    "id": "jan feb mar apr mei jun jul agu sep okt nov des",
+    "ms": "jan feb mac apr mei jun jul ogo sep okt nov dis",
+    "gl": "xan feb mar abr maio xuño xul ago set out nov dec",
+    "mk": "јан фев мар апр мај јун јул авг септ окт ноем дек",
     "hr": "sij velj ožu tra svi lip srp kol ruj lis stu pro",
     "ro": "ian feb mar apr mai iun iul aug sep oct noi dec",
     "ca": "gen febr març abr maig juny jul ag set oct nov des",
@@ -116,17 +136,24 @@ def _table() -> dict[str, int]:
             months[name.casefold()] = number
     # Croatian "listopada" is October, Polish "listopada" is November: Polish feeds are far more
     # common. English wins wherever it takes part.
-    for languages in ("pl", "cs", "en"):
-        for number, name in enumerate(_FULL[languages].split(), 1):
+    for names in (_SHORT["cs"], _SHORT["pl"], _FULL["pl"], _FULL["cs"]):
+        for number, name in enumerate(names.split(), 1):
             months[name.casefold()] = number
-            if languages == "en":
-                months[name[:3]] = number
-                months[name[:4]] = number
+    for number, name in enumerate(_ENGLISH.split(), 1):
+        months[name] = months[name[:3]] = months[name[:4]] = number
     return months
 
 
 MONTHS: dict[str, int] = _table()
 """Casefolded month name, full or shortened, to its number."""
+
+CROATIAN_MONTHS = {"lip": 6, "srp": 7, "lis": 10, "listopada": 10}
+"""Those that are other months in Polish and Czech."""
+
+CROATIAN_DAYS = frozenset(
+    "uto sri čet pet sub ned ponedjeljak utorak srijeda četvrtak petak subota nedjelja".split()
+)
+"""Those that no Pole or Czech would write."""
 
 ENGLISH_MONTHS: dict[str, int] = {
     spelling: number

@@ -85,6 +85,18 @@ NAMESPACES: dict[str, str] = {
 }
 """Lower-case namespace URI to the prefix our handlers use; "" is RSS's and Atom's own."""
 
+_OWN = ("backend.userland.com/rss", "purl.org/atom/ns#draft")
+"""How bare URIs of further versions begin."""
+
+
+def _bare(uri: str) -> str:
+    """What variants of a namespace have in common: http or https, `www.`, a slash at its end."""
+    bare = uri.strip().lower().removeprefix("http://").removeprefix("https://")
+    return bare.removeprefix("www.").rstrip("/#")
+
+
+_BY_BARE_URI = {_bare(uri): prefix for uri, prefix in NAMESPACES.items()}
+
 PREFIXES: dict[str, str] = {
     prefix: prefix for prefix in NAMESPACES.values() if prefix and prefix != "xml"
 } | {"atom": "", "atom10": "", "rss": "", "a": "", "itunes": "itunes", "creativeCommons": "cc"}
@@ -99,9 +111,9 @@ def plain_name(tag: str) -> str:
     """
     if tag[0] == "{":
         uri, _, local = tag[1:].partition("}")
-        prefix = NAMESPACES.get(uri.lower())
-        if prefix is None:
-            prefix = "" if "backend.userland.com/rss" in uri.lower() else None
+        prefix = _BY_BARE_URI.get(_bare(uri))
+        if prefix is None and _bare(uri).startswith(_OWN):
+            prefix = ""
     else:
         given, colon, local = tag.rpartition(":")
         prefix = PREFIXES.get(given.lower()) if colon else ""

@@ -33,7 +33,7 @@ from headwater.parse.repair import (
     without_controls,
 )
 from headwater.parse.sniff import looks_like, root_offset
-from headwater.parse.version import format_of
+from headwater.parse.version import format_of, without_unknown_namespace
 from headwater.parse.walk import Walk, Walked
 from headwater.parse.xml import Tree, repaired_tree, sound_tree, tree_of
 from headwater.values.url import resolve
@@ -77,6 +77,8 @@ def parse(
     try:
         document = decoded(body, asked.headers, tally)
         if _is_json(document):
+            if document.is_body and not is_valid_utf8(document.utf8):
+                document = rescued(body, asked.headers, tally)
             return parse_json(document, url, limits, tally)
         return _xml(asked, document, tally)
     finally:
@@ -145,6 +147,8 @@ def _read(asked: _Asked, document: Decoded, tally: Tally, *, lifts: bool) -> Doc
     if root is None or not isinstance(root.tag, str):
         return _no_feed(document, tally)
     kind = format_of(root, prolog.is_netscape)
+    if kind is None and without_unknown_namespace(root):
+        kind = format_of(root, prolog.is_netscape)
     if kind is None:
         return _no_feed(document, tally)
     context = _context(asked, tree, kind, prolog.document, tally)

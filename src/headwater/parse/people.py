@@ -12,9 +12,11 @@ from headwater.parse.names import plain_name
 from headwater.parse.text import shortened, words
 from headwater.values.url import resolve
 
+# Letters with accents count, others do not: in Chinese a name may stand right before an address.
+_LETTER = r"A-Za-z0-9\u00c0-\u024f"
 _EMAIL = re.compile(
-    r"(?:mailto:)?([A-Za-z0-9_.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z0-9]{2,24})"
-    r"(?:\?subject=\S+)?"
+    rf"(?:mailto:)?([{_LETTER}_][{_LETTER}_.+'-]{{0,63}}@(?:[{_LETTER}-]{{1,63}}\.){{1,8}}"
+    r"[A-Za-z0-9]{2,24})(?:\?subject=\S+)?"
 )
 _EMPTY_BRACKETS = ("()", "<>", "[]", "&lt;&gt;")
 
@@ -34,7 +36,10 @@ def person_from(text: str) -> Person | None:
         name = name[1:]
     if name[-1:] == ")":
         name = name[:-1]
-    return person(name.strip().rstrip(",;").strip() or None, match[1], None)
+    name = name.strip(" \t\r\n,;:-")
+    if name[:1] == name[-1:] == '"' and name.count('"') == 2:  # RFC 822's quoted string
+        name = name[1:-1].strip()
+    return person(name or None, match[1], None)
 
 
 def read_author(draft: Draft, element: etree._Element, context: Context) -> None:
@@ -84,6 +89,8 @@ def _described(
     if not found:
         return person_from(shortened(words(element), limit, context))
     uri = found.get("uri") or found.get("url") or found.get("homepage") or found.get("href")
+    if uri is not None and context.has_base:
+        element = next((child for child in element if words(child) == uri), element)
     return _complete(found.get("name"), found.get("email"), uri, element, context)
 
 

@@ -10,17 +10,19 @@ from headwater.values.url import resolve
 # A pattern that begins with "=" is looked for quickly, and what stands before it is asked
 # afterwards: one search for all names takes a quarter of the time of one search for each.
 _IN_DOCUMENT = re.compile(
-    rb"=(?<=[fcF]=)(?![\"']https?:|&quot;https?:|&#34;https?:)"
-    rb"(?:(?<=href=)|(?<=src=)|(?<=HREF=))"
+    rb"=(?<=[fcFC]=)(?![\"']https?:|&quot;https?:|&#34;https?:)"
+    rb"(?:(?<=[hH]ref=)|(?<=[sS]rc=)|(?<=HREF=)|(?<=SRC=))"
 )
 _USUAL = re.compile(
     r"""=(?<=[fcFC]=)(?!["']https?:)"""
-    r"(?:(?<=\shref=)|(?<=\ssrc=)|(?<=\sHREF=)|(?<=\sSRC=))"
+    r"(?:(?<=\s[hH]ref=)|(?<=\s[sS]rc=)|(?<=\sHREF=)|(?<=\sSRC=))"
 )
 _NAMES = (
-    "href", "src", "HREF", "SRC", "poster", "cite", "action", "background", "longdesc", "usemap",
-    "codebase", "data", "classid", "profile",
+    "href", "src", "HREF", "SRC", "Href", "Src", "poster", "cite", "action", "background",
+    "longdesc", "usemap", "codebase", "data", "classid", "profile",
 )  # fmt: skip
+ADDRESSES = frozenset(_NAMES)
+"""The attributes that hold addresses."""
 # All of them in one search: a name or white space before the equals sign.
 _ANY = re.compile(
     r"""=(?<=[acdefnprCF\s]=)(?!["']?https?:)(?:(?<=\s=)|"""
@@ -28,6 +30,7 @@ _ANY = re.compile(
     + ")"
 )
 _GIVEN = re.compile(r"""\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""")
+_OPEN_TAG = re.compile(r"""<[A-Za-z](?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+""")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN_FRAGMENT = re.compile(r"#[A-Za-z0-9_.:~-]*")
 # An origin and a path that no URL parser would change: put together, they are the address.
@@ -93,6 +96,10 @@ def joined(base: str | None, reference: str) -> str | None:
     return resolve(base, reference)
 
 
+def is_relative(address: str) -> bool:
+    return bool(address.strip()) and _SCHEME.match(address) is None
+
+
 def _resolved(match: re.Match[str], base: str, page: str, origin: str | None) -> str | None:
     """The attribute's new value with quotes, or None when it is to stay as it is."""
     given = match[match.lastindex or 1]
@@ -100,13 +107,16 @@ def _resolved(match: re.Match[str], base: str, page: str, origin: str | None) ->
         return f'"{page}{given}"'
     if origin is not None and _PLAIN_PATH.fullmatch(given):
         return f'"{origin}{given}"'
-    if not given.strip() or _SCHEME.match(given):
+    if not is_relative(given):
         return None
     found = resolve(base, unescape(given).strip())
     return None if found is None else f'"{escape(found)}"'
 
 
 def _is_in_tag(value: str, at: int) -> bool:
-    """The nearest angle bracket before it opens a tag."""
+    """The nearest angle bracket before it opens a tag, or is quoted in one."""
     begin = max(0, at - _LONGEST_TAG)
-    return value.rfind("<", begin, at) > value.rfind(">", begin, at)
+    opened = value.rfind("<", begin, at)
+    return opened > value.rfind(">", begin, at) or (
+        opened >= 0 and _OPEN_TAG.fullmatch(value, opened, at) is not None
+    )

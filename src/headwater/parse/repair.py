@@ -24,6 +24,11 @@ _AMPERSAND = re.compile(
     rb"&(?:#(?:(\d{1,9})|[xX]([0-9a-fA-F]{1,8}));?|([A-Za-z][A-Za-z0-9]{0,31});"
     rb"|([A-Za-z]{2,6})(?![\w;=]))?"
 )
+# A character beyond U+FFFF in two halves, as UTF-16 has it: no reference may name a half.
+_HALVES = re.compile(
+    rb"&#(?:0*(5[56]\d{3})|[xX]0*([dD][89abAB][0-9a-fA-F]{2}));"
+    rb"&#(?:0*(5[67]\d{3})|[xX]0*([dD][c-fC-F][0-9a-fA-F]{2}));"
+)
 _XML_NAMES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _ESCAPES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;", "'": "&apos;"}
 
@@ -134,13 +139,27 @@ def with_sound_references(document: bytes, literals: Mapping[str, str], tally: T
         repaired += 1
         return _named(name or torn, name is not None, literals)
 
-    pieces = [
-        _AMPERSAND.sub(sound, text) if kind == MARKUP and b"&" in text else text
-        for kind, text, _ in sections(document)
-    ]
+    pieces: list[bytes] = []
+    for kind, text, _ in sections(document):
+        if kind == MARKUP and b"]]>" in text:  # the end of a section that is none
+            repaired += text.count(b"]]>")
+            text = text.replace(b"]]>", b"]]&gt;")
+        if kind == MARKUP and b"&" in text:
+            text, halves = _HALVES.subn(_whole_character, text)
+            repaired += halves
+            text = _AMPERSAND.sub(sound, text)
+        pieces.append(text)
     if repaired:
         tally.note("entities_repaired", "references that XML does not know", repaired)
     return b"".join(pieces)
+
+
+def _whole_character(halves: re.Match[bytes]) -> bytes:
+    high = int(halves[1]) if halves[1] else int(halves[2], 16)
+    low = int(halves[3]) if halves[3] else int(halves[4], 16)
+    if not 0xD800 <= high < 0xDC00 <= low < 0xE000:
+        return halves[0]
+    return b"&#%d;" % (0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
 
 
 def _character(code: int) -> bytes:
@@ -169,7 +188,8 @@ def _named(given: bytes | None, ended: bool, literals: Mapping[str, str]) -> byt
 
 
 def _escaped(text: str) -> bytes:
-    text = _REFERENCE.sub(_plain, text)
+    # Twice, as XML does: once where an entity is declared, once where it stands.
+    text = _REFERENCE.sub(_plain, _REFERENCE.sub(_plain, text))
     text = _CONTROLS.sub(lambda found: _CP1252.get(ord(found[0]), ""), text)
     escaped = "".join(_ESCAPES.get(character, character) for character in text)
     return escaped.encode("utf-8", "replace")

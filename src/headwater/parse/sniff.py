@@ -58,4 +58,6 @@ def root_offset(document: bytes) -> int:
     if usual is not None:
         return usual.end()
     match = _ROOT.search(document)
-    return match.start() if match else -1
+    if match is None or first_tag(document) == b"html":  # a page may show or script such tags
+        return -1
+    return match.start()

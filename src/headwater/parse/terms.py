@@ -42,8 +42,8 @@ def read_category(draft: Draft, element: etree._Element, context: Context) -> No
             add_category(term, None, None, context)
         return
     term = (element.get("term") or "").strip() or words(element)
-    scheme = element.get("scheme") or element.get("domain")
-    label = element.get("label")
+    scheme = element.get("scheme") or element.get("domain") or None
+    label = element.get("label") or None
     if term or label:
         add_category(term or label or "", scheme, label, context)
 
@@ -51,7 +51,7 @@ def read_category(draft: Draft, element: etree._Element, context: Context) -> No
 def read_media_category(draft: Draft, element: etree._Element, context: Context) -> None:
     text = words(element)
     if text:
-        add_category(text, element.get("scheme") or MEDIA, element.get("label"), context)
+        add_category(text, element.get("scheme") or MEDIA, element.get("label") or None, context)
 
 
 def read_itunes_category(draft: Draft, element: etree._Element, context: Context) -> None:

@@ -11,7 +11,7 @@ from lxml import etree
 from headwater.parse.draft import Context
 from headwater.parse.lift import MARK
 from headwater.parse.limits import cut_bytes
-from headwater.parse.relative import with_absolute_links
+from headwater.parse.relative import ADDRESSES, is_relative, joined, with_absolute_links
 from headwater.parse.repair import without_controls
 
 _VOID = frozenset(
@@ -32,6 +32,7 @@ _ENTITY = re.compile(r"&(\w+);")
 _NAME = re.compile(r"[A-Za-z_][\w.:-]*")
 _PREFIXED = re.compile(r"<(/?)[A-Za-z_][\w.-]*:(?=[A-Za-z])")
 _DECLARATION = re.compile(r' xmlns(?::[\w.-]+)?="[^"]*"')
+_ATOM = "{http://www.w3.org/2005/Atom}"
 _TOO_DEEP_AT: dict[int, etree.XPath] = {}
 
 KINDS = {
@@ -147,12 +148,29 @@ def _without_shortcuts(markup: str) -> str:
 def _markup(element: etree._Element, kind: str, context: Context) -> tuple[str, str]:
     """Child elements make a text XHTML, whatever it claims to be."""
     # Atom 0.3 and XHTML bodies in RSS have no such wrapper: there a div is a div.
-    wrapper = _only_div(element) if context.unwraps_div or kind != "xhtml" else None
+    may_wrap = context.unwraps_div or kind != "xhtml" or element.tag.startswith(_ATOM)
+    wrapper = _only_div(element) if may_wrap else None
     element = element if wrapper is None else wrapper
     value = inner_markup(element, context).strip()
+    if context.has_base and " xml:base=" in value:
+        _settle_bases(element, context)
+        value = inner_markup(element, context).strip()
     if context.relative and value:
         value = with_absolute_links(value, context.base_of(element), context.relative)
     return value, kind if kind.endswith(("/xml", "+xml")) else "xhtml"
+
+
+def _settle_bases(element: etree._Element, context: Context) -> None:
+    """Addresses below an `xml:base` inside the markup are not relative to what is around it."""
+    outside = element.base
+    for inner in element.iterdescendants():
+        if isinstance(inner.tag, str) and inner.base != outside:
+            base = context.base_of(inner)
+            for name in ADDRESSES.intersection(inner.keys()):
+                given = str(inner.get(name)).strip()
+                found = joined(base, given) if is_relative(given) else None
+                if found is not None:
+                    inner.set(name, found)
 
 
 def _only_div(element: etree._Element) -> etree._Element | None:
@@ -187,8 +205,8 @@ def _kind(given: str | None, default: str) -> str:
     known = KINDS.get(given)
     if known is not None:
         return known
-    given = given.strip().lower()
-    return KINDS.get(given) or given.partition(";")[0].strip() or default
+    given = given.partition(";")[0].strip().lower()
+    return KINDS.get(given) or given or default
 
 
 def _is_base64(element: etree._Element, kind: str, context: Context) -> bool:

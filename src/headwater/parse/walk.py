@@ -9,7 +9,8 @@ from headwater.parse import entry as entries_of
 from headwater.parse import feed as feeds_of
 from headwater.parse.draft import Context, Dispatch, EntryDraft, FeedDraft, Spare, ignore
 from headwater.parse.extensions import keep_extension
-from headwater.parse.names import NAMESPACES, RDF, XML, plain_name
+from headwater.parse.links import read_about, read_feed_about
+from headwater.parse.names import NAMESPACES, XML, plain_name
 from headwater.parse.terms import categories_of
 
 _SPELLINGS = {
@@ -24,7 +25,7 @@ _EXACT = {
     "http://www.itunes.com/dtds/podcast-1.0.dtd": "http://www.itunes.com/dtds/podcast-1.0.dtd",
     "http://wellformedweb.org/commentapi/": "http://wellformedweb.org/CommentAPI/",
 }
-_BASE, _LANG, _ABOUT = XML + "base", XML + "lang", RDF + "about"
+_LANG = XML + "lang"
 
 
 def _spelled(by_name: dict[str, Any]) -> dict[str, Any]:
@@ -87,6 +88,7 @@ class Walk:
         for child in root:
             name = plain_name(child.tag) if isinstance(child.tag, str) else "?"
             if name == "channel":
+                read_feed_about(self.feed, child, self.context)
                 self._feed_level(child)
             elif name in ("item", "entry"):
                 self.elements.append(child)
@@ -117,7 +119,7 @@ class Walk:
         for element in self.elements[: context.limits.items]:
             draft, context.spare = EntryDraft(), Spare()
             if is_rdf:
-                draft.native_id = (element.get(_ABOUT) or "").strip() or None
+                read_about(draft, element, context)
             if context.has_lang:
                 draft.language = context.language_of(element)
             for child in element:
