@@ -17,7 +17,9 @@ from headwater.collect.priority import Preferences
 from headwater.collect.proposal import Proposal, proposed
 from headwater.collect.rules import RULES
 from headwater.collect.seen import seen_of
+from headwater.collect.show import Show
 from headwater.collect.shows import queries as shows
+from headwater.collect.slot import Placement, placed
 from headwater.collect.tracking import TrackedShow, Tracking
 from headwater.collect.trackings import queries as trackings
 from headwater.collect.trackings.wish import TrackingPatch, patched
@@ -87,8 +89,8 @@ async def proposal_of(engine: Engine, feed_id: str, title: str | None = None) ->
     return await asyncio.to_thread(proposed, kept.feed.publisher_title, kept.offers, title)
 
 
-async def earlier_releases(engine: Engine, tracking: Tracking) -> int:
-    """How many that are kept came out before it begins: backfilling takes them."""
+async def earlier_releases(engine: Engine, tracking: Tracking, show: Show) -> int:
+    """How many of the show that are kept came out before it begins: backfilling takes them."""
     if tracking.since is None:
         return 0
     try:
@@ -96,8 +98,12 @@ async def earlier_releases(engine: Engine, tracking: Tracking) -> int:
     except NotFound:  # its feed is gone for good
         return 0
     since = tracking.since
-    candidates = (each.candidate for each in kept.offers)
-    return sum(each.can_be_fetched and each.moment <= since for each in candidates)
+    earlier = (
+        each
+        for each in kept.offers
+        if each.candidate.can_be_fetched and each.candidate.moment <= since
+    )
+    return sum(isinstance(placed(each.release, show), Placement) for each in earlier)
 
 
 async def preview(

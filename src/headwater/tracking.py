@@ -13,7 +13,7 @@ from headwater.collect.show import MOST_TITLES, Show
 from headwater.collect.shows import queries as shows
 from headwater.collect.shows import store as shows_store
 from headwater.collect.shows.wish import ShowWish, wished_show, wished_weekday
-from headwater.collect.slot import title_letters
+from headwater.collect.slot import are_called_alike, title_letters
 from headwater.collect.tracking import TrackedShow, Tracking
 from headwater.collect.trackings import queries, store
 from headwater.collect.trackings.wish import NewTracking, TrackingPatch, patched
@@ -66,6 +66,7 @@ async def create_tracking(
     proposal = await _proposal(engine, new, kept)
     async with engine.database.write() as tx:
         show = await _show(tx, engine, new, proposal, kept)
+        await _refuse_twice(tx, show, feed_id)
         made = await _made(tx, engine, new, show, kept)
         if idempotency is not None:
             await remember_resource(tx, idempotency, str(made.id))
@@ -217,6 +218,19 @@ async def _show(
         return await shows_store.add(tx, wanted, weekday, engine.clock.now())
     await _refuse_everything(there, kept)
     return await _also_called(tx, engine, there, wanted.titles)
+
+
+async def _refuse_twice(tx: Transaction, wanted: TrackedShow, feed_id: str) -> None:
+    """Of one feed, two shows that are called the same would take the same releases."""
+    for other in await queries.trackings(tx, feed_id=feed_id):
+        there = await shows.show(tx, other.show_id)
+        if there.id != wanted.id and are_called_alike(there.show, wanted.show):
+            raise Conflict(
+                f"This feed is collected already, as {there.show.title}: every release would be"
+                " downloaded twice.",
+                tracking_id=other.id,
+                show_id=there.id,
+            )
 
 
 async def _also_called(

@@ -185,6 +185,30 @@ async def test_a_show_that_is_whatever_its_feed_holds_is_not_all_of_a_mixed_feed
     assert made.status == 201
 
 
+async def test_one_feed_is_not_collected_twice_under_two_titles(harbour: Harbour) -> None:
+    """Else every release would be downloaded into two folders."""
+    await tracked(harbour, ani("01", day=2))
+    assert (await harbour.api.patch("/shows/1", {"title": "My Tides"})).status == 200
+    again = await harbour.api.post("/trackings", {"feed_url": URL})
+    assert (again.status, again.error) == (409, "conflict")
+    assert (again.json["tracking_id"], again.json["show_id"]) == (1, 1)
+    assert "My Tides" in again.json["message"]
+    assert (await harbour.api.get("/shows")).json["shows"][1:] == []
+    await harbour.api.patch("/shows/1", {"titles": []})
+    whatever = await harbour.api.post("/trackings", {"feed_url": URL})
+    assert (whatever.status, whatever.error) == (409, "conflict")
+    sequel = await harbour.api.post("/trackings", {"feed_url": URL, "show": {"season": 2}})
+    assert sequel.status == 201
+
+
+async def test_only_the_shows_own_earlier_releases_count(harbour: Harbour) -> None:
+    both = (ani("01", day=2), ani("02", day=9), item("b", "[ANi] Dunes - 01 [1080P]", day=2))
+    made = await tracked(harbour, *both, show={"title": "Dunes"})
+    assert made["earlier_releases"] == 1
+    unknown = await tracked(harbour, *both, show={"title": "Nope"})
+    assert unknown["earlier_releases"] == 0
+
+
 async def test_what_another_feed_calls_a_show_is_its_name_too(harbour: Harbour) -> None:
     first = await tracked(harbour, ani("01", day=2))
     assert first["show"]["titles"] == ["Tides"]

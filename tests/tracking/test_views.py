@@ -53,6 +53,7 @@ async def test_a_feed_proposes_its_show(harbour: Harbour) -> None:
         "groups": [{"name": "ANi", "releases": 2}, {"name": "LoliHouse", "releases": 1}],
         "titles": [{"name": "Tides", "releases": 3}],
         "releases": 3,
+        "of_show": 3,
         "shows": [],
     }
 

@@ -36,7 +36,8 @@ class Proposal:
 
     `because` has a reason for each field that was not simply the usual one. `groups` and `titles`
     are what was found, with how many releases, the most first. `shows` are all shows of the feed,
-    as each would be proposed by itself, where it is of several.
+    as each would be proposed by itself, where it is of several. Of all `releases`, `of_show` are of
+    the one that is proposed.
     """
 
     show: Show | None
@@ -45,6 +46,7 @@ class Proposal:
     titles: Mapping[str, int] = field(default_factory=dict)
     releases: int = 0
     shows: tuple[Show, ...] = ()
+    of_show: int = 0
 
 
 def proposed(
@@ -64,7 +66,7 @@ def proposed(
     names = () if is_alone else _names(chosen, title)
     show, because = _described(title, names, chosen, about if why == _BY_FEED else None)
     because = {"title": "It was given." if wanted else why} | because
-    return Proposal(show, because, _groups(chosen), titles, len(named))
+    return Proposal(show, because, _groups(chosen), titles, len(named), of_show=len(chosen))
 
 
 def _by_itself(some: Sequence[Offer]) -> Show:

@@ -87,6 +87,15 @@ def placed(release: Release, show: Show) -> Placement | Stranger:
     return _with_title_doubt(found, release, show)
 
 
+def are_called_alike(one: Show, other: Show) -> bool:
+    """Whether a release may be of both: of one season, by a name of both. No names are any name."""
+    if one.season != other.season:
+        return False
+    names = {title_letters(title) for title in one.titles}
+    others = {title_letters(title) for title in other.titles}
+    return not names or not others or not names.isdisjoint(others)
+
+
 def same_title(one: str, other: str) -> bool:
     return title_letters(one) == title_letters(other)
 

@@ -84,6 +84,18 @@ def test_a_feed_of_many_shows_asks_for_a_title(alone: Shell, origin: Origin) -> 
     assert (made["show"]["title"], made["show"]["year"]) == ("Dunes", 2024)
 
 
+def test_a_title_that_no_release_has_is_told(alone: Shell, origin: Origin) -> None:
+    """The show may be one that is yet to come, so it is taken; a slip of the pen is seen."""
+    url = published(origin, release("[ANi] Tides - 01", 2), release("[ANi] Dunes - 01", 2))
+    made = alone("track", "add", url, "--title", "Nope", "--yes")
+    assert made.code == 0
+    assert "No release that the feed lists now is called Nope. It lists:" in made.err
+    assert "Tides" in made.err
+    assert "earlier" not in made.err
+    meant = alone("track", "add", url, "--title", "Dunes", "--yes")
+    assert "No release" not in meant.err
+
+
 def test_every_show_of_a_feed_is_tracked_in_one_command(alone: Shell, origin: Origin) -> None:
     items = [release("[ANi] Tides - 01", 9), release("[ANi] Dunes S2 - 04", 9)]
     url = published(origin, *items, title="Mikan Project - 我的番组")

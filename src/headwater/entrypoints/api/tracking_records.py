@@ -202,7 +202,7 @@ class CountedRecord(Record):
 
 class ProposalRecord(Record):
     """`show` is null where the feed is of several shows, or of none: `shows` are all of them then.
-    `because` has the reasons."""
+    `because` has the reasons. Of the `releases` that the feed lists, `of_show` are of it."""
 
     feed_id: str
     show: ProposedShowRecord | None
@@ -210,6 +210,7 @@ class ProposalRecord(Record):
     groups: list[CountedRecord]
     titles: list[CountedRecord]
     releases: int
+    of_show: int
     shows: list[ProposedShowRecord]
 
     @classmethod
@@ -221,6 +222,7 @@ class ProposalRecord(Record):
             groups=[CountedRecord(name=name, releases=n) for name, n in found.groups.items()],
             titles=[CountedRecord(name=name, releases=n) for name, n in found.titles.items()],
             releases=found.releases,
+            of_show=found.of_show,
             shows=[ProposedShowRecord(**_of_show(each)) for each in found.shows],
         )
 

@@ -71,7 +71,7 @@ async def track(body: NewTrackingIn, request: Request, at: At) -> Response:
             made = await queries.tracking(view, int(tracking_id))
             show = await shows.show(view, made.show_id)
             feeds = await queries.feeds_named(view, [made.feed_id])
-        earlier = await outlook.earlier_releases(at.engine, made)
+        earlier = await outlook.earlier_releases(at.engine, made, show.show)
         record = NewTrackingRecord.after(made, show, feeds.get(made.feed_id), earlier)
         return Told(201, record, location=f"/trackings/{tracking_id}")
 

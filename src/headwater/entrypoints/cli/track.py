@@ -213,6 +213,11 @@ def _wished(
             titles=[each["name"] for each in proposal["titles"]],
         )
     wished = {**proposal["show"], **said}
+    if "title" in said and not proposal["of_show"] and proposal["releases"]:
+        session.note(
+            f"No release that the feed lists now is called {one_line(said['title'], 60)}. It lists:"
+            f" {', '.join(one_line(each['name'], 60) for each in proposal['titles'])}."
+        )
     if sys.stdin.isatty() and not (yes or session.as_json):
         session.err.print(proposal_facts(proposal, wished))
         typer.confirm("Collect this?", default=True, abort=True, err=True)
