@@ -76,6 +76,23 @@ def test_a_number_out_of_range_is_told_by_name() -> None:
         load_settings(visits_at_once=0)
 
 
+def test_trouble_is_told_by_the_name_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWATER_PORT", "eighty")
+    with pytest.raises(BadSettings) as refused:
+        load_settings()
+    assert refused.value.message.startswith(
+        "Settings that do not work: port (HEADWATER_PORT): Input should be a valid integer"
+    )
+
+
+def test_trouble_between_two_settings_is_told_in_their_own_words() -> None:
+    with pytest.raises(BadSettings) as refused:
+        load_settings(media_client="aria2")
+    assert refused.value.message == (
+        "Settings that do not work: media_client = aria2 needs media_client_url"
+    )
+
+
 def test_the_file_gives_way_to_the_environment_and_both_to_what_is_given(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -97,6 +114,34 @@ def test_a_file_with_an_unknown_name_is_refused(
     monkeypatch.setenv("HEADWATER_CONFIG", str(file))
     with pytest.raises(BadSettings, match="unknown settings: colour"):
         load_settings()
+
+
+def test_an_unknown_name_in_the_environment_is_refused_with_the_one_it_may_mean(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HEADWATER_ALOW_ADDRESSES", "127.0.0.0/8")
+    with pytest.raises(
+        BadSettings, match=r"HEADWATER_ALOW_ADDRESSES \(HEADWATER_ALLOW_ADDRESSES\?\)"
+    ):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HEADWATER_URL",
+        "HEADWATER_TOKEN",
+        "HEADWATER_GRPC",
+        "HEADWATER_TEST_SEED",
+        "HEADWATER_SERVICE_HOST",
+        "HEADWATER_PORT_8470_TCP_ADDR",
+        "HEADWATERS",
+    ],
+)
+def test_names_for_others_are_left_alone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The command line's and the clients' own; the tests'; what Kubernetes says of a service."""
+    monkeypatch.setenv(name, "x")
+    assert load_settings().port == 8470
 
 
 def test_a_file_that_is_not_there_is_refused(

@@ -174,7 +174,7 @@ async def _write(
     )
     await store.save_wish(tx, after, now)
     if wanted.interval_sec != held.interval_sec and feed.state == "active":
-        plan = replanned(after, engine.schedule, now)
+        plan = replanned(after, engine.schedule, now, before=feed.overrides)
         await store.plan_again(
             tx,
             after,

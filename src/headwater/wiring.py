@@ -120,7 +120,7 @@ def open_tracer(settings: Settings, worker: WorkerId, stack: AsyncExitStack) -> 
         tracing = import_module("headwater.adapters.tracing")
     except ImportError as trouble:
         raise BadSettings(
-            "Traces need OpenTelemetry: pip install 'headwater[otel]' (or unset otlp_endpoint)."
+            "Traces need OpenTelemetry: install Headwater's extra `otel` (or unset otlp_endpoint)."
         ) from trouble
     headers = settings.otlp_headers
     export = tracing.trace_export(

@@ -12,6 +12,7 @@ from headwater.merge import store as entries
 from headwater.ports import Transaction
 from headwater.schedule import queries
 from headwater.schedule.replan import earliest_visit, policy_of, replanned
+from headwater.schedule.shards import store as shards
 from headwater.subscribe import store
 from headwater.subscribe.conflict import SUBSCRIPTION_DELETED
 from headwater.subscribe.conflicts import store as conflicts
@@ -21,7 +22,7 @@ from headwater.subscribe.subscription import HEADWATER, Subscription, as_assigne
 from headwater.subscribe.subscriptions import store as subscriptions
 from headwater.subscribe.subscriptions.queries import of_feed
 from headwater.values.ids import FeedId
-from headwater.values.instant import rfc3339
+from headwater.values.instant import from_micros, rfc3339
 
 _PACE = ("min_interval_sec", "max_interval_sec", "interval_sec", "push_only", "ceiling_sec")
 
@@ -54,7 +55,7 @@ async def change_in(
     if after.state != before.state:
         await _change_state(tx, after, gap, now)
     elif after.state == "active" and _pace(after.overrides) != _pace(before.overrides):
-        plan = replanned(after, engine.schedule, now)
+        plan = replanned(after, engine.schedule, now, before=before.overrides)
         await store.plan_again(
             tx,
             after,
@@ -77,7 +78,7 @@ async def refetch(
         if feed.schedule.claimed and not whole:
             await _remember(tx, idempotency, feed.id)
             return Refetch(now, in_progress=True)
-        _refuse_too_soon(feed, gap, now)
+        await _refuse_too_soon(tx, feed, engine, gap, now)
         if not await store.make_due(tx, feed, whole=whole, now=now):
             raise _too_soon(
                 "A visit is under way; the whole document can be asked for after it.", gap
@@ -166,8 +167,12 @@ def _refuse_unless_active(feed: Feed) -> None:
     )
 
 
-def _refuse_too_soon(feed: Feed, gap: timedelta, now: datetime) -> None:
-    wait = earliest_visit(feed, gap, now) - now
+async def _refuse_too_soon(
+    tx: Transaction, feed: Feed, engine: Engine, gap: timedelta, now: datetime
+) -> None:
+    rests_until = await shards.end_of_rest(tx, feed.pk, engine.schedule.initial_interval)
+    host_ready = now if rests_until is None else from_micros(rests_until)
+    wait = max(earliest_visit(feed, gap, now), host_ready) - now
     if wait > timedelta():
         raise _too_soon("This host was asked a moment ago, or asked for a rest.", wait)
 

@@ -1,6 +1,7 @@
 """Migrations in both directions, and the refusal to work on a schema we do not know."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -113,6 +114,18 @@ async def test_a_schema_from_the_future_is_refused(database_url: str) -> None:
         await schema.require_known(database)
     assert told.value.facts == {"found": "9999", "wanted": schema.newest()}
     await database.close()
+
+
+async def test_a_file_of_another_program_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/theirs.db"
+    database = open_database(url)
+    async with database.write() as tx:
+        await tx.run("CREATE TABLE recipes (title TEXT)")
+    assert await schema.is_newer_than_we_know(database)
+    with pytest.raises(UnknownSchema, match="another program"):
+        await schema.require_known(database)
+    await database.close()
+    assert await tables(url) == {"recipes"}
 
 
 async def test_the_indexes_that_lists_need_are_there(database_url: str) -> None:

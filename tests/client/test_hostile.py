@@ -75,6 +75,12 @@ async def test_a_redirect_is_not_followed_and_the_token_stays(kind: Kind) -> Non
         assert elsewhere.requests == []
 
 
+async def test_somebody_else_says_no(kind: Kind) -> None:
+    """Not in Headwater's words: no refusal of Headwater's, and asking again will not help."""
+    with pytest.raises(Unexpected, match="404, and not in Headwater's words"):
+        await met(kind, response("404 Not Found", "Content-Type: text/plain", body=b"Not Found"))
+
+
 async def test_not_even_http(kind: Kind) -> None:
     with pytest.raises(Unexpected, match="not an HTTP answer"):
         await met(kind, b"220 mail.example ESMTP\r\n\r\n")

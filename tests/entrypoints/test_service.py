@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from headwater.entrypoints.service import greeting
+from headwater.settings import load_settings
 from tests.entrypoints.cli.conftest import Shell
 from tests.entrypoints.running import (
     Origin,
@@ -70,6 +72,28 @@ def test_after_a_kill_it_goes_on_where_it_was(env: dict[str, str], origin: Origi
     assert ended.code == 0
 
 
+@pytest.mark.parametrize(
+    ("started_as", "path", "typed"),
+    [
+        (".venv/bin/headwater", "", ".venv/bin/headwater"),
+        ("/opt/headwater/bin/headwater", "", "/opt/headwater/bin/headwater"),
+        ("/usr/lib/headwater/__main__.py", "", "headwater"),
+        (".venv/bin/headwater", "on the path", "headwater"),
+    ],
+)
+def test_what_to_do_next_can_be_typed_as_it_stands(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, started_as: str, path: str, typed: str
+) -> None:
+    """`make run` starts a command that is not on the path."""
+    there = tmp_path / "headwater"
+    there.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path) if path else str(tmp_path / "elsewhere"))
+    monkeypatch.setattr("sys.argv", [started_as, "run"])
+    said = list(greeting(load_settings(), "http://127.0.0.1:8470", ("serve", "work")))
+    assert f"  next        {typed} add URL     follow a feed" in said
+    assert f"              {typed} watch       see new entries as they come" in said
+
+
 def test_without_a_token_another_address_is_refused(env: dict[str, str]) -> None:
     refused = command(env, "run", "--host", "0.0.0.0", "--port", "0")
     assert refused.code == 2
@@ -80,6 +104,7 @@ def test_with_a_token_everything_but_health_wants_it(tmp_path: Path, origin: Ori
     token = "a-token-of-some-length-for-tests"
     env = environment(tmp_path / "data", origin, HEADWATER_ADMIN_TOKEN=token)
     with service(env, "run", "--host", "0.0.0.0", "--port", "0") as running:
+        assert "(on every address of this machine, with a token)" in "\n".join(running.greeting)
         assert running.get("/healthz")[0] == 200
         assert running.get("/feeds")[0] == 401
         assert running.get("/feeds", token) == (200, {"feeds": [], "next_cursor": None})

@@ -1,8 +1,8 @@
 """Headwater that kills itself with signal 9, once at every point between two steps of a download.
 
-Run as a program in place of `headwater`. `HEADWATER_DOOM_FOLDER` remembers the points at which it
-has died: each is a file there. Points are right before and right after every commit that has to do
-with downloads, and right after every act on the disk or in the client.
+Run as a program in place of `headwater`. `HEADWATER_TEST_DOOM_FOLDER` remembers the points at which
+it has died: each is a file there. Points are right before and right after every commit that has to
+do with downloads, and right after every act on the disk or in the client.
 """
 
 import os
@@ -24,7 +24,7 @@ from headwater.collect.downloads import store as downloads
 from headwater.collect.files import store as files
 from headwater.entrypoints.cli.main import main
 
-FOLDER = "HEADWATER_DOOM_FOLDER"
+FOLDER = "HEADWATER_TEST_DOOM_FOLDER"
 
 Act = Callable[..., Awaitable[Any]]
 Named = Callable[[tuple[Any, ...]], str]

@@ -45,6 +45,13 @@ def test_numbers_that_no_schedule_could_keep_are_refused(numbers: dict[str, Any]
         Policy(**numbers)
 
 
+def test_clamps_that_contradict_are_told_by_the_names_that_people_write() -> None:
+    with pytest.raises(BadInput) as told:
+        Policy(min_interval=9_999_999)
+    said = "min_interval_sec (9999999) is above max_interval_sec (86400)."
+    assert (told.value.message, told.value.facts) == (said, {"field": "min_interval_sec"})
+
+
 def test_one_clamp_of_a_feed_pulls_the_other_along() -> None:
     slow = Policy().overridden(min_interval=200_000)
     fast = Policy().overridden(max_interval=60)

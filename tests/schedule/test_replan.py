@@ -65,6 +65,26 @@ def test_push_only_leaves_the_slow_safety_check() -> None:
     assert next_of(with_overrides(push_only=True)) == NOON + timedelta(days=1)
 
 
+@pytest.mark.parametrize("order", [{"push_only": True}, {"interval_sec": 86_400.0}])
+def test_a_cadence_that_is_taken_back_leaves_nothing_behind(order: dict[str, float | bool]) -> None:
+    """A day's interval was the order's, not the feed's: it starts again as a new feed, 15 min;
+    one that posts every hour is drawn half-way towards that."""
+    ordered = replace(FEED, schedule=replace(FEED.schedule, interval_sec=86_400))
+    before = Overrides().changed(order)
+    plan = replanned(ordered, Policy(), NOON, before=before)
+    assert (plan.interval_sec, plan.next_visit_at) == (900, NOON + 15 * MINUTE)
+    hourly = replace(ordered, stats=replace(FEED.stats, ewma_sec=3_600))
+    assert replanned(hourly, Policy(), NOON, before=before).interval_sec == 2_250
+    bounded = replace(ordered, overrides=Overrides(min_interval_sec=7_200))
+    assert replanned(bounded, Policy(), NOON, before=before).interval_sec == 7_200
+
+
+def test_a_changed_bound_alone_keeps_what_was_learnt() -> None:
+    learnt = replace(FEED, schedule=replace(FEED.schedule, interval_sec=40_000))
+    before = Overrides(max_interval_sec=50_000)
+    assert replanned(learnt, Policy(), NOON, before=before).interval_sec == 40_000
+
+
 def test_the_publishers_ttl_still_holds_it_back() -> None:
     feed = replace(with_overrides(interval_sec=300), hints={"ttl_minutes": 120})
     assert next_of(feed) == NOON + 120 * MINUTE

@@ -191,6 +191,8 @@ async def test_a_move_to_where_another_feed_lives_stops_and_links(river: River) 
     ]
     (event,) = await river.rows("SELECT payload FROM events WHERE type = 'feed_moved'")
     assert orjson.loads(event.payload)["duplicate_of"] == other_id
+    (stopped,) = await river.rows("SELECT reason FROM feeds WHERE state = 'duplicate'")
+    assert stopped.reason == "no more visits: it moved to an address that is followed already"
     assert await river.count("entries") == 2
 
 

@@ -18,6 +18,9 @@ from headwater.errors import UnknownSchema
 
 MIGRATIONS = Path(str(files("headwater"))) / "migrations"
 
+FOREIGN = "the schema of another program"
+"""What stands for a schema in a file with tables that we did not make."""
+
 _TABLE = "alembic_version"
 
 
@@ -37,7 +40,7 @@ def newest() -> str:
 
 
 async def found(database: SqlDatabase) -> str | None:
-    """The schema the database has; None for an empty one."""
+    """The schema the database has; None for an empty one, `FOREIGN` for somebody else's file."""
     return await database.on_connection(_revision)
 
 
@@ -67,6 +70,11 @@ async def is_newer_than_we_know(database: SqlDatabase) -> bool:
 def _what_to_do(there: str | None, wanted: str) -> str:
     if there is None:
         return f"The database is empty. Run `headwater migrate` to bring it to schema {wanted}."
+    if there == FOREIGN:
+        return (
+            "The database holds the tables of another program. Give Headwater a file of its own:"
+            " set DATABASE_URL, or choose another folder with --data-dir."
+        )
     if there in known():
         return (
             f"The database has schema {there}; this version needs {wanted}."
@@ -79,8 +87,11 @@ def _what_to_do(there: str | None, wanted: str) -> str:
 
 
 def _revision(connection: Connection) -> str | None:
-    if not inspect(connection).has_table(_TABLE):
-        return None
+    look = inspect(connection)
+    if not look.has_table(_TABLE):
+        # A server's database may be shared, and is migrated only when told; a file is somebody's.
+        is_file = connection.dialect.name == "sqlite"
+        return FOREIGN if is_file and look.get_table_names() else None
     there: str | None = connection.exec_driver_sql(
         f"SELECT version_num FROM {_TABLE}"
     ).scalar_one_or_none()

@@ -75,13 +75,16 @@ class LogReset(HeadwaterError):
         self.last_seq = last_seq
 
 
-def refusal_of(status: int, body: bytes, retry_after: str | None = None) -> Refusal:
-    """From an answer of 400 or more, whoever made it: a proxy on the way has words of its own."""
+def refusal_of(status: int, body: bytes, retry_after: str | None = None) -> Refusal | Unexpected:
+    """From an answer of 400 or more. A proxy on the way has words of its own: what may pass is a
+    refusal in anybody's words, all else only in Headwater's."""
     try:
         said = orjson.loads(body)
     except orjson.JSONDecodeError:
         said = None
     facts = {**said} if isinstance(said, dict) else {}
+    if "error" not in facts and status not in _PASSES:
+        return Unexpected(f"The answer is {status}, and not in Headwater's words.", answered=status)
     facts["status_code"] = status
     if retry_after is not None and retry_after.isascii() and retry_after.isdigit():
         facts.setdefault("retry_after_sec", int(retry_after[:9]))

@@ -21,6 +21,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_every_address(host: str) -> bool:
+    """Whether it stands for all addresses of this machine."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_unspecified
+    except ValueError:
+        return False
+
+
 def require_safe_bind(settings: Settings) -> None:
     """Without an admin token everything is open, so only this machine may come in."""
     if settings.grpc_port is not None:

@@ -75,4 +75,5 @@ def _failure(outcome: Outcome) -> Exception:
         return FetchFailed(f"The server answered {status}.", status=status)
     if outcome.code == "blocked_address":
         return BlockedAddress(f"This URL may not be fetched: {outcome.detail}")
-    return FetchFailed(f"The feed could not be fetched: {outcome.detail}.", outcome=outcome.code)
+    detail = outcome.detail.rstrip(".")
+    return FetchFailed(f"The feed could not be fetched: {detail}.", outcome=outcome.code)

@@ -3,12 +3,14 @@
 import asyncio
 import os
 import resource
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from socket import socket
 from typing import Any, Protocol
 
@@ -17,7 +19,7 @@ from headwater.assigning import introduce_builtins
 from headwater.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.metrics import metrics_app, metrics_socket
-from headwater.entrypoints.binding import OPEN_FILES
+from headwater.entrypoints.binding import OPEN_FILES, is_every_address
 from headwater.entrypoints.delivering import delivering, telling
 from headwater.entrypoints.in_process import AsgiApp, Lifespan
 from headwater.entrypoints.late import late
@@ -232,18 +234,34 @@ def greeting(
     where = "SQLite" if settings.is_embedded else "PostgreSQL"
     yield f"Headwater {__version__}"
     if url is not None:
-        guarded = "with a token" if settings.admin_secret else "this machine only, no token needed"
-        yield f"  listening   {url}   ({guarded})"
-        yield f"  explore     {url}/docs"
+        yield f"  listening   {url}   ({_who_may_come(settings)})"
+        if not settings.admin_secret:  # a browser has no token to show
+            yield f"  explore     {url}/docs"
     if rpc is not None:
         yield f"  gRPC        {rpc}   ({'TLS' if settings.grpc_tls_key else 'plain text'})"
     yield f"  data        {settings.data_dir.absolute()}   ({where})"
     if "work" not in roles:
         yield "  visits      none from here: `headwater work` makes them"
     if url is not None:
-        yield "  next        headwater add URL     follow a feed"
-        yield "              headwater watch       see new entries as they come"
+        yield f"  next        {_typed()} add URL     follow a feed"
+        yield f"              {_typed()} watch       see new entries as they come"
     yield "  stop        Ctrl-C"
+
+
+def _typed() -> str:
+    """What a person types for it: `make run` starts one that is not on the path."""
+    started_as = Path(sys.argv[0])
+    is_reachable = started_as.name != "headwater" or shutil.which("headwater") is not None
+    return "headwater" if is_reachable else sys.argv[0]
+
+
+def _who_may_come(settings: Settings) -> str:
+    """The URL is one for this machine, whatever address is listened on."""
+    if not settings.admin_secret:
+        return "this machine only, no token needed"
+    if is_every_address(settings.host):
+        return "on every address of this machine, with a token"
+    return "with a token"
 
 
 def _raise_open_files() -> None:

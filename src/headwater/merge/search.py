@@ -12,13 +12,20 @@ ESCAPE = "!"
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """`since` is inclusive, `until` exclusive; both are microseconds of first_seen."""
+    """`since` is inclusive, `until` exclusive; both are microseconds of first_seen.
+
+    Every word of `text` must be found, each in any field.
+    """
 
     feed: int | None = None
     since: int | None = None
     until: int | None = None
     category: str | None = None
     text: str | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.text or "").split()))
 
 
 def sql_of(
@@ -35,10 +42,10 @@ def sql_of(
     if search.category is not None:
         position = "instr" if dialect == "sqlite" else "strpos"
         parts.append((f"{position}(e.categories, ?) > 0", [_element(search.category)]))
-    if search.text:
-        like = "LIKE" if dialect == "sqlite" else "ILIKE"
-        columns = [f"e.{name} {like} ? ESCAPE '{ESCAPE}'" for name in _TEXT]
-        parts.append((f"({' OR '.join(columns)})", [_pattern(search.text)] * len(_TEXT)))
+    like = "LIKE" if dialect == "sqlite" else "ILIKE"
+    columns = [f"e.{name} {like} ? ESCAPE '{ESCAPE}'" for name in _TEXT]
+    anywhere = f"({' OR '.join(columns)})"
+    parts += [(anywhere, [_pattern(word)] * len(_TEXT)) for word in search.words]
     if after is not None:
         parts.append(_beyond(after))
     return " AND ".join(part for part, _ in parts) or "1 = 1", [v for _, vs in parts for v in vs]
@@ -51,10 +58,11 @@ def matches(search: Search, row: Any) -> bool:
     """The exact answer: databases differ in what they call the same letter."""
     if search.category is not None and search.category not in orjson.loads(row.categories):
         return False
-    if not search.text or search.text.isascii():
+    odd = [word.lower() for word in search.words if not word.isascii()]
+    if not odd:
         return True
-    wanted = search.text.lower()
-    return any(wanted in (getattr(row, name) or "").lower() for name in _TEXT)
+    texts = [(getattr(row, name) or "").lower() for name in _TEXT]
+    return all(any(word in text for text in texts) for word in odd)
 
 
 def _beyond(place: tuple[int, int, int, bytes]) -> tuple[str, list[Value]]:

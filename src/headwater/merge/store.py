@@ -126,14 +126,20 @@ async def _insert_new(tx: Transaction, group: Sequence[Merged]) -> None:
     )  # fmt: skip
     await tx.run_many(
         f"INSERT INTO entries ({', '.join(columns)}) VALUES ({marks(len(columns))})",
-        [_new_row(entry, merged) for merged in group for entry in merged.changes.new],
+        [
+            _new_row(entry, place, merged)
+            for merged in group
+            for place, entry in enumerate(merged.changes.new)
+        ],
     )
 
 
-def _new_row(entry: Entry, merged: Merged) -> tuple[Value, ...]:
+def _new_row(entry: Entry, place: int, merged: Merged) -> tuple[Value, ...]:
+    """Undated entries of one document keep its order, a microsecond apart."""
     now = merged.now
     identity = (merged.feed, entry.uid_key, entry.uid)
-    times = (order_moment(entry.published, entry.updated, now), now, 1, merged.before + 1, 0, now)
+    sort_at = order_moment(entry.published, entry.updated, now - place)
+    times = (sort_at, now, 1, merged.before + 1, 0, now)
     origin = (merged.fetch_id, entry.offset, entry.length)
     return (*identity, *_text_of(entry), *times, *origin)
 

@@ -88,8 +88,8 @@ def _after_request_to_rest(given: Inputs, seconds: float) -> Plan:
     policy = given.policy
     rest = rest_asked_for(seconds, policy)
     why = f"asked to come back after {duration(rest)}"
-    if seconds > policy.retry_after_cap:
-        why = f"asked to stay away for longer than {duration(rest)}, kept to that"
+    if seconds >= policy.retry_after_cap:
+        why = f"asked to stay away for {duration(rest)} or longer, kept to that"
     elif seconds < policy.min_interval:
         why = f"asked to come back sooner than {duration(rest)}, kept to that"
     return _plan_exactly(given, "retry-after", why, rest, given.state)

@@ -37,8 +37,9 @@ class Policy:
                 )
         if self.min_interval > self.max_interval:
             raise BadInput(
-                f"min_interval {self.min_interval:g} is above max_interval {self.max_interval:g}",
-                field="min_interval",
+                f"min_interval_sec ({self.min_interval:.15g}) is above"
+                f" max_interval_sec ({self.max_interval:.15g}).",
+                field="min_interval_sec",
             )
 
     def clamped(self, interval: float) -> float:

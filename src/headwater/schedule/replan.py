@@ -1,8 +1,9 @@
 """A user changed a feed's clamps or cadence: when the next visit is now, without asking anybody."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from headwater.schedule.cadence import toward_rhythm
 from headwater.schedule.hints import Hints, floors
 from headwater.schedule.plan import interval_in_force
 from headwater.schedule.policy import Policy
@@ -26,10 +27,17 @@ def policy_of(overrides: Overrides, policy: Policy) -> Policy:
     )
 
 
-def replanned(feed: Feed, policy: Policy, now: datetime) -> Replanned:
+def replanned(
+    feed: Feed, policy: Policy, now: datetime, *, before: Overrides | None = None
+) -> Replanned:
     """The new interval counts from the last fetch; what politeness asked for stays as it was."""
     own = policy_of(feed.overrides, policy)
-    interval = interval_in_force(_state_of(feed), own)
+    state = _state_of(feed)
+    if before is not None and _orders(before) and not _orders(feed.overrides):
+        # The interval was the order's own and says nothing about the feed.
+        anew = toward_rhythm(own.initial_interval, feed.stats.ewma_sec, own)
+        state = replace(state, interval=anew)
+    interval = interval_in_force(state, own)
     planned = feed.schedule.next_visit_at
     last = feed.stats.last_fetch_at
     if planned is not None and _held_by_politeness(feed):
@@ -43,6 +51,11 @@ def replanned(feed: Feed, policy: Policy, now: datetime) -> Replanned:
     moment = max(end_of_quiet(last + timedelta(seconds=wait), hints, limit), now)
     away = duration((moment - now).total_seconds())
     return Replanned(interval, moment, f"in {away}: the limits were changed by a user")
+
+
+def _orders(overrides: Overrides) -> bool:
+    """Whether a person's word takes the place of what is learnt from the feed."""
+    return overrides.push_only or overrides.interval_sec is not None
 
 
 def _state_of(feed: Feed) -> State:

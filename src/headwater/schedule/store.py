@@ -243,8 +243,10 @@ async def identity_of(view: Reader, feed: FeedPk) -> dict[str, Any] | None:
 async def stop_as_duplicate(tx: Transaction, feed: FeedPk, of: str) -> None:
     """It moved to where another feed lives: no second visit to one place, both histories kept."""
     await tx.run(
-        "UPDATE feeds SET state = 'duplicate', moved_to = ?, next_visit_at = NULL WHERE id = ?",
+        "UPDATE feeds SET state = 'duplicate', moved_to = ?, next_visit_at = NULL, reason = ?"
+        " WHERE id = ?",
         of,
+        "no more visits: it moved to an address that is followed already",
         feed,
     )
 

@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from headwater.errors import BadSettings
 from headwater.settings.media import MediaSettings
 from headwater.settings.personal import PersonalSettings
 from headwater.settings.sinks import SinkSetting as SinkSetting
-from headwater.settings.written import is_contact, parts, secret_from
+from headwater.settings.written import is_contact, parts, secret_from, unknown_names
 from headwater.values.url import redacted
 
 MIB = 1024 * 1024
@@ -290,6 +291,8 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
 def load_settings(**overrides: Any) -> Settings:
     """Overrides, then the environment, then the TOML file that `HEADWATER_CONFIG` names."""
     given = {name: value for name, value in overrides.items() if value is not None}
+    if unknown := unknown_names(os.environ, Settings.model_fields):
+        raise BadSettings(f"The environment has unknown settings: {', '.join(unknown)}")
     try:
         return Settings(**(_from_file() | given))
     except ValidationError as trouble:
@@ -343,8 +346,15 @@ def _in_environment(key: str) -> bool:
 
 
 def _in_words(trouble: ValidationError) -> str:
-    lines = [
-        f"{'.'.join(str(part) for part in error['loc'])}: {error['msg']}"
-        for error in trouble.errors()
-    ]
+    lines = [_complaint(error["loc"], error["msg"]) for error in trouble.errors()]
     return "Settings that do not work: " + "; ".join(lines)
+
+
+def _complaint(place: Sequence[int | str], said: str) -> str:
+    """By the name in the environment, too. One about several settings names them itself."""
+    what = said.removeprefix("Value error, ")
+    if not place:
+        return what
+    name = ".".join(str(part) for part in place)
+    known = str(place[0]) in Settings.model_fields
+    return f"{name} (HEADWATER_{str(place[0]).upper()}): {what}" if known else f"{name}: {what}"

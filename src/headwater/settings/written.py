@@ -1,10 +1,34 @@
-"""How settings are written: lists, contacts, secrets in files."""
+"""How settings are written: names, lists, contacts, secrets in files."""
 
 import json
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from headwater.errors import BadSettings
+
+_PREFIX = "HEADWATER_"
+_FOR_OTHERS = frozenset(_PREFIX + name for name in ("CONFIG", "GRPC", "TOKEN", "URL"))
+_FAMILIES_OF_OTHERS = tuple(_PREFIX + name for name in ("TEST_", "SERVICE_", "PORT_"))
+"""Those of the tests, and what Kubernetes tells every container of a service called headwater."""
+
+
+def unknown_names(environment: Iterable[str], settings: Iterable[str]) -> list[str]:
+    """Names that nobody reads, each with the setting it may mean: mistakes seen too late else."""
+    known = {_PREFIX + name.upper() for name in settings}
+    ours = (name for name in environment if name.startswith(_PREFIX))
+    unknown = sorted(
+        name
+        for name in ours
+        if name not in known | _FOR_OTHERS and not name.startswith(_FAMILIES_OF_OTHERS)
+    )
+    return [name + _meant(name, known) for name in unknown]
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, known, n=1, cutoff=0.8)
+    return f" ({near[0]}?)" if near else ""
 
 
 def parts(text: str) -> Any:

@@ -170,6 +170,7 @@ async def _revive(
         "interval_sec": interval_sec,
         "scheduled_at": due,
         "next_visit_at": due,
+        "reason": "as soon as its host allows: it is followed again",
         "failures": 0,
         "failing_told": False,
         "gone_count": 0,
@@ -201,10 +202,14 @@ async def save_wish(tx: Transaction, feed: Feed, now: datetime) -> None:
 async def plan_again(
     tx: Transaction, feed: Feed, *, at: datetime, interval_sec: float, reason: str, now: datetime
 ) -> bool:
-    """False when a worker is on its way: its own decision will follow the new wish."""
+    """False when a worker is on its way: its own decision will follow the new wish.
+
+    A rest that the host asked for goes on from the moment it was asked for.
+    """
     touched = await tx.run(
         "UPDATE feeds SET scheduled_at = ?, next_visit_at = ?, interval_sec = ?, reason = ?,"
-        " last_decision_at = ?, updated_at = ?"
+        " last_decision_at = CASE WHEN retry_after_sec IS NULL THEN ? ELSE last_decision_at END,"
+        " updated_at = ?"
         " WHERE id = ? AND claimed_by IS NULL AND state = 'active'",
         to_micros(at),
         to_micros(at),
@@ -225,9 +230,12 @@ async def make_due(tx: Transaction, feed: Feed, *, whole: bool, now: datetime) -
     moment = to_micros(now)
     touched = await tx.run(
         "UPDATE feeds SET scheduled_at = CASE WHEN next_visit_at <= ? THEN scheduled_at ELSE ? END,"
+        " reason = CASE WHEN next_visit_at <= ? THEN reason ELSE ? END,"
         " next_visit_at = CASE WHEN next_visit_at <= ? THEN next_visit_at ELSE ? END,"
         " updated_at = ? WHERE id = ? AND claimed_by IS NULL AND state = 'active'",
-        *(moment,) * 5,
+        *(moment,) * 3,
+        "now: somebody asked for a visit",
+        *(moment,) * 3,
         feed.pk,
     )
     if touched and whole:
@@ -237,7 +245,8 @@ async def make_due(tx: Transaction, feed: Feed, *, whole: bool, now: datetime) -
 
 async def pause(tx: Transaction, feed: Feed, now: datetime) -> None:
     """No visits until somebody says so; one under way will not be written down."""
-    await _stop_visits(tx, feed.pk, "paused", now)
+    reason = "no visits until it is resumed: somebody paused it"
+    await _stop_visits(tx, feed.pk, "paused", reason, now)
 
 
 async def resume(tx: Transaction, feed: Feed, *, at: datetime, now: datetime) -> None:
@@ -246,6 +255,7 @@ async def resume(tx: Transaction, feed: Feed, *, at: datetime, now: datetime) ->
         "state": "active",
         "scheduled_at": to_micros(at),
         "next_visit_at": to_micros(at),
+        "reason": "as soon as its host allows: somebody resumed it",
         "failures": 0,
         "failing_told": False,
         "gone_count": 0,
@@ -256,7 +266,7 @@ async def resume(tx: Transaction, feed: Feed, *, at: datetime, now: datetime) ->
 
 async def remove(tx: Transaction, feed: FeedPk, now: datetime) -> None:
     """No more visits; entries, raw and visits stay."""
-    await _stop_visits(tx, feed, "removed", now)
+    await _stop_visits(tx, feed, "removed", "no more visits: somebody removed it", now)
 
 
 async def delete_for_good(tx: Transaction, feed: FeedPk) -> None:
@@ -268,9 +278,12 @@ async def delete_for_good(tx: Transaction, feed: FeedPk) -> None:
     await tx.run("DELETE FROM feeds WHERE id = ?", feed)
 
 
-async def _stop_visits(tx: Transaction, feed: FeedPk, state: str, now: datetime) -> None:
+async def _stop_visits(
+    tx: Transaction, feed: FeedPk, state: str, reason: str, now: datetime
+) -> None:
     columns: dict[str, Value] = {
         "state": state,
+        "reason": reason,
         "scheduled_at": None,
         "next_visit_at": None,
         "updated_at": to_micros(now),

@@ -1,5 +1,6 @@
 """Entries over HTTP: filters, order, cursors, counting, versions, aliases; on both databases."""
 
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
@@ -175,6 +176,38 @@ async def test_text_is_found_in_any_case_and_never_as_a_pattern(api: Api, river:
         "ôcole": [],
         "巨人": ["進撃の巨人"],
         "'; DROP TABLE entries; --": [],
+    }.items():
+        assert await titles(api, f"/entries?q={quote(wanted)}") == found
+
+
+async def test_entries_without_a_date_keep_the_order_of_their_document(
+    api: Api, river: River
+) -> None:
+    feed_id, names = await river.feed(), [f"post {n}" for n in range(8)]
+    await river.entries(feed_id, *(an_entry(name, name) for name in names))
+    assert await titles(api, "/entries") == names
+    first = (await api.get("/entries?limit=3")).json
+    assert [entry["title"] for entry in first["entries"]] == names[:3]
+    assert await titles(api, f"/entries?cursor={first['next_cursor']}") == names[3:]
+    assert {e["first_seen"] for e in first["entries"]} == {"2026-01-05T12:00:00Z"}
+
+
+async def test_several_words_are_all_found_in_any_order_and_any_field(
+    api: Api, river: River
+) -> None:
+    feed_id = await river.feed()
+    await river.entries(
+        feed_id, replace(an_entry("1", "Rivers of Babylon"), summary="Water, École")
+    )
+    await river.entries(feed_id, replace(an_entry("2", "Rivers of ice"), summary="Snow"), before=1)
+    for wanted, found in {
+        "babylon rivers": ["Rivers of Babylon"],
+        "  water\tRIVERS ": ["Rivers of Babylon"],
+        "rivers of": ["Rivers of Babylon", "Rivers of ice"],
+        "ÉCOLE rivers": ["Rivers of Babylon"],
+        "école snow": [],
+        "rivers snow water": [],
+        " ": ["Rivers of Babylon", "Rivers of ice"],
     }.items():
         assert await titles(api, f"/entries?q={quote(wanted)}") == found
 

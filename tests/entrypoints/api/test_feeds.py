@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.clock import VirtualClock
 from tests.entrypoints.api.calls import Api
 from tests.entrypoints.api.river import SECOND, River
@@ -249,6 +251,46 @@ async def test_a_paused_feed_is_not_visited_until_it_is_resumed(
     assert resumed.json["next_visit_at"] == "2026-01-05T12:01:00Z"  # a minute after the last fetch
 
 
+async def test_the_reason_says_what_people_did_to_the_schedule(
+    api: Api, river: River, virtual_clock: VirtualClock
+) -> None:
+    """What a visit decided is no reason any more once somebody decided otherwise."""
+    feed_id = await river.feed()
+    planned = river.now + 900 * SECOND
+    await river.set(
+        feed_id, reason="in 15 min: nothing new", next_visit_at=planned, scheduled_at=planned
+    )
+
+    async def reason() -> object:
+        return (await api.get(f"/feeds/{feed_id}")).json["schedule"]["reason"]
+
+    await api.post(f"/feeds/{feed_id}/refetch")
+    assert await reason() == "now: somebody asked for a visit"
+    await api.patch(f"/feeds/{feed_id}", {"state": "paused"})
+    assert await reason() == "no visits until it is resumed: somebody paused it"
+    await api.patch(f"/feeds/{feed_id}", {"state": "active"})
+    assert await reason() == "as soon as its host allows: somebody resumed it"
+    await api.delete(f"/feeds/{feed_id}")
+    assert await reason() == "no more visits: somebody removed it"
+    await api.post("/feeds", {"url": "https://a.example/feed", "visit": "later"})
+    assert await reason() == "as soon as its host allows: it is followed again"
+
+
+async def test_a_new_limit_does_not_make_a_rest_longer(
+    api: Api, river: River, virtual_clock: VirtualClock
+) -> None:
+    """Told Retry-After: 600, changed after 300 s: 200 s later a visit may still be 100 s away."""
+    feed_id = await river.feed()
+    told = {"last_fetch_at": river.now, "last_decision_at": river.now, "retry_after_sec": 600.0}
+    end = river.now + 600 * SECOND
+    await river.set(feed_id, **told, next_visit_at=end, scheduled_at=end)
+    await virtual_clock.advance(300)
+    await api.patch(f"/feeds/{feed_id}", {"overrides": {"min_interval_sec": 120}})
+    await virtual_clock.advance(200)
+    refused = await api.post(f"/feeds/{feed_id}/refetch")
+    assert (refused.status, refused.headers["retry-after"]) == (429, "100")
+
+
 async def test_a_removed_feed_cannot_be_changed(api: Api, river: River) -> None:
     feed_id = await river.feed()
     await api.delete(f"/feeds/{feed_id}")
@@ -302,6 +344,47 @@ async def test_a_refetch_too_soon_is_429_and_says_when(
     await river.set(feed_id, retry_after_sec=None, last_fetch_at=river.now - 18 * SECOND)
     refused = await api.post(f"/feeds/{feed_id}/refetch")
     assert refused.headers["retry-after"] == "42"
+
+
+@pytest.mark.parametrize(("said", "wait"), [(600.0, "500"), (None, "800")])
+async def test_a_refetch_is_429_while_another_feed_of_its_host_was_told_to_rest(
+    api: Api, river: River, virtual_clock: VirtualClock, said: float | None, wait: str
+) -> None:
+    """The host rests as a whole; a bare 429 is a rest of the initial interval, 900 s."""
+    asked, elsewhere = await river.feed("a"), await river.feed("b")
+    await _throttled_neighbour(river, asked, 429, said)
+    await virtual_clock.advance(100)
+    refused = await api.post(f"/feeds/{asked}/refetch")
+    assert (refused.status, refused.error) == (429, "too_soon")
+    assert refused.headers["retry-after"] == wait
+    assert (await api.post(f"/feeds/{elsewhere}/refetch")).status == 202
+    await virtual_clock.advance(800)
+    assert (await api.post(f"/feeds/{asked}/refetch")).status == 202
+
+
+async def test_a_bare_503_is_one_feeds_trouble_and_does_not_stop_a_refetch(
+    api: Api, river: River
+) -> None:
+    asked = await river.feed()
+    await _throttled_neighbour(river, asked, 503, None)
+    assert (await api.post(f"/feeds/{asked}/refetch")).status == 202
+
+
+async def _throttled_neighbour(
+    river: River, feed_id: str, status: int, retry_after: float | None
+) -> None:
+    """Another feed of the same host was told to wait, just now."""
+    told, shard = await river.feed("neighbour"), await river.column(feed_id, "shard")
+    assert isinstance(shard, int)
+    await river.set(
+        told,
+        host="a.example",
+        shard=shard,
+        last_decision_at=river.now,
+        last_outcome="throttled",
+        last_status=status,
+        retry_after_sec=retry_after,
+    )
 
 
 async def test_a_refetch_never_disturbs_a_visit_under_way(api: Api, river: River) -> None:

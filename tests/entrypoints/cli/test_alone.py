@@ -142,7 +142,9 @@ def test_parse_fetches_a_url_as_the_service_would(
     alone: Shell, origin: Origin, tmp_path: Path
 ) -> None:
     assert alone("parse", origin.url("/atom.xml"), "--json").json["format"] == "atom"
-    assert alone("parse", origin.url("/none")).code == 6
+    nothing = alone("parse", origin.url("/none"))
+    assert nothing.code == 6
+    assert nothing.err.endswith("Nothing is found at this URL (404). HTTP status 404.\n")
     assert alone("parse", "http://10.0.0.1/feed.xml").code == 2
     assert not (tmp_path / "data").exists()
 
@@ -243,3 +245,22 @@ def test_a_number_that_is_typed_is_taken(
     assert process.returncode == 0, err
     assert title in out
     assert b"It links to these feeds" in err
+
+
+def test_a_question_that_is_not_answered_ends_with_130(tmp_path: Path, origin: Origin) -> None:
+    above, below = pty.openpty()
+    env = environment(tmp_path / "data", origin)
+    process = subprocess.Popen(
+        [*HEADWATER, "add", origin.url("/")],
+        env=env,
+        stdin=below,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    os.close(below)
+    os.write(above, b"\x04")  # Ctrl-D
+    _, err = process.communicate(timeout=SECONDS)
+    os.close(above)
+    assert process.returncode == 130, err
+    assert err.endswith(b"Aborted.\n")
+    assert Shell(env)("list", "--json").json == []

@@ -180,6 +180,21 @@ def test_pause_resume_set_and_remove(sh: Shell, feed: str, followed: str) -> Non
     assert followed not in {each["id"] for each in sh("list", "--json").json}
 
 
+def test_what_was_removed_is_told_to_programs_too(sh: Shell, origin: Origin) -> None:
+    origin.pages["/to-remove.xml"] = ("application/rss+xml", RSS)
+    url = origin.url("/to-remove.xml")
+    feed_id = sh("add", url, "--json").json["id"]
+    assert sh("remove", url, "--yes", "--json").json == {
+        "feed_id": feed_id,
+        "url": url,
+        "removed": True,
+        "hard": False,
+        "history": "kept",
+    }
+    refused = sh("remove", url, "--yes", "--json")
+    assert (refused.code, refused.out) == (4, "")
+
+
 def test_refetch_brings_a_new_visit_and_its_history(
     sh: Shell, origin: Origin, feed: str, followed: str
 ) -> None:

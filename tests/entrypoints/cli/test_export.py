@@ -139,7 +139,7 @@ def test_a_missing_extra_says_how_to_get_it(sh: Shell, monkeypatch: pytest.Monke
     monkeypatch.delitem(sys.modules, "headwater.entrypoints.cli.export_parquet")
     done = sh("export", "entries", "--format", "parquet")
     assert done.code == 2
-    assert "pip install 'headwater[parquet]'" in done.err
+    assert "install Headwater's extra `parquet`" in done.err
 
 
 def test_a_cursor_beyond_the_log_is_told_and_led_back(sh: Shell) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from headwater.entrypoints.cli.session import Session
 from tests.entrypoints.cli.conftest import Shell
+from tests.entrypoints.running import Origin
 
 SHOW = "https://mikanani.me/RSS/Bangumi?bangumiId=3215"
 NEWS = "https://example.org/feed.xml"
@@ -96,6 +97,15 @@ def test_what_fits_several_is_not_guessed(alone: Shell) -> None:
     nobody = alone("subscriptions", "show", "weather")
     assert nobody.code == 4
     assert "`headwater subscriptions` shows them all" in nobody.err
+
+
+def test_a_subscription_without_a_name_is_found_by_its_feeds_title(
+    alone: Shell, origin: Origin
+) -> None:
+    url = origin.url("/feed.xml")
+    title = alone("add", url, "--json").json["title"]
+    found = alone("subscriptions", "show", title, "--json").json
+    assert (found["name"], found["source_url"]) == (None, url)
 
 
 def test_figures_of_a_subscription_that_was_never_visited(alone: Shell) -> None:

@@ -28,7 +28,7 @@ router = APIRouter(tags=["entries"], responses=REFUSALS)
 
 Words = Annotated[
     Text | None,
-    Query(max_length=LONGEST_TEXT, description="In title, summary or content, in any case."),
+    Query(max_length=LONGEST_TEXT, description="All of these words, in title, summary or content."),
 ]
 InCategory = Annotated[Text | None, Query(max_length=1_000, description="Exactly this one.")]
 

@@ -38,7 +38,9 @@ class Outermost:
             await self._app(scope, receive, leaving.send)
         except HeadwaterError as trouble:
             if isinstance(trouble, DatabaseError) or trouble.status >= 500:
-                _log.error("request_failed", code=trouble.code, problem=trouble.message)
+                # 502 is about whom we asked: a feed that is not there is no error of ours.
+                tell = _log.info if trouble.status == 502 else _log.error
+                tell("request_failed", code=trouble.code, problem=trouble.message)
             await leaving.refuse(refusal(trouble), trouble, scope, receive)
         except Exception as trouble:  # noqa: BLE001 -- the last place that can answer at all
             _log.exception("request_crashed", path=scope["path"])

@@ -84,6 +84,8 @@ def _chosen(session: Session, refusal: Refused, *, yes: bool) -> str:
     if session.as_json or not sys.stdin.isatty():
         tell(refusal, as_json=session.as_json)
         _list_candidates(session, candidates)
+        if not session.as_json:
+            session.note("Add one of these URLs, or the first of them with --yes.")
         raise typer.Exit(ExitCode.USAGE)
     session.note("This is a page. It links to these feeds:")
     _list_candidates(session, candidates)

@@ -86,7 +86,7 @@ def _database(settings: Settings) -> Iterator[Check]:
     if seen.schema == seen.newest:
         yield Check("schema", "ok", seen.newest)
     elif seen.is_newer:
-        todo = "Install the version of Headwater that made it, or a newer one."
+        todo = "Install the version that made it or a newer one, or use a database of its own."
         yield Check("schema", "error", f"{seen.schema} is unknown to this version", todo)
     else:
         saw = f"{seen.schema or 'empty'}, newest is {seen.newest}"

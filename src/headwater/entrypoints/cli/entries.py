@@ -31,7 +31,9 @@ def entries(
     category: Annotated[
         str | None, typer.Option("--category", "-c", help="Only of this one.")
     ] = None,
-    search: Annotated[str | None, typer.Option("--search", "-s", help="With these words.")] = None,
+    search: Annotated[
+        str | None, typer.Option("--search", "-s", help="With all of these words.")
+    ] = None,
     limit: Limit = 20,
     json: Json = False,
 ) -> None:

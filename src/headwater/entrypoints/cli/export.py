@@ -233,7 +233,9 @@ def _rows_of(format: Format) -> Callable[..., Rows]:
     try:
         made: Callable[..., Rows] = late("headwater.entrypoints.cli.export_parquet:ParquetRows")
     except ImportError as trouble:
-        raise BadSettings("Parquet needs an extra: pip install 'headwater[parquet]'.") from trouble
+        raise BadSettings(
+            "Parquet needs pyarrow: install Headwater's extra `parquet`."
+        ) from trouble
     return made
 
 

@@ -109,9 +109,10 @@ def remove(
         bool, typer.Option("--hard", help="For good: its entries and raw bytes go too.")
     ] = False,
     yes: Yes = False,
+    json: Json = False,
 ) -> None:
     """Stop following a feed; its entries stay, unless --hard."""
-    session = session_of(ctx)
+    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
         meant = feed_meant(api, feed)
         name = one_line(meant.get("title") or meant["url"], 80)
@@ -120,8 +121,11 @@ def remove(
             typer.confirm(f"Remove {name} {what}?", abort=True, err=True)
         elif not yes and hard:
             raise BadInput("--hard needs --yes when nobody can be asked.")
-        api.delete(path_of(meant), hard="true" if hard else None)
-    session.out.print(plain(f"Removed {name} {what}."))
+        removed = api.delete(path_of(meant), hard="true" if hard else None)
+    if json:
+        session.print_json(removed)
+    else:
+        session.out.print(plain(f"Removed {name} {what}."))
 
 
 def visits(ctx: typer.Context, feed: FeedName, limit: Limit = 20, json: Json = False) -> None:

@@ -40,12 +40,16 @@ def path_of(feed: dict[str, Any], *rest: str) -> str:
     return "/".join(["/feeds", quote(feed["id"], safe=""), *rest])
 
 
+def is_called(feed: dict[str, Any], text: str) -> bool:
+    return text.casefold() in (feed.get("title") or "").casefold()
+
+
 def _fits(feed: dict[str, Any], text: str) -> bool:
     wanted = text.casefold()
     return (
         (len(wanted) >= 4 and feed["id"].startswith(wanted))
         or feed["url"] == text
-        or wanted in (feed.get("title") or "").casefold()
+        or is_called(feed, text)
         or (len(wanted) >= 4 and wanted in feed["url"].casefold())
     )
 

@@ -1,5 +1,6 @@
 """The command line: what is true for every command. Which there are, the catalogue says."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +9,7 @@ from typer.core import TyperGroup
 
 from headwater import __version__
 from headwater.entrypoints.cli.catalogue import Catalogue
-from headwater.entrypoints.cli.exits import MEANINGS, exit_code_of, tell
+from headwater.entrypoints.cli.exits import MEANINGS, ExitCode, exit_code_of, tell
 from headwater.entrypoints.late import late
 from headwater.errors import HeadwaterError
 
@@ -35,6 +36,10 @@ class Commands(TyperGroup):
         except HeadwaterError as trouble:
             tell(trouble, as_json=getattr(ctx.obj, "as_json", False))
             raise typer.Exit(exit_code_of(trouble)) from trouble
+        except typer.Abort as stopped:
+            # Ctrl-C at a question, or an answer that means no.
+            print("Aborted.", file=sys.stderr)
+            raise typer.Exit(ExitCode.INTERRUPTED) from stopped
 
 
 EPILOG = "Exit codes: " + " · ".join(f"{int(code)} {words}" for code, words in MEANINGS.items())

@@ -4,6 +4,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
+from headwater.entrypoints.cli.find import is_called
 from headwater.entrypoints.cli.session import Api
 from headwater.entrypoints.cli.terminal import one_line
 from headwater.errors import BadInput, NotFound
@@ -21,7 +22,8 @@ class SeveralMeant(BadInput):
 
 
 def subscription_meant(api: Api, text: str) -> Record:
-    """Inactive ones too: they can be looked at, and come back. A URL means that source alone."""
+    """Inactive ones too: they can be looked at, and come back. A URL means that source alone. One
+    that has no such name may be meant by its feed's title."""
     if text.isascii() and text.isdigit():
         found: Record = api.get(f"/subscriptions/{text}")
         return found
@@ -32,7 +34,13 @@ def subscription_meant(api: Api, text: str) -> Record:
         raise _nobody("subscription", text, "subscriptions")
     every = list(api.pages("/subscriptions", "subscriptions", include_inactive="true"))
     names = {each["subscription_id"]: [each["source_url"], each["name"] or ""] for each in every}
-    return _the_one(text, every, "subscription_id", names, "subscription", "subscriptions")
+    try:
+        return _the_one(text, every, "subscription_id", names, "subscription", "subscriptions")
+    except NotFound:
+        feed_ids = {feed["id"] for feed in api.pages("/feeds", "feeds") if is_called(feed, text)}
+        of_feeds = [each for each in every if each["feed_id"] in feed_ids]
+        names = {each["subscription_id"]: [each["source_url"], text] for each in of_feeds}
+        return _the_one(text, of_feeds, "subscription_id", names, "subscription", "subscriptions")
 
 
 def fetcher_meant(api: Api, text: str) -> Record:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from headwater.ports import Reader, Transaction, marks
-from headwater.values.ids import WorkerId
+from headwater.values.ids import FeedPk, WorkerId
 
 SHARDS = 1024
 
@@ -85,15 +85,39 @@ async def recently_asked_hosts(view: Reader, worker: WorkerId, since: int) -> li
     return [row.host for row in rows]
 
 
-async def resting_hosts(view: Reader, worker: WorkerId, now: int) -> list[tuple[str, int]]:
-    """Hosts of our shards that said how long they want to rest, and until when."""
+_REST_ENDS = (
+    "max(last_decision_at + CAST(1000000 * COALESCE(retry_after_sec,"
+    " CASE WHEN last_status = 429 THEN CAST(? AS BIGINT) END) AS BIGINT))"
+)
+"""Whoever said 429, or how long, rests as a whole; a bare 503 is one feed's trouble."""
+
+
+async def resting_hosts(
+    view: Reader, worker: WorkerId, unsaid: float, now: int
+) -> list[tuple[str, int]]:
+    """Hosts of our shards that asked for a rest, and until when.
+
+    `unsaid` is the rest, in seconds, of one that did not say how long.
+    """
     rows = await view.rows(
-        "SELECT host, max(last_decision_at + CAST(retry_after_sec * 1000000 AS BIGINT)) AS until"
-        " FROM feeds WHERE last_outcome = 'throttled' AND retry_after_sec IS NOT NULL"
+        f"SELECT host, {_REST_ENDS} AS until FROM feeds WHERE last_outcome = 'throttled'"
         f" AND {_OURS} GROUP BY host",
+        int(unsaid),
         worker,
     )
-    return [(row.host, row.until) for row in rows if row.until > now]
+    return [(row.host, row.until) for row in rows if row.until is not None and row.until > now]
+
+
+async def end_of_rest(view: Reader, feed: FeedPk, unsaid: float) -> int | None:
+    """Until when the host of this feed rests, as any feed was told that the same visitor asks."""
+    row = await view.row(
+        f"SELECT {_REST_ENDS} AS until FROM feeds WHERE last_outcome = 'throttled' AND host ="
+        " (SELECT host FROM feeds WHERE id = ?) AND shard = (SELECT shard FROM feeds WHERE id = ?)",
+        int(unsaid),
+        feed,
+        feed,
+    )
+    return row.until if row else None
 
 
 async def abandoned_shards(view: Reader, now: int) -> int:
