@@ -133,6 +133,8 @@ ODD: dict[str, bytes] = {
     b"<title>\x1b$B<item\x1b(B</title><item><title>1</title></item></channel></rss>",
     "a reference in a name": b"<!DOCTYPE rss [<!ENTITY x 'tem'>]><rss><channel><i&x;><title>1"
     b"</title></item><![CDATA[<item></item>]]></channel></rss>",
+    "one entry of another namespace": b"<feed xmlns='urn:made-up'><entry><id>1</id></entry>"
+    b"<entry xmlns=''><id>2</id></entry></feed>",
     "torn declaration": b"<?xml version='1.0' encoding='utf><rss><channel><item><link>http://e.org/&"
     b"</link></item></channel></rss>",
     "the feed's author between entries": b"<feed xmlns='http://www.w3.org/2005/Atom'><entry>"

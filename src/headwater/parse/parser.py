@@ -146,13 +146,14 @@ def _read(asked: _Asked, document: Decoded, tally: Tally, *, lifts: bool) -> Doc
     root = tree.root
     if root is None or not isinstance(root.tag, str):
         return _no_feed(document, tally)
+    is_doubtful = tree.is_doubtful or prolog.is_misleading
     kind = format_of(root, prolog.is_netscape)
     if kind is None and without_unknown_namespace(root):
-        kind = format_of(root, prolog.is_netscape)
+        # An entry that lacks this namespace would not make a feed of its own.
+        is_doubtful, kind = True, format_of(root, prolog.is_netscape)
     if kind is None:
         return _no_feed(document, tally)
     context = _context(asked, tree, kind, prolog.document, tally)
-    is_doubtful = tree.is_doubtful or prolog.is_misleading
     if may_be_encoded_twice(prolog.document):
         is_doubtful = decode_again(root, tree.lifted, tally) or is_doubtful
     walked = Walk(context).over(root, plain_name(root.tag))
