@@ -34,8 +34,17 @@ def test_posts_from_the_future_and_absurd_dates_are_left_out() -> None:
 
 
 def test_only_the_last_twenty_moments_are_kept_whatever_their_order() -> None:
-    backwards = [float(second) for second in range(1_000, 0, -1)]
-    assert newest_times((2_000, 2_001), backwards, NOW) == (*range(983, 1_001), 2_000, 2_001)
+    backwards = [float(second) for second in range(1_000_001_000, 1_000_000_000, -1)]
+    assert newest_times((1_000_002_000, 1_000_002_001), backwards, NOW) == (
+        *range(1_000_000_983, 1_000_001_001),
+        1_000_002_000,
+        1_000_002_001,
+    )
+
+
+def test_a_date_from_before_there_were_feeds_is_no_publication() -> None:
+    """1970 is what a clock says that nobody set: it would make fifty years of every rhythm."""
+    assert newest_times((0,), [1.0, NOW - 60, NOW], NOW) == (1_772_445_540, 1_772_445_600)
 
 
 def test_without_a_rhythm_the_interval_is_only_clamped() -> None:

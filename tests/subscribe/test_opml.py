@@ -51,6 +51,19 @@ def test_links_to_pages_and_other_lists_are_no_feeds(kind: str) -> None:
     assert read_opml(opml(f'<outline type="{kind}" url="https://a.example/"/>')) == ()
 
 
+def test_a_feed_that_lost_its_address_is_a_row_without_one() -> None:
+    """So that it is told, not passed over. A folder is none."""
+    body = opml(
+        '<outline type="rss" text="A" xmlUrl=""/><outline type="rss" text="B"/>'
+        '<outline text="Folder"><outline text="C" xmlUrl=" "/></outline><outline text="Empty"/>'
+    )
+    assert read_opml(body) == (
+        OpmlRow("", "A"),
+        OpmlRow("", "B"),
+        OpmlRow("", "C", None, ("Folder",)),
+    )
+
+
 def test_categories_come_from_folders_and_from_the_attribute() -> None:
     body = opml(
         '<outline text="News"><outline xmlUrl="https://a.example/" '

@@ -9,20 +9,27 @@ from headwater.schedule.policy import Policy
 REMEMBERED = 20
 """Publication times kept per feed."""
 
+EARLIEST = 788_918_400
+"""1995, before the first feed."""
+
 
 def newest_times(known: Iterable[float], published: Iterable[float], now: float) -> tuple[int, ...]:
-    """The last twenty different moments, oldest first. Times to come tell nothing yet."""
+    """The last twenty different moments, oldest first. Times to come tell nothing yet, and those
+    before there were feeds (a clock that stood at zero) tell nothing of a feed."""
     if not published and isinstance(known, tuple) and _is_in_order(known, now):
         return known
     moments = {
-        int(moment) for source in (known, published) for moment in source if 0 <= moment <= now
+        int(moment)
+        for source in (known, published)
+        for moment in source
+        if EARLIEST <= moment <= now
     }
     return tuple(sorted(moments)[-REMEMBERED:])
 
 
 def _is_in_order(known: tuple[float, ...], now: float) -> bool:
     """As we left them: there is nothing to sort out."""
-    before = -1
+    before = EARLIEST - 1
     for moment in known:
         if type(moment) is not int or moment <= before:
             return False

@@ -23,11 +23,15 @@ _PROLOG = re.compile(r"\A\s*<\?xml[^>]*\?>", re.DOTALL)
 _XMLS_OWN = frozenset({"amp", "lt", "gt", "quot", "apos"})
 _NO_FEED = frozenset({"link", "include"})
 """Types whose `url` leads to a page or to another list."""
+_FEED = frozenset({"rss", "atom"})
 
 
 @dataclass(frozen=True, slots=True)
 class OpmlRow:
-    """One feed of a list. Categories come from its folders and its own `category` attribute."""
+    """One feed of a list. Categories come from its folders and its own `category` attribute.
+
+    `url` is empty where the list has a feed without an address.
+    """
 
     url: str
     title: str | None = None
@@ -43,9 +47,10 @@ def read_opml(body: bytes, most_bytes: int = MOST_BYTES) -> tuple[OpmlRow, ...]:
     if root is None or (_name(root) != "opml" and next(_outlines(root), None) is None):
         raise BadInput("this is no OPML list", received=body[:200].decode("utf-8", "replace"))
     rows: dict[str, OpmlRow] = {}
-    for row in _rows(root):
-        known = rows.get(row.url)
-        rows[row.url] = row if known is None else _joined(known, row)
+    for place, row in enumerate(_rows(root)):
+        key = row.url or f" {place}"
+        known = rows.get(key)
+        rows[key] = row if known is None else _joined(known, row)
     return tuple(rows.values())
 
 
@@ -112,7 +117,7 @@ def _rows(root: etree._Element) -> Iterator[OpmlRow]:
         if _name(element) == "outline":
             attributes = {str(key).lower(): value for key, value in element.attrib.items()}
             url = _feed_url(attributes)
-            if url:
+            if url or _is_meant_as_feed(element, attributes):
                 yield _row(url, attributes, folders)
             elif len(folders) < MOST_FOLDERS:
                 name = _clean(attributes.get("text") or attributes.get("title") or "")
@@ -136,6 +141,12 @@ def _feed_url(attributes: dict[str, str]) -> str:
     if not url and attributes.get("type", "").lower() not in _NO_FEED:
         url = attributes.get("url", "")
     return _clean(url)
+
+
+def _is_meant_as_feed(element: etree._Element, attributes: dict[str, str]) -> bool:
+    """Without an address, and yet no folder."""
+    kind = attributes.get("type", "").strip().lower()
+    return not len(element) and ("xmlurl" in attributes or kind in _FEED)
 
 
 def _outlines(root: etree._Element) -> Iterator[etree._Element]:

@@ -173,6 +173,7 @@ def test_pause_resume_set_and_remove(sh: Shell, feed: str, followed: str) -> Non
     unknown = sh("set", feed, "colour=red")
     assert unknown.code == 2
     assert "colour" in unknown.err
+    assert "There is no 'colour' to set. There are: archive_backfill, categories," in unknown.err
     assert sh("set", feed, "nonsense").code == 2
     assert sh("remove", feed, "--hard").code == 2
     removed = sh("remove", feed, "--yes")

@@ -1,6 +1,7 @@
 """Feeds one by one: list, show, change, pause, visit again, remove."""
 
 import sys
+from dataclasses import fields
 from typing import Annotated, Any
 
 import orjson
@@ -22,9 +23,13 @@ from headwater.entrypoints.cli.session import Session
 from headwater.entrypoints.cli.terminal import one_line
 from headwater.errors import BadInput
 from headwater.schedule.words import counted
+from headwater.subscribe.feed import Overrides
 
 TOP = {"title", "categories", "state", "priority"}
-"""What `set` changes on the feed itself; other names are its overrides."""
+"""What `set` changes on the feed itself."""
+
+_OWN = {each.name for each in fields(Overrides)} - {"title", "ceiling_sec"}
+"""A feed's own settings."""
 
 
 def list_feeds(
@@ -156,6 +161,9 @@ def _changes(values: list[str]) -> dict[str, Any]:
         name, mark, value = pair.partition("=")
         if not mark or not name:
             raise BadInput(f"{pair!r} is not KEY=VALUE.", given=pair)
+        if name not in TOP | _OWN:
+            known = ", ".join(sorted(TOP | _OWN))
+            raise BadInput(f"There is no {one_line(name, 60)!r} to set. There are: {known}.")
         (top if name in TOP else overrides)[name] = _value(name, value)
     return top | ({"overrides": overrides} if overrides else {})
 
