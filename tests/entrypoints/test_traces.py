@@ -126,7 +126,7 @@ async def test_without_the_extra_the_refusal_says_what_to_install(
     monkeypatch.delitem(sys.modules, "headwater.adapters.tracing", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     settings = Settings(data_dir=tmp_path, otlp_endpoint="http://127.0.0.1:1")
-    with pytest.raises(BadSettings, match=r"headwater\[otel\]"):
+    with pytest.raises(BadSettings, match="install Headwater's extra `otel`"):
         async with open_engine(settings):
             pass
 
