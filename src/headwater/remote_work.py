@@ -95,7 +95,8 @@ async def claim(engine: Engine, fetcher: Fetcher, *, limit: int, lease_seconds: 
         return Claimed((), until, maybe_moment(next_due))
     async with engine.database.write() as tx:
         found = await work.claim(tx, fetcher.id, to_micros(now), to_micros(until), limit)
-        resting = await work.resting_hosts(tx, fetcher.id, to_micros(now))
+        unsaid = engine.schedule.initial_interval
+        resting = await work.resting_hosts(tx, fetcher.id, unsaid, to_micros(now))
         next_due = await work.next_due(tx, fetcher.id)
     works = [await _work(engine, each, resting, now) for each in found]
     return Claimed(tuple(works), until, maybe_moment(next_due))

@@ -358,6 +358,17 @@ async def test_a_host_that_asked_for_rest_is_named_with_every_claim_of_it(
     assert (await remote.one(fetcher)).not_before == START + timedelta(seconds=600)
 
 
+async def test_a_host_that_did_not_say_how_long_rests_as_a_whole_too(remote: Remote) -> None:
+    """As with our own visits: as long as the first interval of a feed, 15 minutes."""
+    fetcher = await remote.fetcher()
+    for path in ("a", "b"):
+        await remote.subscribe(fetcher, f"https://busy.example/{path}")
+    first, second = (await remote.claim(fetcher)).works
+    await remote.report(fetcher, first.claim, RawBytes(b"slow down", 429, ()))
+    await remote_work.renew(remote.engine, fetcher, [second.claim], lease_seconds=0)
+    assert (await remote.one(fetcher)).not_before == START + timedelta(seconds=900)
+
+
 async def test_raw_bytes_are_judged_by_their_status(remote: Remote) -> None:
     fetcher = await remote.fetcher()
     await remote.subscribe(fetcher, URL)

@@ -25,6 +25,14 @@ DUE_COLUMNS = (
 )
 
 
+REST_ENDS = (
+    "max(last_decision_at + CAST(1000000 * COALESCE(retry_after_sec,"
+    " CASE WHEN last_status = 429 THEN CAST(? AS BIGINT) END) AS BIGINT))"
+)
+"""Until when the host of throttled feeds rests; its value is the rest, in whole seconds, of one
+that did not say how long. Whoever said 429, or how long, rests as a whole; a bare 503 is one feed's
+trouble."""
+
 NOTHING = "{}"
 """How most feeds' overrides and hints stand in the database."""
 

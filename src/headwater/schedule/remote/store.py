@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headwater.ports import Reader, Row, Transaction, marks
-from headwater.schedule.due import DUE_COLUMNS, Due, due_of
+from headwater.schedule.due import DUE_COLUMNS, REST_ENDS, Due, due_of
 from headwater.subscribe.fetcher import FetcherId
 from headwater.values.ids import FeedPk, WorkerId
 
@@ -137,12 +137,17 @@ async def next_due(view: Reader, fetcher: FetcherId) -> int | None:
     return row.at if row else None
 
 
-async def resting_hosts(view: Reader, fetcher: FetcherId, now: int) -> dict[str, int]:
-    """Hosts that told this fetcher how long they want to rest, and until when."""
+async def resting_hosts(
+    view: Reader, fetcher: FetcherId, unsaid: float, now: int
+) -> dict[str, int]:
+    """Hosts that told this fetcher to rest, and until when.
+
+    `unsaid` is the rest, in seconds, of one that did not say how long.
+    """
     rows = await view.rows(
-        "SELECT f.host, max(f.last_decision_at + CAST(f.retry_after_sec * 1000000 AS BIGINT))"
-        f" AS until FROM feeds f WHERE {_OURS} AND f.last_outcome = 'throttled'"
-        " AND f.retry_after_sec IS NOT NULL GROUP BY f.host",
+        f"SELECT f.host, {REST_ENDS} AS until FROM feeds f WHERE {_OURS}"
+        " AND f.last_outcome = 'throttled' GROUP BY f.host",
+        int(unsaid),
         shard_of_fetcher(fetcher),
     )
-    return {row.host: row.until for row in rows if row.until > now}
+    return {row.host: row.until for row in rows if row.until is not None and row.until > now}

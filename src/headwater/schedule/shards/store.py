@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from headwater.ports import Reader, Transaction, marks
+from headwater.schedule.due import REST_ENDS
 from headwater.values.ids import FeedPk, WorkerId
 
 SHARDS = 1024
@@ -85,13 +86,6 @@ async def recently_asked_hosts(view: Reader, worker: WorkerId, since: int) -> li
     return [row.host for row in rows]
 
 
-_REST_ENDS = (
-    "max(last_decision_at + CAST(1000000 * COALESCE(retry_after_sec,"
-    " CASE WHEN last_status = 429 THEN CAST(? AS BIGINT) END) AS BIGINT))"
-)
-"""Whoever said 429, or how long, rests as a whole; a bare 503 is one feed's trouble."""
-
-
 async def resting_hosts(
     view: Reader, worker: WorkerId, unsaid: float, now: int
 ) -> list[tuple[str, int]]:
@@ -100,7 +94,7 @@ async def resting_hosts(
     `unsaid` is the rest, in seconds, of one that did not say how long.
     """
     rows = await view.rows(
-        f"SELECT host, {_REST_ENDS} AS until FROM feeds WHERE last_outcome = 'throttled'"
+        f"SELECT host, {REST_ENDS} AS until FROM feeds WHERE last_outcome = 'throttled'"
         f" AND {_OURS} GROUP BY host",
         int(unsaid),
         worker,
@@ -111,7 +105,7 @@ async def resting_hosts(
 async def end_of_rest(view: Reader, feed: FeedPk, unsaid: float) -> int | None:
     """Until when the host of this feed rests, as any feed was told that the same visitor asks."""
     row = await view.row(
-        f"SELECT {_REST_ENDS} AS until FROM feeds WHERE last_outcome = 'throttled' AND host ="
+        f"SELECT {REST_ENDS} AS until FROM feeds WHERE last_outcome = 'throttled' AND host ="
         " (SELECT host FROM feeds WHERE id = ?) AND shard = (SELECT shard FROM feeds WHERE id = ?)",
         int(unsaid),
         feed,
