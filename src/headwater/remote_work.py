@@ -1,8 +1,10 @@
 """The work of registered fetchers: they claim what is due, keep it, and report what they met."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+import orjson
 
 from headwater.access.store import remember_resource
 from headwater.engine import Engine
@@ -17,6 +19,7 @@ from headwater.errors import (
 from headwater.fetch.outcome import Outcome, Unchanged
 from headwater.fetch.reported import Errand, Reported, outcome_of
 from headwater.logbook import tell
+from headwater.ports import Reader, Transaction
 from headwater.remember import Lost
 from headwater.schedule import queries
 from headwater.schedule import store as calendar
@@ -27,6 +30,7 @@ from headwater.schedule.remote.store import Assigned, Held
 from headwater.spans import describe_report, visit_trail
 from headwater.subscribe.fetcher import Fetcher, FetcherId
 from headwater.subscribe.fetchers import store as fetchers
+from headwater.subscribe.subscriptions import queries as subscriptions
 from headwater.telemetry.log import logger
 from headwater.unlock import keyring_of
 from headwater.values.ids import FeedPk, WorkerId
@@ -83,7 +87,14 @@ class Renewed:
     lease_until: datetime
 
 
-async def claim(engine: Engine, fetcher: Fetcher, *, limit: int, lease_seconds: float) -> Claimed:
+async def claim(
+    engine: Engine,
+    fetcher: Fetcher,
+    *,
+    limit: int,
+    lease_seconds: float,
+    idempotency: bytes | None = None,
+) -> Claimed:
     """Due work of this fetcher, which is its own until the lease ends or it has reported."""
     refuse_unless_working(fetcher)
     now = engine.clock.now()
@@ -91,15 +102,54 @@ async def claim(engine: Engine, fetcher: Fetcher, *, limit: int, lease_seconds: 
     await _note_sign_of_life(engine, fetcher, now)
     async with engine.database.read() as view:
         next_due = await work.next_due(view, fetcher.id)
-    if next_due is None or next_due > to_micros(now):
+    if idempotency is None and (next_due is None or next_due > to_micros(now)):
         return Claimed((), until, maybe_moment(next_due))
     async with engine.database.write() as tx:
         found = await work.claim(tx, fetcher.id, to_micros(now), to_micros(until), limit)
-        unsaid = engine.schedule.initial_interval
-        resting = await work.resting_hosts(tx, fetcher.id, unsaid, to_micros(now))
+        resting = await _resting(tx, engine, fetcher, now)
         next_due = await work.next_due(tx, fetcher.id)
+        if idempotency is not None:
+            claims = [_claim_on(each) for each in found]
+            await remember_resource(tx, idempotency, _name_of(claims, until, next_due))
     works = [await _work(engine, each, resting, now) for each in found]
     return Claimed(tuple(works), until, maybe_moment(next_due))
+
+
+async def claimed_before(engine: Engine, fetcher: Fetcher, name: str) -> Claimed:
+    """What `claim` answered then, without what is not the fetcher's any more."""
+    refuse_unless_working(fetcher)
+    now = engine.clock.now()
+    until, next_due, *names = orjson.loads(name)
+    async with engine.database.write() as tx:
+        found = await _held_still(tx, fetcher.id, [claim_of_name(each) for each in names], now)
+        resting = await _resting(tx, engine, fetcher, now)
+    works = [await _work(engine, each, resting, now) for each in found]
+    return Claimed(tuple(works), from_micros(until), maybe_moment(next_due))
+
+
+async def _held_still(
+    tx: Transaction, fetcher: FetcherId, claims: Sequence[Claim], now: datetime
+) -> list[Assigned]:
+    """Kept as long as they are, and no longer."""
+    if not claims:
+        return []
+    found: dict[Claim, Assigned] = {}
+    feeds = await work.feeds_of(tx, fetcher, [each.subscription_id for each in claims])
+    for each in _in_order_of(feeds, claims):
+        if each.subscription_id not in feeds:
+            continue
+        held = _held(feeds[each.subscription_id], each)
+        due = await work.keep(tx, fetcher, held, to_micros(now), to_micros(now))
+        if due is not None:
+            known = await subscriptions.subscription(tx, each.subscription_id)
+            found[each] = Assigned(due, known.id, known.source_url, known.source_type, known.config)
+    return [found[each] for each in claims if each in found]
+
+
+async def _resting(view: Reader, engine: Engine, fetcher: Fetcher, now: datetime) -> dict[str, int]:
+    """Hosts that asked this fetcher to rest, and until when."""
+    unsaid = engine.schedule.initial_interval
+    return await work.resting_hosts(view, fetcher.id, unsaid, to_micros(now))
 
 
 async def _note_sign_of_life(engine: Engine, fetcher: Fetcher, now: datetime) -> None:
@@ -113,7 +163,7 @@ async def _work(engine: Engine, assigned: Assigned, resting: dict[str, int], now
     due = assigned.due
     whole = asks_whole(due, to_micros(now), engine.rules.whole_fetch_days)
     return Work(
-        claim=Claim(assigned.subscription_id, from_micros(due.scheduled_at), due.fence),
+        claim=_claim_on(assigned),
         assigned=assigned,
         validators=Validators() if whole else due.validators,
         not_before=maybe_moment(resting.get(due.host)),
@@ -131,7 +181,12 @@ async def _secret_headers(engine: Engine, due: Due) -> Headers:
 
 
 async def renew(
-    engine: Engine, fetcher: Fetcher, claims: Sequence[Claim], *, lease_seconds: float
+    engine: Engine,
+    fetcher: Fetcher,
+    claims: Sequence[Claim],
+    *,
+    lease_seconds: float,
+    idempotency: bytes | None = None,
 ) -> Renewed:
     """A longer lease for work under way. With no time at all it is given back, due at once."""
     refuse_unless_working(fetcher)
@@ -141,8 +196,7 @@ async def renew(
     lost: list[int] = []
     async with engine.database.write() as tx:
         feeds = await work.feeds_of(tx, fetcher.id, [each.subscription_id for each in claims])
-        # Everybody locks feeds in the same order, so that nobody waits for somebody who waits.
-        for each in sorted(claims, key=lambda one: feeds.get(one.subscription_id, 0)):
+        for each in _in_order_of(feeds, claims):
             due = None
             if each.subscription_id in feeds:
                 held = _held(feeds[each.subscription_id], each)
@@ -150,7 +204,15 @@ async def renew(
             if due is not None and not lease_seconds:
                 await calendar.give_back(tx, [(due, to_micros(now))])
             (lost if due is None else kept).append(each.subscription_id)
-    return Renewed(tuple(kept), tuple(lost), until)
+        renewed = Renewed(tuple(kept), tuple(lost), until)
+        if idempotency is not None:
+            await remember_resource(tx, idempotency, name_of_renewed(renewed))
+    return renewed
+
+
+def _in_order_of(feeds: Mapping[int, FeedPk], claims: Sequence[Claim]) -> list[Claim]:
+    """Everybody locks feeds in the same order, so that nobody waits for somebody who waits."""
+    return sorted(claims, key=lambda one: feeds.get(one.subscription_id, 0))
 
 
 async def take(
@@ -274,6 +336,11 @@ def _visitor(fetcher: FetcherId, claim: Claim) -> WorkerId:
     return WorkerId(f"{work.name_of(fetcher)}#{claim.fence}")
 
 
+def _claim_on(assigned: Assigned) -> Claim:
+    due = assigned.due
+    return Claim(assigned.subscription_id, from_micros(due.scheduled_at), due.fence)
+
+
 def name_of_claim(claim: Claim) -> str:
     return f"{claim.subscription_id} {to_micros(claim.scheduled_at)} {claim.fence}"
 
@@ -281,6 +348,25 @@ def name_of_claim(claim: Claim) -> str:
 def claim_of_name(name: str) -> Claim:
     subscription_id, scheduled_at, fence = (int(part) for part in name.split())
     return Claim(subscription_id, from_micros(scheduled_at), fence)
+
+
+def name_of_claimed(claimed: Claimed) -> str:
+    next_due = None if claimed.next_due_at is None else to_micros(claimed.next_due_at)
+    return _name_of([each.claim for each in claimed.works], claimed.lease_until, next_due)
+
+
+def _name_of(claims: Sequence[Claim], until: datetime, next_due: int | None) -> str:
+    return orjson.dumps([to_micros(until), next_due, *map(name_of_claim, claims)]).decode()
+
+
+def name_of_renewed(renewed: Renewed) -> str:
+    until = to_micros(renewed.lease_until)
+    return orjson.dumps([until, renewed.kept, renewed.lost]).decode()
+
+
+def renewed_of_name(name: str) -> Renewed:
+    until, kept, lost = orjson.loads(name)
+    return Renewed(tuple(kept), tuple(lost), from_micros(until))
 
 
 def refuse_unless_working(fetcher: Fetcher) -> None:

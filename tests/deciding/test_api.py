@@ -156,7 +156,10 @@ async def test_backfill_says_what_came_of_it(harbour: Harbour) -> None:
     await harbour.clock.advance(1)
     rest = await harbour.api.post(f"/trackings/{tracking}/backfill", idempotency_key="all")
     again = await harbour.api.post(f"/trackings/{tracking}/backfill", idempotency_key="all")
-    assert (rest.json["fetch"], again.json["fetch"]) == (1, 1)
+    assert (rest.json["fetch"], again.body) == (1, rest.body)
+    assert again.headers["idempotent-replayed"] == "true"
+    other = await harbour.api.post(f"/trackings/{tracking}/backfill", since, idempotency_key="all")
+    assert (other.status, other.error) == (422, "idempotency_mismatch")
     bad = await harbour.api.post(f"/trackings/{tracking}/backfill", {"since": "yesterday"})
     assert bad.status == 422
     assert (await harbour.api.post("/trackings/99/backfill")).error == "not_found"

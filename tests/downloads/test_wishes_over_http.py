@@ -60,3 +60,16 @@ async def test_what_cannot_be_is_refused(yard: Yard, api: Api) -> None:
     for path in ("/downloads/99", "/downloads/x", "/downloads/-1"):
         assert (await api.get(path)).error == "not_found"
     assert (await api.get("/downloads?state=lost")).status == 422
+
+
+async def test_one_wish_to_retry_sent_twice_wakes_it_once(yard: Yard, api: Api) -> None:
+    download = await yard.offer("[Good] Show - 01", FIRST)
+    target = f"/downloads/{download.id}/retry"
+    first = await api.post(target, {}, idempotency_key="k")
+    assert (first.status, first.json["state"]) == (200, "intended")
+    await yard.turn(2)
+    again = await api.post(target, {}, idempotency_key="k")
+    assert (again.status, again.body) == (200, first.body)
+    assert again.headers["idempotent-replayed"] == "true"
+    other = await api.post(f"/downloads/{download.id}/drop", {}, idempotency_key="k")
+    assert (other.status, other.error) == (422, "idempotency_mismatch")

@@ -121,8 +121,23 @@ async def test_a_preview_can_be_of_a_change_that_nobody_made(harbour: Harbour) -
     changed = await harbour.api.post(f"{path}/preview", {"since": None, "exclude": ["loli"]})
     assert verdicts(changed.json) == {"ani-02": "fetch:missing", "loli-01": "removed:excluded_here"}
     assert (await harbour.api.get(path)).json["exclude"] == []
-    bad = await harbour.api.post(f"{path}/preview", {"exclude": ["("]})
+    bad = await harbour.api.post(f"{path}/preview", {"exclude": ["("]}, idempotency_key="k")
     assert (bad.status, bad.error) == (422, "bad_pattern")
+
+
+async def test_a_preview_is_made_anew_under_its_key(harbour: Harbour) -> None:
+    path = await tracked(harbour, ani("02", day=9), loli("01", day=2))
+    asked: dict[str, Any] = {"exclude": ["("]}
+    refused = await harbour.api.post(f"{path}/preview", asked, idempotency_key="k")
+    assert refused.status == 422  # so its key is free
+    asked = {"since": None}
+    first = await harbour.api.post(f"{path}/preview", asked, idempotency_key="k")
+    assert set(verdicts(first.json).values()) == {"fetch:missing"}
+    await harbour.api.patch(path, {"exclude": ["loli"]})
+    again = await harbour.api.post(f"{path}/preview", asked, idempotency_key="k")
+    assert (again.status, verdicts(again.json)["loli-01"]) == (200, "removed:excluded_here")
+    other = await harbour.api.post(f"{path}/preview", {"packs": True}, idempotency_key="k")
+    assert (other.status, other.error) == (422, "idempotency_mismatch")
 
 
 async def test_a_preview_knows_what_is_there_and_what_it_would_replace(harbour: Harbour) -> None:

@@ -79,3 +79,28 @@ async def test_what_is_not_there_is_not_found(api: Api, river: River) -> None:
         assert (await api.get(path)).status == 404
     assert (await api.post(f"/feeds/{NOWHERE}/reparse", {})).status == 404
     assert (await api.post(f"/feeds/{feed_id}/reparse", {"after": "x"})).status == 404
+
+
+async def test_one_wish_to_reparse_sent_twice_tells_the_same_twice(api: Api, river: River) -> None:
+    feed_id = await river.feed()
+    await river.raw(feed_id, AFTER, number=2)
+    target = f"/feeds/{feed_id}/reparse"
+    first = await api.post(target, {}, idempotency_key="k")
+    again = await api.post(target, {}, idempotency_key="k")
+    assert (first.json["added"], again.status, again.body) == (2, 200, first.body)
+    assert again.headers["idempotent-replayed"] == "true"
+    other = await api.post(target, {"limit": 1}, idempotency_key="k")
+    assert (other.status, other.error) == (422, "idempotency_mismatch")
+
+
+async def test_a_dry_run_is_answered_anew_under_its_key(api: Api, river: River) -> None:
+    feed_id = await river.feed()
+    await river.raw(feed_id, AFTER, number=2)
+    target, dry = f"/feeds/{feed_id}/reparse", {"dry_run": True}
+    assert (await api.post(target, dry, idempotency_key="k")).json["added"] == 2
+    await api.post(target, {})
+    assert (await api.post(target, dry, idempotency_key="k")).json["added"] == 0
+    other = await api.post(target, {}, idempotency_key="k")
+    assert (other.status, other.error) == (422, "idempotency_mismatch")
+    async with river.engine.database.read() as view:
+        assert [row.body for row in await view.rows("SELECT body FROM idempotency")] == [None]

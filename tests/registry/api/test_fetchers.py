@@ -250,6 +250,22 @@ async def test_a_heartbeat_is_remembered(registry: Registry, virtual_clock: Virt
     assert shown["last_seen_at"] == "2026-01-05T12:00:30Z"
 
 
+async def test_one_heartbeat_sent_twice_is_one_sign_of_life(
+    registry: Registry, virtual_clock: VirtualClock
+) -> None:
+    fetcher = await registry.joined("weather")
+    target = f"/fetcher-modules/{fetcher}/heartbeat"
+    first = await registry.api.post(target, idempotency_key="k")
+    await virtual_clock.advance(30)
+    again = await registry.api.post(target, idempotency_key="k")
+    assert (again.status, again.body) == (200, first.body)
+    assert again.headers["idempotent-replayed"] == "true"
+    shown = (await registry.api.get(f"/fetcher-modules/{fetcher}")).json
+    assert shown["last_seen_at"] == "2026-01-05T12:00:00Z"
+    other = await registry.api.post(f"{target}?again=1", idempotency_key="k")
+    assert (other.status, other.error) == (422, "idempotency_mismatch")
+
+
 async def test_whatever_a_fetcher_asks_is_a_sign_of_life(
     guarded: Guarded, virtual_clock: VirtualClock
 ) -> None:

@@ -53,6 +53,7 @@ from headwater.entrypoints.api.doors import Doors
 from headwater.entrypoints.api.etags import Etags
 from headwater.entrypoints.api.measured import Measured
 from headwater.entrypoints.api.newsstand import Newsstand
+from headwater.entrypoints.api.once import KEY_PARAMETER
 from headwater.entrypoints.api.outermost import Outermost
 from headwater.entrypoints.api.personal_ring import PersonalRing
 from headwater.entrypoints.api.records import RawFetchRecord
@@ -186,7 +187,7 @@ def _refuse_open_bind(settings: Settings) -> None:
 
 
 def _describe(app: FastAPI) -> None:
-    """Adds to FastAPI's description what it cannot know: the token, and the raw record."""
+    """Adds to FastAPI's description what it cannot know: the token, the key, the raw record."""
     plain = app.openapi
 
     def described() -> dict[str, Any]:
@@ -198,8 +199,12 @@ def _describe(app: FastAPI) -> None:
             record = RawFetchRecord.model_json_schema(ref_template="#/components/schemas/{model}")
             parts["schemas"] |= record.pop("$defs", {}) | {"RawFetchRecord": record}
             for (method, path), right in RIGHTS.items():
+                # FastAPI writes a path without what says how much of it is matched.
+                operation = schema["paths"][path.replace(":path", "")][method.lower()]
                 if right is None:
-                    schema["paths"][path][method.lower()]["security"] = []
+                    operation["security"] = []
+                if method == "POST":
+                    operation.setdefault("parameters", []).append(KEY_PARAMETER)
             app.openapi_schema = schema
         return app.openapi_schema
 

@@ -7,10 +7,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater import joining
+from headwater.access.store import remember_resource
 from headwater.entrypoints.api.asking import REFUSALS, At, Cursor, Limit, told
 from headwater.entrypoints.api.cursors import cursor, numbers_of
 from headwater.entrypoints.api.failing import saying
 from headwater.entrypoints.api.numbers import number
+from headwater.entrypoints.api.once import Told, once
 from headwater.entrypoints.api.registry_models import FetcherChanges
 from headwater.entrypoints.api.registry_records import (
     AssignedPage,
@@ -22,6 +24,7 @@ from headwater.entrypoints.api.registry_records import (
 from headwater.subscribe.fetcher import FetcherId
 from headwater.subscribe.fetchers import store
 from headwater.subscribe.subscriptions import queries
+from headwater.values.instant import from_micros, to_micros
 
 router = APIRouter(tags=["fetchers"], responses=REFUSALS)
 
@@ -54,14 +57,25 @@ async def change_fetcher(
 
 
 @router.post("/fetcher-modules/{fetcher_id}/heartbeat", response_model=SeenRecord)
-async def heartbeat(fetcher_id: str, at: At) -> Response:
+async def heartbeat(fetcher_id: str, request: Request, at: At) -> Response:
     """A fetcher says that it is there; the answer says whether it is wanted."""
-    now = at.engine.clock.now()
-    async with at.engine.database.write() as tx:
-        fetcher = await store.fetcher(tx, _id(fetcher_id))
-        await store.seen(tx, fetcher.id, now)
-    record = SeenRecord(fetcher_id=fetcher.id, last_seen_at=now, is_enabled=fetcher.is_enabled)
-    return told(record)
+    known, now = _id(fetcher_id), at.engine.clock.now()
+
+    async def effect(key: bytes | None) -> str:
+        async with at.engine.database.write() as tx:
+            await store.fetcher(tx, known)
+            await store.seen(tx, known, now)
+            if key is not None:
+                await remember_resource(tx, key, str(to_micros(now)))
+        return str(to_micros(now))
+
+    async def tell(seen_at: str) -> Told:
+        async with at.engine.database.read() as view:
+            is_enabled = (await store.fetcher(view, known)).is_enabled
+        seen = from_micros(int(seen_at))
+        return Told(200, SeenRecord(fetcher_id=known, last_seen_at=seen, is_enabled=is_enabled))
+
+    return await once(request, at.engine, effect, tell)
 
 
 @router.get("/fetcher-modules/{fetcher_id}/subscriptions", response_model=AssignedPage)

@@ -1,6 +1,6 @@
 """Idempotency-Key: the same request twice has one effect, also when a crash came between."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -31,6 +31,17 @@ SPARE = timedelta(seconds=60)
 
 JSON = "application/json"
 
+KEY_PARAMETER = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "However often a request is sent with the same key, it has one effect.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY},
+}
+"""How every POST describes it."""
+
+REPLAYED = {"idempotent-replayed": "true"}
+
 
 class Said(Protocol):
     """A pydantic model, or what speaks like one."""
@@ -40,12 +51,17 @@ class Said(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An answer before it is bytes. `kept` is what a repeated request gets, where that differs."""
+    """An answer before it is bytes. `kept` is what a repeated request gets, where that differs.
+
+    One that `is_told_anew` is not kept at all, for it holds secrets or nothing worth keeping: then
+    the effect must remember a resource, and a repeated request is told of that.
+    """
 
     status: int
     record: Said
     location: str | None = None
     kept: Said | None = None
+    is_told_anew: bool = False
 
 
 Effect = Callable[[bytes | None], Awaitable[str]]
@@ -67,7 +83,7 @@ async def once(
     what every record of this route is written in."""
     key = _key_of(request)
     if key is None:
-        return _response(await tell(await effect(None)), media_type)
+        return _response(await tell(await effect(None)), media_type, {})
     attempt = attempt_of(
         key,
         request.scope["credential"].name,
@@ -76,14 +92,32 @@ async def once(
         await request.body(),
     )
     before = await _standing(engine, attempt)
-    if isinstance(before, Done):
-        told = await (tell_again or tell)(before.resource)
-    elif isinstance(before, Answered):
+    if isinstance(before, Answered):
         return _replayed(before, media_type)
+    if isinstance(before, Done):
+        told, replayed = await (tell_again or tell)(before.resource), REPLAYED
     else:
-        told = await _done(engine, attempt, effect, tell)
-    await _remember(engine, attempt, told)
-    return _response(told, media_type)
+        told, replayed = await _done(engine, attempt, effect, tell), {}
+    if not told.is_told_anew:
+        await _remember(engine, attempt, told)
+    return _response(told, media_type, replayed)
+
+
+async def anew(request: Request, engine: Engine, look: Callable[[], Awaitable[Said]]) -> Response:
+    """For what changes nothing: asked again with its key it is answered anew, as things are now."""
+    found: list[Said] = []
+
+    async def effect(key: bytes | None) -> str:
+        found.append(await look())
+        if key is not None:
+            async with engine.database.write() as tx:
+                await store.remember_resource(tx, key, request.url.path)
+        return request.url.path
+
+    async def tell(_: str) -> Told:
+        return Told(200, found[0] if found else await look(), is_told_anew=True)
+
+    return await once(request, engine, effect, tell)
 
 
 async def _standing(engine: Engine, attempt: Attempt) -> Answered | Done | None:
@@ -118,14 +152,16 @@ async def _remember(engine: Engine, attempt: Attempt, told: Told) -> None:
 
 
 def _replayed(before: Answered, media_type: str) -> Response:
-    headers = {"idempotent-replayed": "true"}
+    headers = dict(REPLAYED)
     if before.location is not None:
         headers["location"] = before.location
     return Response(before.body, before.status, headers, media_type=media_type)
 
 
-def _response(told: Told, media_type: str) -> Response:
-    headers = {} if told.location is None else {"location": told.location}
+def _response(told: Told, media_type: str, replayed: Mapping[str, str]) -> Response:
+    headers = dict(replayed)
+    if told.location is not None:
+        headers["location"] = told.location
     body = told.record.model_dump_json()
     return Response(body, told.status, headers, media_type=media_type)
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from headwater import remote_work
 from headwater.access.tokens import Credential
 from headwater.announce.wanted import Wanted
-from headwater.entrypoints.api.asking import REFUSALS, At, Desk, told
+from headwater.entrypoints.api.asking import REFUSALS, At, Desk
 from headwater.entrypoints.api.moments import micros_of
 from headwater.entrypoints.api.numbers import number
 from headwater.entrypoints.api.once import Told, once
@@ -18,7 +18,15 @@ from headwater.entrypoints.api.stream import After, LastEventId
 from headwater.entrypoints.api.streaming import EventStream, Reading
 from headwater.errors import Forbidden
 from headwater.news import NEWS
-from headwater.remote_work import Claim, claim_of_name, name_of_claim
+from headwater.remote_work import (
+    Claim,
+    Claimed,
+    claim_of_name,
+    name_of_claim,
+    name_of_claimed,
+    name_of_renewed,
+    renewed_of_name,
+)
 from headwater.schedule.queries import Visit
 from headwater.subscribe.fetcher import Fetcher
 from headwater.subscribe.fetchers import store
@@ -32,28 +40,50 @@ STREAMS_EACH = 4
 
 
 @router.post("/fetcher-modules/{fetcher_id}/claims", response_model=ClaimedPage)
-async def claim_work(fetcher_id: str, at: At, body: ClaimsIn | None = None) -> Response:
+async def claim_work(
+    fetcher_id: str, request: Request, at: At, body: ClaimsIn | None = None
+) -> Response:
     """Due visits of this fetcher: its own until the lease ends or the result is reported."""
     asked = body or ClaimsIn()
-    claimed = await remote_work.claim(
-        at.engine,
-        await _fetcher(at, fetcher_id),
-        limit=min(asked.limit, at.settings.fetcher_claims_max),
-        lease_seconds=_lease(at, asked.lease_seconds),
-    )
-    return told(ClaimedPage.of(claimed))
+    fetcher = await _fetcher(at, fetcher_id)
+    done: list[Claimed] = []
+
+    async def effect(key: bytes | None) -> str:
+        claimed = await remote_work.claim(
+            at.engine,
+            fetcher,
+            limit=min(asked.limit, at.settings.fetcher_claims_max),
+            lease_seconds=_lease(at, asked.lease_seconds),
+            idempotency=key,
+        )
+        done.append(claimed)
+        return name_of_claimed(claimed)
+
+    async def tell(name: str) -> Told:
+        claimed = done[0] if done else await remote_work.claimed_before(at.engine, fetcher, name)
+        # Secrets of private sources come with claims: such an answer is not written down.
+        return Told(200, ClaimedPage.of(claimed), is_told_anew=True)
+
+    return await once(request, at.engine, effect, tell)
 
 
 @router.post("/fetcher-modules/{fetcher_id}/claims/renew", response_model=RenewedRecord)
-async def renew_claims(fetcher_id: str, body: RenewIn, at: At) -> Response:
+async def renew_claims(fetcher_id: str, body: RenewIn, request: Request, at: At) -> Response:
     """More time for work under way. `lease_seconds` 0 gives it back instead, due at once."""
-    renewed = await remote_work.renew(
-        at.engine,
-        await _fetcher(at, fetcher_id),
-        [_claim_of(each) for each in body.claims],
-        lease_seconds=_lease(at, body.lease_seconds),
-    )
-    return told(RenewedRecord.of(renewed))
+    fetcher = await _fetcher(at, fetcher_id)
+    claims = [_claim_of(each) for each in body.claims]
+
+    async def effect(key: bytes | None) -> str:
+        lease = _lease(at, body.lease_seconds)
+        renewed = await remote_work.renew(
+            at.engine, fetcher, claims, lease_seconds=lease, idempotency=key
+        )
+        return name_of_renewed(renewed)
+
+    async def tell(name: str) -> Told:
+        return Told(200, RenewedRecord.of(renewed_of_name(name)))
+
+    return await once(request, at.engine, effect, tell)
 
 
 @router.post(RESULTS, response_model=ResultRecord)

@@ -4,11 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, StrictInt, StrictStr
+from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.comparing import Comparison, compare_payloads
 from headwater.entrypoints.api.asking import REFUSALS, At, public_id, told
 from headwater.entrypoints.api.models import Strict
+from headwater.entrypoints.api.once import Told, anew, once
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.fetch.queries import ArchivedFetch
 from headwater.merge.difference import Difference, FieldChange
@@ -158,7 +160,9 @@ async def compare_raw(
 
 
 @router.post("/feeds/{feed_id}/reparse", response_model=ReparsedRecord)
-async def reparse_feed(feed_id: str, at: At, body: ReparseIn | None = None) -> Response:
+async def reparse_feed(
+    feed_id: str, request: Request, at: At, body: ReparseIn | None = None
+) -> Response:
     """Entries made anew from the archive, without a request. Doing it twice changes nothing more.
 
     New and changed entries are told of by events, as after a visit.
@@ -166,5 +170,22 @@ async def reparse_feed(feed_id: str, at: At, body: ReparseIn | None = None) -> R
     asked = body or ReparseIn()
     known = public_id(feed_id, "feed")
     after = None if asked.after is None else public_id(asked.after, "raw_fetch")
-    said = await reparse(at.engine, known, after=after, limit=asked.limit, dry_run=asked.dry_run)
-    return told(ReparsedRecord.of(known, said, dry_run=asked.dry_run))
+    done: list[ReparsedRecord] = []
+
+    async def look() -> ReparsedRecord:
+        said = await reparse(
+            at.engine, known, after=after, limit=asked.limit, dry_run=asked.dry_run
+        )
+        return ReparsedRecord.of(known, said, dry_run=asked.dry_run)
+
+    async def effect(_: bytes | None) -> str:
+        # Doing it again after a crash does no harm, so the key is not tied to the first part.
+        done.append(await look())
+        return known
+
+    async def tell(_: str) -> Told:
+        return Told(200, done[0])
+
+    if asked.dry_run:
+        return await anew(request, at.engine, look)
+    return await once(request, at.engine, effect, tell)

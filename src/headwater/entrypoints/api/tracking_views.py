@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater import outlook
@@ -13,6 +14,7 @@ from headwater.collect.trackings.wish import TrackingPatch
 from headwater.entrypoints.api.asking import REFUSALS, At, Text, public_id, told
 from headwater.entrypoints.api.meta import ReaderToken
 from headwater.entrypoints.api.numbers import LARGEST, number
+from headwater.entrypoints.api.once import anew
 from headwater.entrypoints.api.personal_ring import CALENDAR
 from headwater.entrypoints.api.tracking_models import TrackingChanges
 from headwater.entrypoints.api.tracking_records import (
@@ -95,7 +97,13 @@ async def preview(tracking_id: str, at: At) -> Response:
 
 
 @router.post("/trackings/{tracking_id}/preview", response_model=PreviewRecord)
-async def preview_changes(tracking_id: str, body: TrackingChanges, at: At) -> Response:
+async def preview_changes(
+    tracking_id: str, body: TrackingChanges, request: Request, at: At
+) -> Response:
     """The same, as if the tracking were changed so. Nothing is changed."""
     known = number(tracking_id, "tracking")
-    return told(PreviewRecord.of(known, await outlook.preview(at.engine, known, body.patch())))
+
+    async def look() -> PreviewRecord:
+        return PreviewRecord.of(known, await outlook.preview(at.engine, known, body.patch()))
+
+    return await anew(request, at.engine, look)
