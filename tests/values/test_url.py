@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 from headwater.errors import BadUrl
 from headwater.values.url import (
     LONGEST,
+    Parts,
     canonical,
     checked_source,
     host_of,
     origin_of,
+    parsed_parts,
     parts_of,
+    plain_parts,
     port_of,
     redacted,
     resolve,
@@ -278,6 +281,51 @@ def test_the_parts_are_those_that_the_parser_names(url: str) -> None:
     assert parts.port == int(parser.port or {"http": 80, "https": 443}[parts.scheme])
     assert parts.origin == parser.origin
     assert parts.has_userinfo == bool(parser.username or parser.password)
+
+
+_PLAIN_PIECES = st.sampled_from(
+    (
+        "http:// https:// e.org a-b.example.com -a.org a..org x.xn--p1ai 127.0.0.1 10.1.2.255"
+        " 1.2.3.256 01.2.3.4 1.2.3 :8080 :80 :443 :65535 :70000 :08 / /feed.xml /a/../b /./ /.x"
+        " ?a=1&b=%20 ?~ # @ A.org"
+    ).split()
+)
+
+
+@example("http://127.1.0.1:8080/feed.xml")
+@example("https://www.example.org/a/feed?format=atom&n=%2F")
+@example("https://example.org:443/")
+@example("http://example.org:80/x")
+@example("http://999.1.1.1/")
+@example("http://a.123/")
+@given(st.lists(_PLAIN_PIECES, max_size=6).map("".join))
+def test_a_plain_url_has_the_parts_that_the_parser_finds(url: str) -> None:
+    plain = plain_parts(url)
+    if plain is not None:
+        assert plain == parsed_parts(url)
+
+
+def test_most_urls_of_feeds_are_plain() -> None:
+    assert plain_parts("https://www.example.org/feed.xml") == Parts(
+        "https://www.example.org/feed.xml",
+        "https",
+        "www.example.org",
+        443,
+        "https://www.example.org",
+        is_literal=False,
+        has_userinfo=False,
+    )
+    assert plain_parts("http://10.0.0.7:8080/?a=1") == Parts(
+        "http://10.0.0.7:8080/?a=1",
+        "http",
+        "10.0.0.7",
+        8080,
+        "http://10.0.0.7:8080",
+        is_literal=True,
+        has_userinfo=False,
+    )
+    for odd in ("https://e.org", "https://E.org/", "http://0177.0.0.1/", "https://a@e.org/"):
+        assert plain_parts(odd) is None
 
 
 def test_a_host_keeps_its_shard() -> None:

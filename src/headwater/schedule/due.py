@@ -84,47 +84,38 @@ class Due:
 
 
 def due_of(row: Row, claimed_at: int | None = None) -> Due:
-    overrides = {} if row.overrides == NOTHING else orjson.loads(row.overrides)
+    """The columns by their places: looking each up by its name took two thirds of the time."""
+    (
+        pk, feed_id, url, host, overrides, etag, last_modified, hints, identity, document_hash,
+        documents_seen, document_seen_at, asked_whole_at, moved_to, moved_count, moved_since,
+        gone_count, new_today, today, interval, scheduled_at, fence, ewma, recent_published,
+        failures, failing_told, last_address, last_error, reason, decided_at, has_credentials,
+    ) = row  # fmt: skip
+    own = {} if overrides == NOTHING else orjson.loads(overrides)
+    said = Hints() if hints == NOTHING else Hints.from_json(orjson.loads(hints))
+    moments = tuple(orjson.loads(recent_published))
+    asked, ceiling = own.get("interval_sec"), own.get("ceiling_sec")
+    pushed = bool(own.get("push_only", False))
+    state = State(interval, failures, gone_count, ewma, said, moments, asked, pushed, ceiling)
     return Due(
-        feed=FeedPk(row.id),
-        feed_id=FeedId(row.feed_id),
-        url=row.url,
-        host=row.host,
-        scheduled_at=row.scheduled_at,
-        fence=row.fence,
-        validators=Validators(row.etag, row.last_modified),
-        state=state_of(row, overrides),
-        overrides=overrides,
-        identity=orjson.loads(row.identity) if row.identity else None,
-        document_hash=row.document_hash,
-        documents_seen=row.documents_seen,
-        document_seen_at=row.document_seen_at,
-        asked_whole_at=row.asked_whole_at,
-        move=Move(row.moved_to, row.moved_count, row.moved_since),
-        new_today=row.new_today,
-        today=row.today,
-        failing_told=bool(row.failing_told),
-        last_address=row.last_address,
-        has_credentials=bool(row.has_credentials),
-        after_failure=row.last_error is not None,
-        reason=row.reason,
-        decided_at=row.last_decision_at,
+        FeedPk(pk), FeedId(feed_id), url, host, scheduled_at, fence,
+        Validators(etag, last_modified), state, own,
+        identity=orjson.loads(identity) if identity else None,
+        document_hash=document_hash,
+        documents_seen=documents_seen,
+        document_seen_at=document_seen_at,
+        asked_whole_at=asked_whole_at,
+        move=Move(moved_to, moved_count, moved_since),
+        new_today=new_today,
+        today=today,
+        failing_told=bool(failing_told),
+        last_address=last_address,
+        has_credentials=bool(has_credentials),
+        after_failure=last_error is not None,
+        reason=reason,
+        decided_at=decided_at,
         claimed_at=claimed_at,
-    )
-
-
-def state_of(row: Row, overrides: dict[str, Any]) -> State:
-    return State(
-        interval=row.interval_sec,
-        failures=row.failures,
-        gone=row.gone_count,
-        ewma=row.ewma_sec,
-        hints=Hints() if row.hints == NOTHING else Hints.from_json(orjson.loads(row.hints)),
-        recent_published=tuple(orjson.loads(row.recent_published)),
-        asked_interval=overrides.get("interval_sec"),
-        push_only=bool(overrides.get("push_only", False)),
-        ceiling=overrides.get("ceiling_sec"),
-    )
+    )  # fmt: skip
 
 
 def own_policy(policy: Policy, overrides: dict[str, Any]) -> Policy:

@@ -70,7 +70,7 @@ def _after_success(given: Inputs, visited: ReadDocument | NotModified) -> Plan:
         why = [met, _order_in_words(learnt)]
     floor, hint = _floor(learnt.hints, policy)
     if floor > interval:
-        why.append(hint)
+        why.append(_held_back(hint, floor))
     interval = max(interval, floor)
     return Plan(
         code,
@@ -105,7 +105,7 @@ def _after_failure(given: Inputs, met: str) -> Plan:
         why.append(f"one try every {duration(pause)} until one succeeds")
     floor, hint = _floor(given.state.hints, policy)
     if floor > pause:
-        why.append(hint)
+        why.append(_held_back(hint, floor))
     wait = max(pause, floor)
     state = replace(given.state, failures=failures)
     ceiling = max(wait, policy.max_interval)
@@ -206,9 +206,13 @@ def _with_bounds(said: str, interval: float, state: State, policy: Policy) -> st
 
 
 def _floor(hints: Hints, policy: Policy) -> tuple[float, str]:
-    """The strongest of the publisher's hints, and how to say that it held a visit back."""
+    """The strongest of the publisher's hints, and its name."""
     said = floors(hints, policy.max_interval)
     if not said:
         return 0.0, ""
-    name = max(said, key=lambda hint: said[hint])
-    return said[name], _HELD_BACK[name].format(duration(said[name]))
+    name = max(said, key=said.__getitem__)
+    return said[name], name
+
+
+def _held_back(hint: str, floor: float) -> str:
+    return _HELD_BACK[hint].format(duration(floor))

@@ -138,9 +138,7 @@ async def holdings(tx: Transaction, feeds: Sequence[FeedPk], now: int) -> dict[F
         now,
         *feeds,
     )
-    return {
-        FeedPk(row.id): Holding(row.fence, row.state, row.overrides, row.fetcher_id) for row in rows
-    }
+    return {FeedPk(pk): Holding(*held) for pk, *held in rows}
 
 
 _LEARNED_COLUMNS = (

@@ -42,6 +42,10 @@ _CONTROL = re.compile(
 )
 
 
+_HARMLESS = frozenset((int, float, bool, type(None)))
+_with_traceback = structlog.processors.format_exc_info
+
+
 def configure(level: Level = "info", format: Format = "auto", stream: TextIO | None = None) -> None:
     """Called once, by an entrypoint, before the first line is written."""
     out = sys.stderr if stream is None else stream
@@ -82,14 +86,14 @@ class Line:
 
 
 def _for_programs() -> list[Processor]:
-    return [_named, _traced, structlog.processors.format_exc_info, _cleaned, _json]
+    return [_json]
 
 
 def _for_people(coloured: bool) -> list[Processor]:
     screen = ConsoleRenderer(
         colors=coloured, pad_event_to=24, sort_keys=False, exception_formatter=plain_traceback
     )
-    return [_named, _traced, structlog.processors.format_exc_info, _cleaned, _harmless, screen]
+    return [_named, _traced, _with_traceback, _cleaned, _harmless, screen]
 
 
 def _named(line: Line, method: str, facts: Facts) -> Facts:
@@ -115,9 +119,8 @@ def plain(name: str, value: Any) -> Any:
 def _cleaned(_: Any, __: str, facts: Facts) -> Facts:
     """Only plain values are left, bounded and without secrets."""
     for key, value in facts.items():
-        if type(value) in (int, float, bool, type(None)):
-            continue
-        facts[key] = _plain(key, value, 0)
+        if type(value) not in _HARMLESS:
+            facts[key] = _plain(key, value, 0)
     return facts
 
 
@@ -151,30 +154,36 @@ def _text(text: str, longest: int) -> str:
         text = f"{text[:longest]}… ({len(text)} characters)"
     if "://" in text and ("=" in text or "@" in text):
         text = _URL.sub(lambda url: redacted(url[0]), text)
-    if _SCHEME_NAMES.search(text):
+    if " " in text and _SCHEME_NAMES.search(text):
         text = _CREDENTIALS.sub(rf"\1 {HIDDEN}", text)
     if "hw_" in text or "hwr_" in text:
         text = _OUR_TOKENS.sub(HIDDEN, text)
     return text
 
 
-def _json(_: Any, __: str, facts: Facts) -> str:
-    # The order people look for: when, how bad, who, what; then the facts as they were given.
+def _json(line: Line, method: str, facts: Facts) -> str:
+    """All steps in one, as every visit writes a line.
+
+    The order people look for: when, how bad, who, what; then the facts as they were given.
+    """
+    if "exc_info" in facts:
+        facts = _with_traceback(line, method, facts)
     record = {
-        "timestamp": facts.pop("timestamp"),
-        "level": facts.pop("level"),
-        "logger": facts.pop("logger"),
-        "event": facts.pop("event"),
-        **facts,
+        "timestamp": rfc3339(datetime.now(UTC)),
+        "level": method,
+        "logger": line.name,
+        "event": _plain("event", facts.pop("event"), 0),
     }
+    for key, value in _traced(line, method, facts).items():
+        if key not in record:
+            record[key] = value if type(value) in _HARMLESS else _plain(key, value, 0)
     try:
-        line = orjson.dumps(record).decode()
+        text = orjson.dumps(record).decode()
     except TypeError:
         # Half a character (a lone surrogate) or a number beyond 64 bits.
         return dumps(record, ensure_ascii=True)
-    if line.isascii() and "\x7f" not in line:
-        return line
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+    # Whatever must not stand in a line is no printable character.
+    return text if text.isprintable() else _visible(text)
 
 
 def _harmless(_: Any, __: str, facts: Facts) -> Facts:

@@ -27,9 +27,14 @@ _SPELT = re.compile(
 )
 
 # A reference no parser would change: skipping the parser is worth 2 µs for every link of a feed.
-_PLAIN = re.compile(
-    r"https?://(?:[a-z0-9-]++\.)++[a-z]{2,}+/[A-Za-z0-9_~=,./-]*+(?:\?[A-Za-z0-9_~=&,./%+-]*+)?"
+_NAME = r"(?:[a-z0-9-]++\.)++[a-z]{2,}+"
+_REST = r"/[A-Za-z0-9_~=,./-]*+(?:\?[A-Za-z0-9_~=&,./%+-]*+)?"
+_PLAIN = re.compile(rf"https?://{_NAME}{_REST}")
+_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_PLAIN_PLACE = re.compile(
+    rf"(https?)://(?:({_NAME})|((?:{_OCTET}\.){{3}}{_OCTET}))(?::([1-9][0-9]{{1,3}}))?{_REST}"
 )
+_USUAL_PORTS = {"http": 80, "https": 443}
 
 _USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*:)?//[^/?#\\]*@", re.IGNORECASE)
 _PAIR = re.compile(r"([?&;#])([^=&;#?]*)=([^&;#]+)")
@@ -103,6 +108,24 @@ def resolve(base: str | None, reference: str) -> str | None:
 @lru_cache(maxsize=4096)
 def parts_of(url: str) -> Parts:
     """Where an absolute http(s) URL leads; BadUrl when it is none."""
+    return plain_parts(url) or parsed_parts(url)
+
+
+def plain_parts(url: str) -> Parts | None:
+    """The same for a URL that the parser would leave as it is, in a fifth of the time."""
+    found = _PLAIN_PLACE.fullmatch(url)
+    if found is None or "/." in url or "xn--" in url:
+        return None
+    scheme, name, address, digits = found.groups()
+    usual = _USUAL_PORTS[scheme]
+    port, host = int(digits) if digits else usual, name or address
+    if digits and port == usual:
+        return None
+    origin = f"{scheme}://{host}:{digits}" if digits else f"{scheme}://{host}"
+    return Parts(url, scheme, host, port, origin, name is None, False)
+
+
+def parsed_parts(url: str) -> Parts:
     parsed = _parsed(url)
     href = parsed.href if parsed is not None else ""
     found = _SPELT.match(href)
@@ -113,7 +136,7 @@ def parts_of(url: str) -> Parts:
         target=_with_query_as_given(href.partition("#")[0], url),
         scheme=scheme,
         host=host.strip("[]").rstrip("."),
-        port=int(port) if port else (443 if scheme == "https" else 80),
+        port=int(port) if port else _USUAL_PORTS[scheme],
         origin=f"{scheme}://{host}:{port}" if port else f"{scheme}://{host}",
         is_literal=bool(parsed.host_type),
         has_userinfo=userinfo is not None,
