@@ -123,7 +123,7 @@ async def test_154_what_does_not_exist_is_told_only_to_those_let_in(
         assert (missing.status, missing.error) == (404, "not_found")
     wrong = await guarded().ask("PUT", "/feeds")
     assert (wrong.status, wrong.error) == (405, "method_not_allowed")
-    assert wrong.headers["allow"] == "GET, POST"
+    assert wrong.headers["allow"] == "GET, HEAD, POST"
 
 
 @SQLITE

@@ -182,11 +182,16 @@ def _refuse_unless_allowed(credential: Credential, method: str, rights: Needs) -
     if not rights:
         raise NotFound("There is nothing here.", what="route")
     if method not in rights:
-        raise MethodNotAllowed("This method does not work here.", allowed=sorted(rights))
+        raise MethodNotAllowed("This method does not work here.", allowed=_methods(rights))
     needed = rights[method]
     if needed is not None and not opens(credential.scope, *needed):
         wanted = " or ".join(needed)
         raise Forbidden(f"This token has the scope {credential.scope}; {wanted} is needed.")
+
+
+def _methods(rights: Needs) -> list[str]:
+    """HEAD works wherever GET does."""
+    return sorted({*rights, "HEAD"} if "GET" in rights else rights)
 
 
 def _refuse_another_fetcher(credential: Credential, path: str) -> None:

@@ -1,0 +1,43 @@
+"""A method that does not work somewhere is told which ones do."""
+
+import pytest
+
+from headwater.entrypoints.api.auth import RIGHTS
+from tests.entrypoints.api.calls import Api
+
+PATHS = sorted({path for _, path in RIGHTS})
+SQLITE = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+
+
+@SQLITE
+@pytest.mark.parametrize(
+    ("target", "works"),
+    [
+        ("/feeds", "GET, HEAD, POST"),
+        ("/feeds/x", "DELETE, GET, HEAD, PATCH"),
+        ("/feeds/x/refetch", "POST"),
+        ("/healthz", "GET, HEAD"),
+        ("/subscriptions/1/credentials", "DELETE, PUT"),
+        ("/subscriptions/1/history", "DELETE, GET, HEAD"),
+    ],
+)
+async def test_a_wrong_method_is_told_the_right_ones(api: Api, target: str, works: str) -> None:
+    refused = await api.ask("TRACE", target)
+    assert (refused.status, refused.error) == (405, "method_not_allowed")
+    assert refused.headers["allow"] == works
+    assert refused.json["allowed"] == works.split(", ")
+
+
+@SQLITE
+async def test_a_head_where_nothing_can_be_got_is_told_so(api: Api) -> None:
+    refused = await api.ask("HEAD", "/feeds/x/refetch")
+    assert (refused.status, refused.headers["allow"]) == (405, "POST")
+
+
+@SQLITE
+async def test_every_route_is_among_the_methods_of_its_path(api: Api) -> None:
+    for path in PATHS:
+        target = path.replace(":path", "").replace("{", "").replace("}", "")
+        told = (await api.ask("TRACE", target)).headers["allow"].split(", ")
+        assert {method for method, there in RIGHTS if there == path} <= set(told), path
+        assert ("HEAD" in told) is ("GET" in told), path
