@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -90,3 +92,25 @@ def test_a_name_that_is_nearly_right_is_recognised(nobody: Shell) -> None:
 
 def test_what_is_not_there_is_not_made_up() -> None:
     assert group().get_command(context(), "nonsense") is None
+
+
+def every_command(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    yield path, command
+    if isinstance(command, TyperGroup):
+        ctx = typer.Context(command, info_name=path)
+        for name in command.list_commands(ctx):
+            yield from every_command(command.get_command(ctx, name), f"{path} {name}")
+
+
+EVERY = dict(every_command(group(), "headwater"))
+
+
+def test_commands_in_commands_are_looked_at_too() -> None:
+    assert {"headwater run", "headwater groups create", "headwater track add"} <= EVERY.keys()
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_a_command_explains_itself_and_all_it_takes(path: str) -> None:
+    assert (EVERY[path].help or "").strip()
+    silent = [each.name for each in EVERY[path].params if not (each.help or "").strip()]
+    assert silent == []

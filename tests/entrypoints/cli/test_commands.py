@@ -206,6 +206,9 @@ def test_refetch_brings_a_new_visit_and_its_history(
     until(lambda: origin.asked.count(path) > before)
     until(lambda: len(sh("visits", feed, "--json").json) == 2)
     assert "fetched" in sh("visits", feed).out or "unchanged" in sh("visits", feed).out
+    kept = [each["fetch_id"] for each in sh("visits", feed, "--json").json if each["fetch_id"]]
+    assert kept
+    assert all(fetch_id in sh("visits", feed).out for fetch_id in kept)
     decisions = sh("schedule", feed, "--json").json
     assert len(decisions) == 2
     assert all(decision["reason"] for decision in decisions)

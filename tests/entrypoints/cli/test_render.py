@@ -19,9 +19,9 @@ from headwater.entrypoints.cli.terminal import clean, one_line
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
 
 
-def shown(what: RenderableType) -> str:
+def shown(what: RenderableType, width: int = 160) -> str:
     out = StringIO()
-    Console(file=out, width=160, highlight=False).print(what)
+    Console(file=out, width=width, highlight=False).print(what)
     return out.getvalue()
 
 
@@ -103,6 +103,28 @@ def test_a_failed_visit_says_what_went_wrong_instead_of_the_plan() -> None:
     assert "HTTP status 500" in said
     assert "12,345" in said
     assert "13 ms" in said
+
+
+def test_a_visit_shows_the_id_of_its_payload_whole_on_eighty_columns() -> None:
+    visit = {
+        "started_at": "2026-03-15T11:55:00Z",
+        "outcome": "throttled",
+        "status": 429,
+        "bytes_in": 1_234_567,
+        "new_entries": 12,
+        "updated_entries": 3,
+        "latency_ms": 1_234.4,
+        "reason": "in 15 min: the host asked for a rest of fifteen minutes",
+        "fetch_id": "0197c1f0-5b0e-7c4e-9d1b-3f6f2f0a9b11",
+    }
+    unchanged = visit | {"outcome": "unchanged", "status": 304, "fetch_id": None}
+    said = shown(visits_table([visit, unchanged], NOW), width=80)
+    lines = [line.strip() for line in said.splitlines()]
+    assert "0197c1f0-5b0e-7c4e-9d1b-3f6f2f0a9b11" in lines
+    assert "12 new, 3 edited, 1,234,567 bytes," in said
+    assert "throttled 429" in said
+    assert "unchanged 304" in said
+    assert len(lines) <= 12
 
 
 def test_markup_and_escapes_in_titles_stay_text() -> None:

@@ -138,6 +138,9 @@ def test_it_is_off_and_not_even_loaded_unless_asked_for(env: dict[str, str]) -> 
         ("127.0.0.2:9000", "127.0.0.2", 9000),
         ("localhost", "localhost", 8471),
         ("[::1]:9000", "::1", 9000),
+        ("127.0.0.2", "127.0.0.2", 8471),
+        ("::1", "::1", 8471),
+        ("[::1]", "::1", 8471),
     ],
 )
 def test_the_flag_takes_an_address_or_part_of_one(given: str, host: str | None, port: int) -> None:
@@ -162,6 +165,13 @@ def test_the_flag_may_stand_alone_anywhere() -> None:
     ]
 
 
-def test_what_is_no_address_is_refused() -> None:
-    with pytest.raises(BadSettings, match="HOST:PORT"):
-        where_grpc("localhost:http")
+@pytest.mark.parametrize(
+    "given", ["nonsense", "localhost:http", "localhost:", "127.0.0.1:65536", "-1", "²", ":"]
+)
+def test_what_is_no_address_is_refused_with_what_is_expected(given: str) -> None:
+    with pytest.raises(BadSettings) as refused:
+        where_grpc(given)
+    assert refused.value.message == (
+        "--grpc takes HOST:PORT, such as 127.0.0.1:8471, or an address or a port alone,"
+        f" not {given!r}."
+    )

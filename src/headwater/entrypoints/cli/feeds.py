@@ -134,7 +134,7 @@ def remove(
 
 
 def visits(ctx: typer.Context, feed: FeedName, limit: Limit = 20, json: Json = False) -> None:
-    """A feed's last visits: outcome, status, bytes, new entries."""
+    """A feed's last visits: outcome, why, new entries, bytes, and the id for `raw`."""
     session = session_of(ctx, as_json=json)
     with session.api() as api:
         records = api.some(path_of(feed_meant(api, feed), "visits"), "visits", limit)

@@ -57,8 +57,14 @@ def list_groups(ctx: typer.Context, json: Json = False) -> None:
 @groups.command()
 def create(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME")],
-    values: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE...")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="KEY=VALUE...",
+            help="fetch_interval_minutes, priority, categories, config, description.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Make a group; what it says counts for every member that says nothing else."""

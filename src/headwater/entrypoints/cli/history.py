@@ -25,7 +25,9 @@ def schedule(ctx: typer.Context, feed: FeedName, limit: Limit = 20, json: Json =
 
 def raw(
     ctx: typer.Context,
-    fetch_id: Annotated[str, typer.Argument(metavar="FETCH_ID", help="As in an entry's raw_refs.")],
+    fetch_id: Annotated[
+        str, typer.Argument(metavar="FETCH_ID", help="As `headwater visits` shows it.")
+    ],
     meta: Annotated[bool, typer.Option("--meta", help="The record instead of the bytes.")] = False,
 ) -> None:
     """The exact bytes a server sent, on stdout."""

@@ -119,21 +119,28 @@ def hints_in_words(hints: Record) -> str:
 
 
 def visits_table(visits: Iterable[Record], now: datetime) -> Table:
-    made = table(
-        "when", "outcome", "status", "bytes", "new", "edited", "took", "what", wide=("what",)
-    )
+    """Few columns, so that the id of a payload stands in one line on eighty of them."""
+    made = table("when", "outcome", "what", wide=("what",))
     for visit in visits:
-        made.add_row(
-            on_the_clock(visit["started_at"], now),
-            word(str(visit["outcome"])),
-            plain(visit.get("status")),
-            f"{visit.get('bytes_in', 0):,}",
-            str(visit.get("new_entries", 0)),
-            str(visit.get("updated_entries", 0)),
-            f"{visit.get('latency_ms') or 0:.0f} ms",
-            plain(visit.get("error_detail") or visit.get("error") or visit.get("reason"), 200),
-        )
+        why = visit.get("error_detail") or visit.get("error") or visit.get("reason")
+        lines = [plain(why, 200), Text(_figures(visit))]
+        if visit.get("fetch_id"):
+            lines.append(Text(visit["fetch_id"], style="dim"))
+        outcome = word(str(visit["outcome"]))
+        if visit.get("status"):
+            outcome.append(f" {visit['status']}")
+        made.add_row(on_the_clock(visit["started_at"], now), outcome, Text("\n").join(lines))
     return made
+
+
+def _figures(visit: Record) -> str:
+    said = [
+        f"{visit[count]:,} {name}"
+        for count, name in (("new_entries", "new"), ("updated_entries", "edited"))
+        if visit.get(count)
+    ]
+    took = f"{visit.get('latency_ms') or 0:,.0f} ms"
+    return ", ".join([*said, f"{visit.get('bytes_in') or 0:,} bytes", took])
 
 
 def schedule_table(decisions: Iterable[Record], now: datetime) -> Table:

@@ -77,7 +77,7 @@ def reparse(
 
 def diff(
     ctx: typer.Context,
-    fetch: Annotated[str, typer.Argument(metavar="FETCH", help="As in an entry's raw_refs.")],
+    fetch: Annotated[str, typer.Argument(metavar="FETCH", help="As `headwater visits` shows it.")],
     other: Annotated[
         str | None,
         typer.Argument(metavar="FETCH", help="Another payload; else the one before."),

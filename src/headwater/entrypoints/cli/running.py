@@ -1,5 +1,6 @@
 """`run` and its two halves, `serve` and `work`."""
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +15,13 @@ from headwater.entrypoints.lock import Role, held
 from headwater.errors import BadSettings
 from headwater.settings import Settings, load_settings
 
+GRPC_PORT = 8471
+LARGEST_PORT = 65_535
+
 Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
 Port = Annotated[
-    int | None, typer.Option(min=0, max=65_535, help="0 takes any free one.", show_default="8470")
+    int | None,
+    typer.Option(min=0, max=LARGEST_PORT, help="0 takes any free one.", show_default="8470"),
 ]
 Migrate = Annotated[
     bool, typer.Option("--migrate", help="Bring a PostgreSQL schema up to date first.")
@@ -32,8 +37,6 @@ Grpc = Annotated[
         show_default=False,
     ),
 ]
-
-GRPC_PORT = 8471
 
 
 class Serving(TyperCommand):
@@ -99,15 +102,28 @@ def where_grpc(grpc: str | None) -> dict[str, Any]:
     """`HOST:PORT`, either half of it, or nothing: then what the settings say, or 8471."""
     if grpc is None:
         return {}
-    host, _, port = grpc.rpartition(":") if ":" in grpc else _halves(grpc)
-    if port and not (port.isascii() and port.isdigit()):
-        raise BadSettings("--grpc takes HOST:PORT, such as 127.0.0.1:8471.")
-    usual = load_settings().grpc_port
-    return {
-        "grpc_host": host.strip("[]") or None,
-        "grpc_port": int(port) if port else GRPC_PORT if usual is None else usual,
-    }
+    if not grpc or _is_address(grpc):
+        host, usual = grpc, load_settings().grpc_port
+        port = GRPC_PORT if usual is None else usual
+    else:
+        host, _, said = grpc.rpartition(":")
+        port = _port(said, grpc)
+    return {"grpc_host": host.strip("[]") or None, "grpc_port": port}
 
 
-def _halves(grpc: str) -> tuple[str, str, str]:
-    return ("", "", grpc) if grpc.isdigit() else (grpc, "", "")
+def _is_address(grpc: str) -> bool:
+    """Of other names nobody can tell whether they are meant: those need their port."""
+    try:
+        ip_address(grpc.strip("[]"))
+    except ValueError:
+        return grpc == "localhost"
+    return True
+
+
+def _port(said: str, grpc: str) -> int:
+    if said.isascii() and said.isdigit() and int(said) <= LARGEST_PORT:
+        return int(said)
+    raise BadSettings(
+        "--grpc takes HOST:PORT, such as 127.0.0.1:8471, or an address or a port alone,"
+        f" not {grpc!r}."
+    )

@@ -41,6 +41,9 @@ Chosen = Annotated[
 Minutes = Annotated[
     int | None, typer.Option("--every", min=1, help="Minutes between visits; else adaptive.")
 ]
+Categories = Annotated[
+    list[str] | None, typer.Option("--category", help="May be given several times.")
+]
 Login = Annotated[
     Path | None, typer.Option("--credentials", help="A JSON file with its login; - is stdin.")
 ]
@@ -98,7 +101,7 @@ def subscribe(
     every: Minutes = None,
     config: Annotated[str | None, typer.Option("--config", help="JSON for its fetcher.")] = None,
     group: Annotated[str | None, typer.Option("--group", help="Put it into this group.")] = None,
-    category: Annotated[list[str] | None, typer.Option("--category")] = None,
+    category: Categories = None,
     credentials: Login = None,
     json: Json = False,
 ) -> None:

@@ -56,7 +56,12 @@ def list_tokens(ctx: typer.Context, json: Json = False) -> None:
 
 
 @tokens.command()
-def revoke(ctx: typer.Context, token_id: Annotated[str, typer.Argument(metavar="ID")]) -> None:
+def revoke(
+    ctx: typer.Context,
+    token_id: Annotated[
+        str, typer.Argument(metavar="ID", help="Its number, as in `headwater tokens list`.")
+    ],
+) -> None:
     """Make a token worthless at once."""
     session = session_of(ctx)
     with session.api(writes=True) as api:
