@@ -187,8 +187,8 @@ def _key(entry: Entry, memory: Memory, named: set[bytes]) -> bytes:
 
 def _as_of(memory: Memory, texts: Mapping[bytes, kept.KeptText]) -> dict[bytes, Known]:
     """As if this payload were the newest one: present is what came from it."""
-    known = {key: replace(each, present_since=None) for key, each in memory.known.items()}
-    return known | {key: replace(text.known, present_since=1) for key, text in texts.items()}
+    known = {key: each._replace(present_since=None) for key, each in memory.known.items()}
+    return known | {key: text.known._replace(present_since=1) for key, text in texts.items()}
 
 
 async def _write(

@@ -1,7 +1,5 @@
 """What a document changes, compared with what is known."""
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,21 +121,21 @@ def test_no_drift_when_two_entries_could_be_meant() -> None:
 
 
 def test_no_drift_without_a_link() -> None:
-    old = replace(entry("1"), link=None, link_key=None)
-    new = replace(entry("2"), link=None, link_key=None)
+    old = entry("1")._replace(link=None, link_key=None)
+    new = entry("2")._replace(link=None, link_key=None)
     changes = compare(memory(known(old)), {}, [new], room_for_new=PLENTY)
     assert changes == Changes(new=(new,), left=(known(old),))
 
 
 def test_without_a_link_a_guid_we_gave_up_drifts_to_the_one_entry_of_its_content() -> None:
-    old = replace(entry("x", text="one"), link=None, link_key=None)
-    one = replace(entry("hash of one", text="one"), link=None, link_key=None)
-    two = replace(entry("hash of two", text="two"), link=None, link_key=None)
+    old = entry("x", text="one")._replace(link=None, link_key=None)
+    one = entry("hash of one", text="one")._replace(link=None, link_key=None)
+    two = entry("hash of two", text="two")._replace(link=None, link_key=None)
     given_up = {old.uid_key}
     known_x = memory(known(old))
     changes = compare(known_x, {}, [two, one], room_for_new=PLENTY, distrusted=given_up)
     assert changes == Changes(new=(two,), drifted=(Drift(one, known(old)),))
-    twins = [one, replace(one, uid_key=key_of("twin"))]
+    twins = [one, one._replace(uid_key=key_of("twin"))]
     changes = compare(known_x, {}, twins, room_for_new=PLENTY, distrusted=given_up)
     assert changes == Changes(new=tuple(twins), left=(known(old),))
 

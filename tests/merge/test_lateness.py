@@ -1,7 +1,5 @@
 """How late new entries were seen: known only where the moment of publication is believable."""
 
-from dataclasses import replace
-
 import pytest
 
 from headwater.merge.entry import Entry
@@ -18,7 +16,7 @@ PLAIN = Entry(
 
 
 def published(*seconds: int | None) -> list[Entry]:
-    return [replace(PLAIN, published=None if at is None else at * SECOND) for at in seconds]
+    return [PLAIN._replace(published=None if at is None else at * SECOND) for at in seconds]
 
 
 def test_entries_published_between_two_looks_were_seen_so_late() -> None:

@@ -1,6 +1,5 @@
 """What is served keeps every rule: personal feeds and collections, whole or in part."""
 
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -88,7 +87,7 @@ async def test_collections_keep_every_rule_on_every_page(
     river = River(engine, ScriptedWeb())
     feed = await river.feed("one")
     for number, text in enumerate(map(sound, NASTY)):
-        await river.entries(feed, replace(an_entry(f"{feed} {number}", text or "x"), content=text))
+        await river.entries(feed, an_entry(f"{feed} {number}", text or "x")._replace(content=text))
         await virtual_clock.advance(60)
     for target in ("/meta/all.xml", "/meta/all.json", f"/meta/feed-{feed}.xml?limit=7"):
         page, count = await api.get(target), 0

@@ -5,8 +5,7 @@ programs are not the ones a private feed's key was given to.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from headwater.subscribe.conflict import Conflict
 from headwater.subscribe.subscription import Subscription
@@ -35,8 +34,7 @@ EVENT_TYPES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """A fact about a feed; `payload` is what consumers get."""
 
     type: str

@@ -1,10 +1,9 @@
 """An entry as it is kept: normalised, with the keys and the hash by which it is recognised."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One entry of one document, ready to be compared and stored.
 
     Lists are JSON text already: they are made in the parse process and stored as they are.
@@ -29,8 +28,7 @@ class Entry:
     length: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """What the database remembers of an entry, as far as comparing needs it.
 
     `present_since` is the ordinal of the feed's document with which its present run began,

@@ -130,7 +130,7 @@ def reading_of(answered: Answered) -> Read:
         published=tuple(told["published"]),
         partial=told["partial"],
         problems=tuple((code, detail) for code, detail in told["problems"]),
-        entries=tuple(_entry(*row) for row in told["entries"]),
+        entries=tuple([_entry(row) for row in told["entries"]]),
         decoded_bytes=told["decoded"],
     )
 
@@ -188,10 +188,11 @@ def _row(entry: Entry) -> list[Any]:
     ]
 
 
-def _entry(uid: str, uid_key: str, link: str | None, link_key: str | None, *rest: Any) -> Entry:
-    return Entry(
-        uid, bytes.fromhex(uid_key), link, bytes.fromhex(link_key) if link_key else None, *rest
-    )
+def _entry(row: list[Any]) -> Entry:
+    row[1] = bytes.fromhex(row[1])
+    if row[3]:
+        row[3] = bytes.fromhex(row[3])
+    return Entry._make(row)
 
 
 def _what_it_is(document: Document) -> str:

@@ -1,7 +1,6 @@
 """Pages for exports: every entry and every payload once, whatever happens meanwhile."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,7 +30,7 @@ async def told(river: River, feed: str, *names: str) -> None:
 async def edited(river: River, feed: str, name: str, title: str, version: int = 1) -> None:
     before = an_entry(name, name)
     known = Known(name, before.uid_key, before.link_key, before.content_hash, version, 1)
-    after = replace(an_entry(name, title), link=before.link, link_key=before.link_key)
+    after = an_entry(name, title)._replace(link=before.link, link_key=before.link_key)
     await river.document(feed, Changes(edited=((after, known),)), before=version)
     async with river.engine.database.write() as tx:
         fact = updated_entry(feed, name, after.link, None, "f", "now", version + 1)

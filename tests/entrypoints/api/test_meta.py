@@ -1,7 +1,6 @@
 """Collections as feeds: what is in them, page by page, and nothing sent twice for nothing."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
@@ -236,7 +235,7 @@ async def test_new_and_edited_entries_change_the_tag(
 
 async def edited(river: River, feed: str, entry: Entry, title: str) -> None:
     known = Known(entry.uid, entry.uid_key, entry.link_key, entry.content_hash, 1, 1)
-    after = replace(an_entry(entry.uid, title), link=entry.link, link_key=entry.link_key)
+    after = an_entry(entry.uid, title)._replace(link=entry.link, link_key=entry.link_key)
     await river.document(feed, Changes(edited=((after, known),)), before=1)
 
 
@@ -394,8 +393,7 @@ async def test_a_cursor_of_somebody_elses_making_is_refused(api: Api) -> None:
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_hostile_words_go_out_harmless(api: Api, river: River) -> None:
-    hostile = replace(
-        an_entry("guid", "]]><script>alert(1)</script>\u2028"),
+    hostile = an_entry("guid", "]]><script>alert(1)</script>\u2028")._replace(
         summary='<p onclick="x()">S</p><script>alert(1)</script>',
         content='<img src=x onerror=alert(1)><a href="javascript:alert(1)">C</a>]]>&lt;b&gt;',
         authors='[{"name":"<b>Eve</b>","email":"x","uri":"javascript:alert(1)"}]',
