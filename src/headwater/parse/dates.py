@@ -4,7 +4,13 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from headwater.parse.instants import EARLIEST_YEAR, full_year, moment, zone_minutes
+from headwater.parse.instants import (
+    EARLIEST_YEAR,
+    counted_on,
+    full_year,
+    moment,
+    zone_minutes,
+)
 from headwater.parse.months import ENGLISH_MONTHS, ISO_MONTHS
 from headwater.parse.odd_dates import loose_date
 from headwater.parse.zones import ZONES
@@ -14,18 +20,19 @@ LONGEST = 128
 _RFC822 = re.compile(
     r"(?:[A-Za-z]{3,9}\s*[.,]?,?\s*)?(\d{1,2})[ \t-]+"
     r"(?![Mm]arras)([A-Za-z]{3})[a-z]*\.?,?[ \t-]+(\d{2,4})"
-    r"(?:[T, \t]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(\S*)\s*(?:\(.*\))?)?"
+    r"(?:[T, \t]+(\d{1,2})(?::(\d\d?)(?::(\d\d?)(?:[.,]\d+)?)?|(?=\s+(?:[A-Z]{2,4}|[+-]\d{4})\Z))"
+    r"\s*(\S*)\s*(?:\(.*\))?)?"
 )
 _ISO = re.compile(
-    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?)?(?:(?:\s*[Tt]\s*|\s+)(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d*))?)?"
-    r"\s*([^\s()]*))?"
+    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?)?(?:(?:\s*[Tt]\s*|\s+)(\d\d?)"
+    r"(?::(\d\d?)(?::(\d\d?)(?:[.,](\d*))?)?|(?=(?:[Zz]|[+-]\d\d:?\d\d)?\Z))\s*([^\s()]*))?"
 )
 _ORDINAL = re.compile(r"(\d{4}|\d\d)-?(\d{3})(?:[Tt](\d\d.*))?")
 _COMPACT = re.compile(
-    r"(\d{4}|\d\d)(\d\d)(\d\d)(?:T?(\d\d):?(\d\d)(?::?(\d\d)(?:\.\d+)?)?\s*((?!\d)\S*))?"
+    r"(\d{4}|\d\d)(\d\d)(\d\d)(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d)(?:\.\d+)?)?\s*((?!\d)\S*))?"
 )
 _SHORT_YEAR = re.compile(r"(\d\d)-(\d\d)-(\d\d)(?:T?(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(\S*))?")
-_MONTH_ONLY = re.compile(r"(\d{4})-?(\d\d)")
+_MONTH_ONLY = re.compile(r"(\d{4}|-\d\d)-?(\d\d)")
 _EPOCH = re.compile(r"\d{10}|\d{13}")
 
 
@@ -83,7 +90,8 @@ def _unusual(text: str) -> datetime | None:
         named = _rfc822(match)
         if named is not None:
             return named
-    return _compact(text) if text[0].isdecimal() and " " not in text else loose_date(text)
+    is_compact = (text[0] in "-0123456789" and " " not in text) or text[:8].isdecimal()
+    return _compact(text) if is_compact else loose_date(text)
 
 
 def _iso(text: str) -> datetime | None:
@@ -117,7 +125,7 @@ def _iso_slowly(text: str) -> datetime | None:
     if _names_half(zone):
         return loose_date(text)
     clock = (int(hour or 0), int(minute or 0), int(second or 0), micro)
-    return moment(int(year), int(month or 1), int(day or 1), clock, zone_minutes(zone or ""))
+    return counted_on(int(year), int(month or 1), int(day or 1), clock, zone_minutes(zone or ""))
 
 
 def _rfc822(match: re.Match[str]) -> datetime | None:
@@ -139,8 +147,9 @@ def _day_of_year(ordinal: re.Match[str]) -> datetime | None:
     first = moment(full_year(year), 1, 1, (0, 0, 0, 0), 0)
     if first is None or not 1 <= int(day) <= 366:
         return None
-    found = first + timedelta(days=int(day) - 1)
-    if found.year != first.year:
+    try:
+        found = first + timedelta(days=int(day) - 1)
+    except OverflowError:
         return None
     return _iso(f"{found:%Y-%m-%d}T{clock}") if clock else found
 
@@ -164,5 +173,6 @@ def _compact(text: str) -> datetime | None:
         return _day_of_year(ordinal)
     month_only = _MONTH_ONLY.fullmatch(text)
     if month_only is not None:
-        return moment(int(month_only[1]), int(month_only[2]), 1, (0, 0, 0, 0), 0)
+        year = full_year(month_only[1].removeprefix("-"))
+        return moment(year, int(month_only[2]), 1, (0, 0, 0, 0), 0)
     return loose_date(text)

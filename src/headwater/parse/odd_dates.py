@@ -28,11 +28,15 @@ _THEN_MORNING = re.compile(
     r"\s*(?:öö\b|f\.h\.|de\.|dop\.|priešpiet|ap\.|pg\b|дп\b|пр\.\s?об|ص\b|לפנה|ก่อนเที่ยง)",
     re.IGNORECASE,
 )
-_CJK = re.compile(r"(?<!\d)(\d{4}|\d\d)\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일号號]?")
-_YEAR_FIRST = re.compile(r"(?<!\d)(\d{4})[/.\s-]+(\d{1,2})[/.\s-]+(\d{1,2})(?!\d)")
+_CJK = re.compile(
+    r"(?<!\d)(?P<year>\d{4}|\d\d)\s*[年년]\s*(?P<month>\d{1,2})\s*[月월]\s*(?P<day>\d{1,2})\s*[日일号號]?"
+)
+_YEAR_FIRST = re.compile(
+    r"(?<!\d)(?P<year>\d{4})(?:\s*([/.-])\s*|\s+)(?P<month>\d{1,2})(?:\s*\2\s*|\s+)(?P<day>\d{1,2})(?!\d)"
+)
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?!\d)")
 _DOTTED = re.compile(r"(?<!\d)(\d{1,2})\s*[.-]\s*(\d{1,2})\s*[.-]\s*(\d{4}|\d\d)(?!\d)")
-_OFFSET = re.compile(r"(?:GMT|UTC)?\s*([+-]\d{1,2}(?::?\d\d)?)(?!\d)")
+_OFFSET = re.compile(r"(?:GMT|UTC)?\s*(?<!\d)([+-]\d{1,2}(?::?\d\d)?)(?!\d)")
 # Months that languages count instead of naming: Chinese, Japanese, Korean, Vietnamese.
 _COUNTED = re.compile(r"(?<!\d)(\d{1,2})\s*[月월]|\b(?:tháng|thg)\s*(\d{1,2})", re.IGNORECASE)
 _COUNTED_DAY = re.compile(r"\bth(?:ứ)?\.?\s*[2-7]\b", re.IGNORECASE)
@@ -84,7 +88,7 @@ def _zone(text: str, usual: int) -> tuple[int | None, str]:
 def _numbers_only(text: str) -> tuple[int, int, int] | None:
     match = _CJK.search(text) or _YEAR_FIRST.search(text)
     if match is not None:
-        return full_year(match[1]), int(match[2]), int(match[3])
+        return full_year(match["year"]), int(match["month"]), int(match["day"])
     match = _SLASHED.search(text)
     if match is not None:
         first, second = int(match[1]), int(match[2])
@@ -92,7 +96,7 @@ def _numbers_only(text: str) -> tuple[int, int, int] | None:
         month, day = (first, second) if first <= 12 else (second, first)
         return full_year(match[3]), month, day
     match = _DOTTED.search(text)
-    if match is not None:
+    if match is not None and int(match[2]) <= 12:  # else it may be a clock with odd marks
         return full_year(match[3]), int(match[2]), int(match[1])
     return None
 
