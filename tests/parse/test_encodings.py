@@ -71,6 +71,24 @@ LABELS: list[tuple[str, str, str]] = [
     ("euc_kr", "euc_kr", "\uc548\ub155"),
     ("ksc5601", "euc_kr", "\uc548\ub155"),
     ("cp819", "latin-1", "caf\u00e9"),
+    # Python's names, and charsets that only the wild still has
+    ("1251", "cp1251", "\u041f\u0440\u0438\u0432\u0435\u0442"),
+    ("mac_roman", "mac_roman", "caf\u00e9"),
+    ("mac-cyrillic", "mac_cyrillic", "\u041f\u0440\u0438\u0432\u0435\u0442"),
+    ("x-mac-greek", "mac_greek", "\u0395\u03bb\u03bb"),
+    ("8859", "latin-1", "caf\u00e9"),
+    ("cp858", "cp858", "caf\u00e9 \u20ac"),
+    ("IBM865", "cp865", "caf\u00e9"),
+    ("cp737", "cp737", "\u0395\u03bb\u03bb"),
+    ("hp-roman8", "hp_roman8", "caf\u00e9"),
+    ("eucgb2312-cn", "gb2312", "\u4f60\u597d"),
+    ("euc_jis_2004", "euc_jis_2004", "\u65e5\u672c"),
+    ("shiftjisx0213", "shift_jisx0213", "\u65e5\u672c"),
+    ("iso-2022-jp-3", "iso2022_jp_3", "\u65e5\u672c"),
+    ("uhc", "cp949", "\uc548\ub155"),
+    ("cp037", "cp037", "caf\u00e9"),
+    ("EBCDIC-CP-BE", "cp500", "caf\u00e9 [x]"),
+    ("IBM1140", "cp1140", "caf\u00e9 \u20ac"),
 ]
 
 
@@ -118,6 +136,14 @@ LIES: list[tuple[bytes, str | None, str]] = [
     (feed("caf\u00e9", "utf-16").encode(), None, "caf\u00e9"),
     (feed("caf\u00e9", "klingon").encode(), None, "caf\u00e9"),
     (feed("\u201cx\u201d").encode("cp1252"), None, "\u201cx\u201d"),
+    (
+        feed("\u65e5\u672c", "shift_jis").encode("cp932"),
+        "text/xml; charset=us-ascii",
+        "\u65e5\u672c",
+    ),
+    (feed("caf\u00e9 \u00fb", "shift_jis").encode("latin-1"), None, "caf\u00e9 \u00fb"),
+    (feed("caf\u00e9", "cp037").encode(), "text/xml; charset=cp500", "caf\u00e9"),
+    (feed("caf\u00e9").encode("cp500"), "text/xml; charset=cp500", "caf\u00e9"),
 ]
 
 
@@ -147,6 +173,10 @@ NAMES: list[tuple[bytes, str | None, str]] = [
     (feed("\u4f60", "gb2312").encode("gb2312"), None, "gb18030"),
     (feed("caf\u00e9", "iso-8859-1").encode(), None, "utf-8"),
     (feed("x", "iso-8859-1").encode(), "application/xml; charset=utf-8", "utf-8"),
+    (feed("caf\u00e9", "us-ascii").encode("latin-1"), None, "windows-1252"),
+    (feed("x", "us-ascii").encode(), None, "us-ascii"),
+    (feed("x", "cp858").encode(), None, "cp858"),
+    (feed("x", "ebcdic-cp-us").encode("cp037"), None, "cp037"),
 ]
 
 
@@ -163,3 +193,14 @@ FORBIDDEN = ["utf-7", "zip", "rot13", "idna", "unicode_escape", "../../x", "puny
 def test_a_codec_that_is_not_on_the_list_is_never_used(label: str) -> None:
     body = feed("+ADw-script+AD4-", label).encode()
     assert title_of(body, f"text/xml; charset={label}") == "+ADw-script+AD4-"
+
+
+def test_lines_of_ebcdic_end_with_a_mark_of_its_own() -> None:
+    body = feed("a\nb", "cp037").encode("cp037").replace(b"\x25", b"\x15")
+    assert title_of(body) == "a\nb"
+
+
+def test_entries_in_ebcdic_have_no_fragments() -> None:
+    text = feed("x", "cp037").replace("</channel>", "<item><title>y</title></item></channel>")
+    (entry,) = parse(text.encode("cp037")).entries
+    assert entry.fragment is None

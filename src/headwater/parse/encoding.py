@@ -4,7 +4,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headwater.parse.labels import OTHER_LABELS
+from headwater.parse.labels import (
+    EBCDIC,
+    OTHER_LABELS,
+    RARE_MANY_BYTES,
+    RARE_SINGLE_BYTE,
+    RARE_STATEFUL,
+)
 from headwater.parse.limits import Tally
 from headwater.parse.quirks import LANGUAGE_CHARSETS
 
@@ -17,7 +23,7 @@ _LANGUAGE = re.compile(
 _FEFF = "\ufeff"
 _NO_CHANCE = 8
 
-_SINGLE_BYTE = {
+_SINGLE_BYTE = RARE_SINGLE_BYTE | {
     "us-ascii": "cp1252",
     "ascii": "cp1252",
     "iso-8859-1": "cp1252",
@@ -58,7 +64,7 @@ _SINGLE_BYTE = {
     for spelling in (f"iso-8859-{number}", f"iso8859-{number}", f"iso_8859-{number}")
 }  # fmt: skip
 
-_MANY_BYTES = {
+_MANY_BYTES = RARE_MANY_BYTES | {
     "gb2312": "gb18030",
     "gb_2312-80": "gb18030",
     "x-gbk": "gb18030",
@@ -86,7 +92,7 @@ _MANY_BYTES = {
 }
 
 # ASCII bytes that are not ASCII text: these must be decoded even when every byte is below 128.
-_STATEFUL = {
+_STATEFUL = RARE_STATEFUL | {
     "iso-2022-jp": "iso2022_jp_2",
     "iso-2022-kr": "iso2022_kr",
     "hz-gb-2312": "hz",
@@ -108,7 +114,7 @@ _WIDE = {
 
 _UTF8 = {"utf-8": "utf-8", "utf8": "utf-8", "utf_8": "utf-8", "unicode-1-1-utf-8": "utf-8"}
 
-CODECS = _SINGLE_BYTE | _MANY_BYTES | _STATEFUL | _WIDE | _UTF8
+CODECS = _SINGLE_BYTE | _MANY_BYTES | _STATEFUL | _WIDE | _UTF8 | EBCDIC
 """The only codecs ever used, by the label a publisher may write. UTF-7 is not among them."""
 
 _MARKS = (
@@ -122,6 +128,8 @@ _MARKS = (
     (b"<\x00", "utf-16le", 0),
     (b"\x00<", "utf-16be", 0),
 )
+_ASCII = ("us-ascii", "ascii")
+_EBCDIC_PROLOG, _EBCDIC_BRACKET = "<?xm".encode("cp037"), "<".encode("cp037")
 _USUAL_PROLOGS = (
     b'<?xml version="1.0" encoding="utf-8"',
     b"<?xml version='1.0' encoding='utf-8'",
@@ -153,6 +161,8 @@ def decoded(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
                 return Decoded(body[3:], label, "utf-8", 3, True)
             return _replacing(body[skipped:], label, tally)
     labels = _declared(body, headers, tally)
+    if labels and labels[0] in EBCDIC:
+        return _replacing(body, labels[0], tally)
     stateful = next((label for label in labels if label in _STATEFUL), None)
     if body.isascii() and stateful is None:
         label = next((label for label in labels if label not in _WIDE), "utf-8")
@@ -203,6 +213,8 @@ def _declared(body: bytes, headers: Mapping[str, str], tally: Tally) -> list[str
         if label is None:
             continue
         known = _known(label.lower())
+        if known in EBCDIC and not body.startswith(_EBCDIC_BRACKET):
+            continue  # some gateways translate the document and forget its label
         if known is not None:
             found.append(known)
         else:
@@ -219,6 +231,8 @@ def _known(label: str) -> str | None:
 
 
 def _in_prolog(body: bytes) -> str | None:
+    if body.startswith(_EBCDIC_PROLOG):
+        body = body[:512].decode("cp037").encode("ascii", "replace")
     end = body.find(b"?>", 0, 512)
     if end <= 0:
         return None
@@ -233,7 +247,9 @@ def _by_trial(body: bytes, labels: list[str], tally: Tally) -> Decoded:
 
     And over any other, when there is so much of it that it cannot be chance.
     """
-    tried = list(labels)
+    tried = [label for label in labels if label not in _ASCII]
+    if len(tried) < len(labels):
+        tried.append("windows-1252")  # what has other bytes is not ASCII, whoever says so
     if all(label in _SINGLE_BYTE or label in _UTF8 or label in _WIDE for label in labels):
         tried.insert(0, "utf-8")
     else:
@@ -267,12 +283,20 @@ def _with_replacements(body: bytes, labels: list[str], tally: Tally) -> Decoded:
     if good > 2 * bad or (labels and labels[0] in _UTF8 and good >= bad):
         tally.note("bad_bytes", "bytes that are not UTF-8 were replaced")
         return _from_text(text, "utf-8")
-    label = next((label for label in labels if label in _MANY_BYTES), None)
+    label = next((label for label in labels if _fits_mostly(body, label)), None)
     label = label or _by_language(body) or next((x for x in labels if x in _SINGLE_BYTE), None)
     label = label or "windows-1252"
     if label not in labels[:1]:
         tally.note("encoding_override", f"not valid as declared, read as {label}")
     return _replacing(body, label, tally)
+
+
+def _fits_mostly(body: bytes, label: str) -> bool:
+    """Whether a charset of several bytes was meant, although some do not fit."""
+    if label not in _MANY_BYTES:
+        return False
+    text = body.decode(CODECS[label], "replace")
+    return 8 * text.count("\ufffd") <= len(text) - len(text.encode("ascii", "ignore"))
 
 
 def _by_language(body: bytes) -> str | None:
@@ -291,5 +315,7 @@ def _replacing(body: bytes, label: str, tally: Tally) -> Decoded:
 
 
 def _from_text(text: str, label: str) -> Decoded:
+    if label in EBCDIC:
+        text = text.replace("\x85", "\n")  # how its lines end
     utf8 = text.removeprefix(_FEFF).encode("utf-8", "replace")
     return Decoded(utf8, "gb18030" if label == "gb2312" else label, CODECS[label], 0, False)

@@ -8,9 +8,10 @@ from itertools import pairwise
 from lxml import etree
 
 from headwater.parse.document import Fragment
+from headwater.parse.labels import EBCDIC
 
 # In these, bytes that look like tags may be something else.
-_OTHER_THAN_ASCII = ("utf-16", "utf-32", "iso2022", "hz")
+_OTHER_THAN_ASCII = ("utf-16", "utf-32", "iso2022", "hz", "johab", *EBCDIC.values())
 _PATTERNS: dict[bytes, tuple[re.Pattern[bytes], re.Pattern[bytes]]] = {}
 _MOST_PATTERNS = 64
 _make = tuple.__new__  # what Fragment(…) does, without a call in between
