@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from headwater.together import Closed, Together
+from headwater.together import Closed, OneByOne, Together
 
 
 class Doubler:
@@ -132,3 +132,43 @@ def test_a_group_of_none_makes_no_sense() -> None:
 
     with pytest.raises(ValueError, match="at least one"):
         Together(work, most=0)
+
+
+async def test_one_thing_is_done_by_one_at_a_time_and_others_do_not_wait() -> None:
+    turns, order, go_on = OneByOne(), list[str](), asyncio.Event()
+
+    async def work(thing: str, name: str) -> None:
+        async with turns.at(thing):
+            order.append(f"{name} begins")
+            if name == "first":
+                await go_on.wait()
+            order.append(f"{name} ends")
+
+    async with asyncio.TaskGroup() as callers:
+        callers.create_task(work("a", "first"))
+        callers.create_task(work("a", "second"))
+        await callers.create_task(work("b", "other"))
+        go_on.set()
+    assert order == [
+        "first begins", "other begins", "other ends", "first ends", "second begins", "second ends",
+    ]  # fmt: skip
+
+
+async def test_who_fails_or_is_cancelled_lets_the_next_go_on() -> None:
+    turns, begun = OneByOne(), asyncio.Event()
+
+    async def stays() -> None:
+        async with turns.at("a"):
+            begun.set()
+            await asyncio.Event().wait()
+
+    holder, waiter = asyncio.create_task(stays()), asyncio.create_task(stays())
+    await begun.wait()
+    waiter.cancel()
+    holder.cancel()
+    await asyncio.wait([holder, waiter])
+    with pytest.raises(ValueError, match="no"):
+        async with turns.at("a"):
+            raise ValueError("no")
+    async with turns.at("a"):
+        pass

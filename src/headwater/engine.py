@@ -25,6 +25,7 @@ from headwater.subscribe.assignment import BroadcastPolicy
 from headwater.subscribe.builtin import BUILTINS, Builtin
 from headwater.subscribe.evidence import Learning
 from headwater.telemetry.trace import OFF, Tracer
+from headwater.together import OneByOne
 from headwater.values.ids import WorkerId
 
 
@@ -43,8 +44,8 @@ class Rules:
 
 @dataclass(slots=True)
 class Engine:
-    """One per process. `woken` is set when somebody made a feed due before its time. Without
-    `media` nothing is downloaded."""
+    """One per process. `woken` is set when somebody made a feed due before its time; `adding` is
+    who adds a feed, by its URL. Without `media` nothing is downloaded."""
 
     clock: Clock
     web: Web
@@ -67,4 +68,5 @@ class Engine:
     collect: CollectPolicy = field(default_factory=CollectPolicy)
     media: Media | None = None
     woken: asyncio.Event = field(default_factory=asyncio.Event)
+    adding: OneByOne = field(default_factory=OneByOne)
     tracer: Tracer = OFF

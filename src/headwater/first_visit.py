@@ -68,12 +68,16 @@ async def add_feed(
     idempotency: bytes | None = None,
     who: str = HEADWATER,
 ) -> FeedId:
-    """Fetch, refuse what is no feed, and keep what came as the first visit."""
+    """Fetch, refuse what is no feed, and keep what came as the first visit.
+
+    Of several who add the same at once, one asks; the others then find a feed that is followed.
+    """
     source = checked_source(url)
     check_url(source, engine.fetch.address)
-    former = await _former(engine, source)
-    with first_trail(engine, source):
-        return await _first_visit(source, wish, engine, former, idempotency, who)
+    async with engine.adding.at(feeds.url_key(source)):
+        former = await _former(engine, source)
+        with first_trail(engine, source):
+            return await _first_visit(source, wish, engine, former, idempotency, who)
 
 
 async def _first_visit(

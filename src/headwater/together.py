@@ -1,9 +1,11 @@
-"""Many callers, one piece of work: what arrives while a group is in progress is the next group."""
+"""Many callers, one piece of work: shared in groups, or done by one while the others wait."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from contextlib import asynccontextmanager
 from contextvars import Context
 from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from headwater.telemetry.trace import Trail, current, sharing
 
@@ -85,6 +87,25 @@ class Together(Generic[T, R]):
         for _, answer, _ in self._waiting:
             answer.cancel()
         self._waiting.clear()
+
+
+class OneByOne:
+    """Who comes for the same thing waits for whoever is at it; nobody waits for another thing.
+
+    Whoever fails or is cancelled lets the next one go on.
+    """
+
+    def __init__(self) -> None:
+        # A lock lives as long as somebody holds it or waits for it.
+        self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def at(self, thing: Hashable) -> AsyncIterator[None]:
+        lock = self._locks.get(thing)
+        if lock is None:
+            lock = self._locks[thing] = asyncio.Lock()
+        async with lock:
+            yield
 
 
 async def in_halves(

@@ -89,6 +89,28 @@ def story(port: int, url: str) -> None:
     assert ask(port, "GET", f"/raw/{fetch_id}")[0] == 404
 
 
+async def test_a_feed_that_three_add_at_once_is_asked_for_once(
+    database_url: str, tmp_path: Path
+) -> None:
+    settings = Settings(
+        data_dir=tmp_path,
+        database_url=database_url,
+        allow_addresses=["127.0.0.0/8"],
+        parser_processes=1,
+    )
+    async with Origin() as origin, served(settings) as port:
+        feed = origin.feed("/blog.xml", [Post("a/1", "First")])
+        said = {"url": feed.url}
+        answers = await asyncio.gather(
+            *(asyncio.to_thread(ask, port, "POST", "/feeds", said) for _ in range(3))
+        )
+        assert sorted(status for status, _, _ in answers) == [201, 409, 409]
+        told = {status: orjson.loads(body) for status, _, body in answers}
+        assert told[409]["error"] == "duplicate_url"
+        assert told[409]["feed_id"] == told[201]["id"]
+        assert len(origin.requests) == 1
+
+
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_the_embedded_database_needs_nothing_but_a_folder(
     database_url: str, tmp_path: Path
