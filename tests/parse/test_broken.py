@@ -31,6 +31,8 @@ REPAIRED: list[tuple[str, list[str | None], str]] = [
     (item("&copy 2024"), ["\u00a9 2024"], "entities_repaired"),
     (item("&hellip;&mdash;&rsquo;"), ["\u2026\u2014\u2019"], "entities_repaired"),
     (item("&nosuchname;"), ["&nosuchname;"], "entities_repaired"),
+    (item("it&rsquo s &ndash &hellip"), ["it\u2019 s \u2013 \u2026"], "entities_repaired"),
+    (item("R&sum of"), ["R&sum of"], "entities_repaired"),
     (item("x &#xD800; y"), ["x \ufffd y"], "entities_repaired"),
     (item("x &#0; y"), ["x \ufffd y"], "entities_repaired"),
     (item("x &#55357;&#56832; y"), ["x \U0001f600 y"], "entities_repaired"),
@@ -51,6 +53,8 @@ REPAIRED: list[tuple[str, list[str | None], str]] = [
     ("<image><url>u</url>" + item("y"), ["y"], "tags_repaired"),
     ("<item><title>x</b></title></item>", ["x"], "tags_repaired"),
     ("<item><title>x</TITLE></item>", ["x"], "tags_repaired"),
+    ("<item><title>x</title</item>" + item("y"), ["x", "y"], "tags_repaired"),
+    ("<item><title>x</title\n<link>https://e.org/</link></item>", ["x"], "tags_repaired"),
     ("<item><title>x</title><source url=u>s</source></item>", ["x"], "tags_repaired"),
     ("<item><title a='1' a='2'>x</title></item>", ["x"], "not_well_formed"),
     ("<item><title disabled>x</title></item>", ["x"], "tags_repaired"),
@@ -189,3 +193,20 @@ def test_an_external_doctype_is_not_needed() -> None:
 def test_nested_items_do_not_become_entries_of_a_sound_document() -> None:
     document = parse(rss("<item><title>1</title><x><item><title>2</title></item></x></item>"))
     assert titles(document) == ["1"]
+
+
+DECLARED: list[tuple[str, str, str]] = [
+    ("<!ENTITY x 'a &amp; b'>", "&x;", "a & b"),
+    ("<!ENTITY x '&lt;b&gt;y&lt;/b&gt;'>", "&x;", "<b>y</b>"),
+    ("<!ENTITY x '&#38;lt;'>", "&x;", "<"),
+    ("<!ENTITY x '&amp;amp;'>", "&x;", "&amp;"),
+    ("<!ENTITY x 'one'><!ENTITY x 'two'>", "&x;", "one"),
+    ("<!ENTITY a-b 'x'><!ENTITY a.b 'y'><!ENTITY a_b 'z'>", "&a-b; &a.b; &a_b;", "x y z"),
+]
+
+
+@pytest.mark.parametrize(("subset", "given", "title"), DECLARED)
+def test_a_short_literal_means_what_xml_says(subset: str, given: str, title: str) -> None:
+    document = parse(f"<!DOCTYPE rss [{subset}]>".encode() + rss(item(given)))
+    assert titles(document) == [title]
+    assert "entities_refused" not in codes(document)

@@ -89,6 +89,7 @@ LABELS: list[tuple[str, str, str]] = [
     ("cp037", "cp037", "caf\u00e9"),
     ("EBCDIC-CP-BE", "cp500", "caf\u00e9 [x]"),
     ("IBM1140", "cp1140", "caf\u00e9 \u20ac"),
+    ("cp1026", "cp1026", "caf\u00e9 \u011f"),
 ]
 
 

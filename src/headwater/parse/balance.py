@@ -14,11 +14,13 @@ _TOKEN = re.compile(
     rb"|<(/?)([A-Za-z_][\w:.-]*+)(?!@|(?<=:)//)((?:[^<>\"']++"
     rb"|\"[^\"<]*+(?:<[^\"<>=]{0,80}+)?\"|'[^'<]*+(?:<[^'<>=]{0,80}+)?')*+)>"
     rb"|<(/?)([A-Za-z_][\w:.-]*+)(?!@|(?<=:)//)([^<>]*+)>"
+    rb"|<(/)([A-Za-z_][\w:.-]*+)\s*(?=<)()"  # an end that lost its bracket
     rb"|<!?",
 )
 _SOUND = re.compile(rb"""(?:\s+[A-Za-z_][\w:.-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*\s*""")
 _ATTRIBUTE = re.compile(rb"""([A-Za-z_][\w:.-]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>]+))?""")
 
+_NO_TAG = (b"", None, b"")
 ENTRIES = frozenset((b"item", b"entry"))
 _VOID = frozenset((b"br", b"hr", b"img", b"input", b"meta", b"wbr", b"area", b"embed"))
 _PARENTS = frozenset((b"channel", b"rss", b"rdf", b"feed", b"items"))
@@ -78,9 +80,8 @@ def _balance(markup: bytes, state: _State) -> None:
         if start > at:
             pieces.append(markup[at:start])
         at = end
-        slash, name, rest, other_slash, other_name, other_rest = token.groups()
-        if name is None:
-            slash, name, rest = other_slash, other_name, other_rest
+        last = token.lastindex
+        slash, name, rest = token.group(last - 2, last - 1, last) if last else _NO_TAG
         if name is None:
             _keep_as_text(token[0], state, at == len(markup))
         elif slash:

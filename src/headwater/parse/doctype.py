@@ -14,7 +14,7 @@ _ENTITY = re.compile(
 )
 # What a scan of the whole body would take for an entry, a comment, a CDATA section or a PI.
 _MISLEADING = re.compile(rb"<(?!!(?:DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)\b)", re.IGNORECASE)
-_REFERENCE = re.compile(rb"[&%](#?[\w:.-]+);")
+_REFERENCE = re.compile(rb"[&%](?!(?:amp|lt|gt|quot|apos);)(#?[\w:.-]+);")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,10 @@ def _entities(subset: bytes) -> tuple[dict[str, str], bool]:
             is_bomb = True
         elif not parameter and len(text) <= LONGEST_LITERAL and b"<" not in text:
             if len(literals) < MOST_LITERALS:
-                literals[name.decode("utf-8", "replace")] = text.decode("utf-8", "replace")
+                # Of several declarations the first one holds.
+                literals.setdefault(
+                    name.decode("utf-8", "replace"), text.decode("utf-8", "replace")
+                )
     return literals, is_bomb
 
 

@@ -20,6 +20,8 @@ _LANGUAGE = re.compile(
     rb"<(?:dc:)?language>\s*([A-Za-z]{2}(?:-[A-Za-z]{2})?)|xml:lang\s*=\s*[\"']([A-Za-z]{2}"
     rb"(?:-[A-Za-z]{2})?)"
 )
+# Which byte is a quote differs from one EBCDIC to the next.
+_EBCDIC_NAME = re.compile(r"encoding\s*=\s*.\s*([A-Za-z0-9._:-]{1,40})")
 _FEFF = "\ufeff"
 _NO_CHANCE = 8
 
@@ -232,14 +234,15 @@ def _known(label: str) -> str | None:
 
 def _in_prolog(body: bytes) -> str | None:
     if body.startswith(_EBCDIC_PROLOG):
-        body = body[:512].decode("cp037").encode("ascii", "replace")
+        found = _EBCDIC_NAME.search(body[:512].decode("cp037"))
+        return found[1] if found else "cp037"
     end = body.find(b"?>", 0, 512)
     if end <= 0:
         return None
     if body[:36].lower() in _USUAL_PROLOGS:
         return "utf-8"
-    found = _PROLOG.search(body, 0, end + 2)
-    return found[1].decode("ascii") if found else None
+    declared = _PROLOG.search(body, 0, end + 2)
+    return declared[1].decode("ascii") if declared else None
 
 
 def _by_trial(body: bytes, labels: list[str], tally: Tally) -> Decoded:

@@ -21,7 +21,7 @@ _C1 = re.compile("[\x7f-\x9f]")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:0*(\d{1,7})|[xX]0*([0-9a-fA-F]{1,6}));")
 _AMPERSAND = re.compile(
-    rb"&(?:#(?:(\d{1,9})|[xX]([0-9a-fA-F]{1,8}));?|([A-Za-z][A-Za-z0-9]{0,31});"
+    rb"&(?:#(?:(\d{1,9})|[xX]([0-9a-fA-F]{1,8}));?|([A-Za-z_][A-Za-z0-9_.-]{0,31});"
     rb"|([A-Za-z]{2,6})(?![\w;=]))?"
 )
 # A character beyond U+FFFF in two halves, as UTF-16 has it: no reference may name a half.
@@ -30,6 +30,11 @@ _HALVES = re.compile(
     rb"&#(?:0*(5[67]\d{3})|[xX]0*([dD][c-fC-F][0-9a-fA-F]{2}));"
 )
 _XML_NAMES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+_PREDEFINED = re.compile(r"&(amp|lt|gt|quot|apos);")
+# HTML wants a semicolon after these. They are no words, so nothing else can be meant.
+_TORN_NAMES = frozenset(
+    b"lsquo rsquo sbquo ldquo rdquo bdquo ndash mdash hellip bull trade euro".split()
+)
 _ESCAPES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;", "'": "&apos;"}
 
 _CP1252: dict[int, str] = {
@@ -181,7 +186,7 @@ def _named(given: bytes | None, ended: bool, literals: Mapping[str, str]) -> byt
     name = given.decode("ascii")
     if ended and name in literals:
         return _escaped(literals[name])
-    character = html5.get(name + ";") if ended else html5.get(name)
+    character = html5.get(name + ";") if ended or given in _TORN_NAMES else html5.get(name)
     if character is not None and (ended or given not in _XML_NAMES):
         return _escaped(character)
     return b"&amp;" + given + (b";" if ended else b"")
@@ -189,10 +194,16 @@ def _named(given: bytes | None, ended: bool, literals: Mapping[str, str]) -> byt
 
 def _escaped(text: str) -> bytes:
     # Twice, as XML does: once where an entity is declared, once where it stands.
-    text = _REFERENCE.sub(_plain, _REFERENCE.sub(_plain, text))
+    text = _REFERENCE.sub(_plain, text)
+    text = _REFERENCE.sub(_plain, _PREDEFINED.sub(_predefined, text))
     text = _CONTROLS.sub(lambda found: _CP1252.get(ord(found[0]), ""), text)
     escaped = "".join(_ESCAPES.get(character, character) for character in text)
     return escaped.encode("utf-8", "replace")
+
+
+def _predefined(reference: re.Match[str]) -> str:
+    """As a number, so that what it stands for makes no other reference with what follows."""
+    return f"&#{ord(html5[reference[1] + ';'])};"
 
 
 def _plain(reference: re.Match[str]) -> str:
