@@ -29,17 +29,20 @@ from headwater.parse.media import (
     read_duration,
     read_entry_image,
     read_itunes_image,
+    read_itunes_link,
     read_thumbnail,
 )
 from headwater.parse.names import RDF, plain_name
 from headwater.parse.people import read_author, read_contributor
 from headwater.parse.quirks import read_mikan_torrent
 from headwater.parse.terms import (
+    read_categories,
     read_category,
     read_itunes_category,
     read_itunes_keywords,
     read_keywords,
     read_media_category,
+    read_tags,
     read_topic,
 )
 from headwater.parse.text import construct, shortened, within, words
@@ -123,6 +126,11 @@ def read_body(draft: EntryDraft, element: etree._Element, context: Context) -> N
     _content(draft, element, "xhtml", None, context)
 
 
+def read_plain_body(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """A body of no namespace: tags of its own, or HTML that was escaped."""
+    _content(draft, element, "xhtml" if len(element) else "html", None, context)
+
+
 def _content(
     draft: EntryDraft, element: etree._Element, default: str, src: str | None, context: Context
 ) -> None:
@@ -191,7 +199,8 @@ def read_source(draft: EntryDraft, element: etree._Element, context: Context) ->
             reader(origin, child, context)
     context.spare = spare
     title = origin.title.value if origin.title else None
-    draft.source = Source(title, origin.link, origin.native_id)
+    if title or origin.link or origin.native_id:
+        draft.source = Source(title, origin.link, origin.native_id)
     context.spare.source_authors = origin.authors
 
 
@@ -216,13 +225,6 @@ def read_media_content(draft: EntryDraft, element: etree._Element, context: Cont
                 BY_NAME.get(name, keep_extension)(draft, child, context)
     if href:
         add_enclosure(draft, media_file(element, href, title, context), context)
-
-
-def read_categories(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """A list around categories, which no specification has and many tools write."""
-    for child in element:
-        if isinstance(child.tag, str) and plain_name(child.tag) in ("category", "tag"):
-            read_category(draft, child, context)
 
 
 def read_group(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -258,7 +260,7 @@ BY_NAME: dict[str, EntryHandler] = {
     "fullitem": read_encoded,
     "xhtml:body": read_body,
     "xhtml:div": read_body,
-    "body": read_body,
+    "body": read_plain_body,
     "pubdate": read_published,
     "published": read_published,
     "issued": read_published,
@@ -276,6 +278,7 @@ BY_NAME: dict[str, EntryHandler] = {
     "dc:creator": read_author,
     "dc:author": read_author,
     "itunes:author": read_author,
+    "itunes:owner": read_author,
     "googleplay:author": read_author,
     "contributor": read_contributor,
     "dc:contributor": read_contributor,
@@ -283,7 +286,7 @@ BY_NAME: dict[str, EntryHandler] = {
     "dc:subject": read_category,
     "keywords": read_category,
     "categories": read_categories,
-    "tags": read_keywords,
+    "tags": read_tags,
     "media:category": read_media_category,
     "media:keywords": read_keywords,
     "itunes:category": read_itunes_category,
@@ -294,6 +297,7 @@ BY_NAME: dict[str, EntryHandler] = {
     "media:group": read_group,
     "media:thumbnail": read_thumbnail,
     "itunes:image": read_itunes_image,
+    "itunes:link": read_itunes_link,
     "itunes:duration": read_duration,
     "image": read_entry_image,
     "podcast:alternateenclosure": read_alternate_enclosure,

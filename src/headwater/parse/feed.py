@@ -15,17 +15,23 @@ from headwater.parse.hints import (
     read_update_frequency,
     read_update_period,
 )
-from headwater.parse.links import read_feed_id, read_license, read_link
+from headwater.parse.links import read_feed_id, read_id, read_license, read_link, resource_of
 from headwater.parse.making import text
-from headwater.parse.media import read_feed_image, read_icon, read_logo
-from headwater.parse.names import RDF
+from headwater.parse.media import (
+    read_feed_image,
+    read_feed_itunes_link,
+    read_icon,
+    read_logo,
+)
 from headwater.parse.people import read_author, read_contributor
 from headwater.parse.terms import (
+    read_categories,
     read_category,
     read_itunes_category,
     read_itunes_keywords,
     read_keywords,
     read_media_category,
+    read_tags,
 )
 from headwater.parse.text import construct, shortened, within, words
 
@@ -58,6 +64,10 @@ def read_lesser_subtitle(draft: FeedDraft, element: etree._Element, context: Con
     _subtitle(draft, element, "text", context, False)
 
 
+def read_lesser_description(draft: FeedDraft, element: etree._Element, context: Context) -> None:
+    _subtitle(draft, element, "html", context, False)
+
+
 def _subtitle(
     draft: FeedDraft, element: etree._Element, default: str, context: Context, wins: bool
 ) -> None:
@@ -82,8 +92,15 @@ def read_language(draft: FeedDraft, element: etree._Element, context: Context) -
 
 
 def read_generator(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    value = words(element) or element.get(RDF + "resource") or element.get("name") or ""
+    value = words(element) or element.get("name") or ""
     draft.generator = shortened(value, context.limits.title_chars, context) or draft.generator
+
+
+def read_generator_agent(draft: FeedDraft, element: etree._Element, context: Context) -> None:
+    """Only an address: a name says more."""
+    if draft.generator is None:
+        value = resource_of(element) or words(element)
+        draft.generator = shortened(value, context.limits.title_chars, context) or None
 
 
 def read_rights(draft: FeedDraft, element: etree._Element, context: Context) -> None:
@@ -100,11 +117,14 @@ BY_NAME: dict[str, FeedHandler] = {
     "dc:description": read_description,
     "subtitle": read_subtitle,
     "tagline": read_subtitle,
+    "abstract": read_lesser_subtitle,
+    "summary": read_lesser_subtitle,
+    "media:description": read_lesser_description,
     "itunes:subtitle": read_lesser_subtitle,
     "itunes:summary": read_lesser_subtitle,
     "googleplay:description": read_lesser_subtitle,
     "link": read_link,
-    "id": read_feed_id,
+    "id": read_id,
     "guid": read_feed_id,
     "pubdate": read_published,
     "published": read_published,
@@ -118,7 +138,7 @@ BY_NAME: dict[str, FeedHandler] = {
     "language": read_language,
     "dc:language": read_language,
     "generator": read_generator,
-    "admin:generatoragent": read_generator,
+    "admin:generatoragent": read_generator_agent,
     "rights": read_rights,
     "copyright": read_rights,
     "dc:rights": read_rights,
@@ -134,13 +154,15 @@ BY_NAME: dict[str, FeedHandler] = {
     "category": read_category,
     "dc:subject": read_category,
     "keywords": read_category,
-    "tags": read_keywords,
+    "categories": read_categories,
+    "tags": read_tags,
     "media:category": read_media_category,
     "media:keywords": read_keywords,
     "itunes:category": read_itunes_category,
     "itunes:keywords": read_itunes_keywords,
     "image": read_feed_image,
     "itunes:image": read_feed_image,
+    "itunes:link": read_feed_itunes_link,
     "googleplay:image": read_feed_image,
     "logo": read_logo,
     "icon": read_icon,

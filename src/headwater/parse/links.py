@@ -17,6 +17,7 @@ _MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9][\w.+-]*/[A-Za-z0-9][\w.+*-]*)")
 _TORN_AMPERSAND = re.compile(r"&(?:amp|#38|#x26);")
 _LINE_BREAK = re.compile(r"[\r\n\t]+ *")
 _LARGEST = 2**63
+_FEW = 16
 _WEB = ("http://", "https://")
 # Absolute, with a host, of characters that URLs have: nothing a URL parser would change or refuse.
 _PLAIN = re.compile(r"https?://[A-Za-z0-9][!#-;=?-\[\]-_a-z|~]*").fullmatch
@@ -96,12 +97,14 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
     href = element.get("href") if names else None
     if href is None:
         href = words(element)
-        if href:
+        if href and not (names and (element.get("rel") or element.get("type"))):
             _text_link(draft, href, element, context)
             return
-        href = element.get("url") or element.get("uri") or element.get(_RESOURCE)
+        href = _TORN_AMPERSAND.sub("&", href) or _unusual_address(element)
         if href is None:
             return
+    elif not href:
+        href = _base_given(element, context)
     rel = element.get("rel")
     if rel not in _USUAL_RELATIONS:
         rel = rel.strip().lower().removeprefix(_IANA) if rel else "alternate"
@@ -119,6 +122,36 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
             else _detailed_link(element, found, rel, kind)
         )
         _keep(draft, new, context)
+
+
+def _unusual_address(element: etree._Element) -> str | None:
+    """An address in an attribute that is another element's, or in capitals."""
+    found = element.get("url") or element.get("uri") or resource_of(element)
+    if found is None and _has_small_letters_now(element):
+        found = element.get("href") or element.get("url")
+    return found
+
+
+def _has_small_letters_now(element: etree._Element) -> bool:
+    """Whether attributes in capitals were given their usual names too."""
+    names = [str(name) for name in element.keys()[:_FEW]]
+    others = [name for name in names if not name.islower() and name.isascii() and name.isalpha()]
+    for name in others:
+        if element.get(name.lower()) is None:
+            element.set(name.lower(), element.get(name) or "")
+    return bool(others)
+
+
+def resource_of(element: etree._Element) -> str | None:
+    """RDF's way to point at something; the prefix is often not declared."""
+    found: str | None = element.get(_RESOURCE) or element.get("rdf:resource")
+    return found
+
+
+def _base_given(element: etree._Element, context: Context) -> str:
+    """What an empty reference means, where that is not the feed itself."""
+    base = context.base_of(element)
+    return base if base is not None and base != context.base else ""
 
 
 def _text_link(draft: Draft, href: str, element: etree._Element, context: Context) -> None:
@@ -210,7 +243,7 @@ def _joined(held: Enclosure, more: Enclosure) -> Enclosure:
 def read_enclosure(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     """RSS's enclosure element."""
     href = element.get("url") or element.get("href") or element.get("uri") or ""
-    href = href or words(element)
+    href = href or words(element) or _unusual_address(element)
     if href:
         add_enclosure(draft, _linked_file(element, href, context), context)
 
@@ -283,7 +316,7 @@ def read_comments(draft: EntryDraft, element: etree._Element, context: Context) 
 
 
 def read_license(draft: Draft, element: etree._Element, context: Context) -> None:
-    value = element.get(_RESOURCE) or words(element)
+    value = resource_of(element) or words(element)
     if value:
         found = web_address(value, element, context)
         if found is not None:

@@ -69,6 +69,14 @@ def read_itunes_image(draft: EntryDraft, element: etree._Element, context: Conte
     read_thumbnail(draft, element, context)
 
 
+def read_itunes_link(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """What itunes:image was called at first."""
+    if element.get("rel") == "image":
+        read_thumbnail(draft, element, context)
+    else:
+        keep_extension(draft, element, context)
+
+
 def read_entry_image(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     """Not in any specification, but met: an `image` in an item, as URL or with a `url` inside."""
     for child in element:
@@ -107,6 +115,11 @@ def read_feed_image(draft: FeedDraft, element: etree._Element, context: Context)
         href = words(element)
     if href and draft.image is None:
         draft.image = web_address(href, element, context)
+
+
+def read_feed_itunes_link(draft: FeedDraft, element: etree._Element, context: Context) -> None:
+    if element.get("rel") == "image":
+        read_feed_image(draft, element, context)
 
 
 def read_logo(draft: FeedDraft, element: etree._Element, context: Context) -> None:

@@ -55,10 +55,27 @@ def read_contributor(draft: Draft, element: etree._Element, context: Context) ->
 
 
 def _with(people: tuple[Person, ...], new: Person, context: Context) -> tuple[Person, ...]:
+    if new in people:
+        return people
+    for position, held in enumerate(people):
+        one = _same_person(held, new)
+        if one is not None:
+            return (*people[:position], one, *people[position + 1 :])
     if len(people) >= context.limits.people:
         context.tally.note("people_cut", f"more than {context.limits.people} people, cut")
         return people
-    return people if new in people else (*people, new)
+    return (*people, new)
+
+
+def _same_person(held: Person, new: Person) -> Person | None:
+    """Podcasts name one person as author and, with an address, as owner."""
+    if held.name is None or held.name != new.name:
+        return None
+    if (held.email and new.email and held.email != new.email) or (
+        held.uri and new.uri and held.uri != new.uri
+    ):
+        return None
+    return person(held.name, held.email or new.email, held.uri or new.uri)
 
 
 def _person(element: etree._Element, context: Context) -> Person | None:

@@ -5,7 +5,7 @@ from lxml import etree
 from headwater.parse.document import Category
 from headwater.parse.draft import Context, Draft
 from headwater.parse.making import category
-from headwater.parse.names import RDF
+from headwater.parse.names import RDF, plain_name
 from headwater.parse.text import words
 
 ITUNES = "http://www.itunes.com/"
@@ -48,16 +48,33 @@ def read_category(draft: Draft, element: etree._Element, context: Context) -> No
         add_category(term or label or "", scheme, label, context)
 
 
+def read_categories(draft: Draft, element: etree._Element, context: Context) -> None:
+    """A list around categories, which no specification has and many tools write."""
+    for child in element:
+        if isinstance(child.tag, str) and plain_name(child.tag) in ("category", "tag"):
+            read_category(draft, child, context)
+
+
+def read_tags(draft: Draft, element: etree._Element, context: Context) -> None:
+    if len(element):
+        read_categories(draft, element, context)
+    else:
+        read_keywords(draft, element, context)
+
+
 def read_media_category(draft: Draft, element: etree._Element, context: Context) -> None:
-    text = words(element)
+    label = element.get("label") or None
+    text = words(element) or label
     if text:
-        add_category(text, element.get("scheme") or MEDIA, element.get("label") or None, context)
+        add_category(text, element.get("scheme") or MEDIA, label, context)
 
 
 def read_itunes_category(draft: Draft, element: etree._Element, context: Context) -> None:
     """May nest: the inner one is the narrower subject."""
     for one in (element, *element):
         term = one.get("text")
+        if term is None and not len(one):
+            term = one.text
         if term and term.strip():
             add_category(term.strip(), ITUNES, None, context)
 

@@ -68,13 +68,13 @@ def construct(element: etree._Element, default: str, context: Context) -> tuple[
         value = context.lifted.pop(value, value).strip()
     if given is not None or context.is_atom:
         kind = _kind(given, default)
-        if _is_base64(element, kind, context):
+        if _is_base64(element, kind, value, context):
             return _unbase64(value), kind
-        if kind == "xhtml":
-            value = escape(value, quote=False)
     if kind == "text":
         if ("<" in value or "&" in value) and not context.is_atom and looks_like_html(value):
             kind = "html"
+    elif kind == "xhtml":  # which is XML, so that what is escaped in it is text
+        value = escape(value, quote=False)
     elif context.relative and value:
         value = with_absolute_links(value, context.base_of(element), context.relative)
     return value, kind
@@ -116,7 +116,9 @@ def inner_markup(element: etree._Element, context: Context) -> str:
     if "xmlns" in inner:
         inner = _DECLARATION.sub("", inner)
     if _PREFIXED.search(inner) is not None:
-        if any(prefix and f"<{prefix}:" in outer for prefix in _prefixes(element)):
+        known = _prefixes(element)
+        known.add("xhtml")  # often not declared
+        if any(prefix and f"<{prefix}:" in outer for prefix in known):
             inner = _PREFIXED.sub(r"<\1", inner)
     return _without_shortcuts(inner) if "/>" in inner else inner
 
@@ -209,10 +211,10 @@ def _kind(given: str | None, default: str) -> str:
     return KINDS.get(given) or given or default
 
 
-def _is_base64(element: etree._Element, kind: str, context: Context) -> bool:
+def _is_base64(element: etree._Element, kind: str, value: str, context: Context) -> bool:
     """Said by a `mode` before Atom 1.0, by the media type since."""
-    if "/" not in kind and context.unwraps_div:
-        return False
+    if "/" not in kind and context.unwraps_div and " " in value:
+        return False  # more than one word needs no look at a mode that is hardly ever there
     if element.get("mode") == "base64":
         return True
     return "/" in kind and not kind.startswith("text/") and not kind.endswith(("+xml", "/xml"))

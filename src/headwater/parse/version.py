@@ -6,6 +6,7 @@ from lxml import etree
 
 from headwater.parse.names import plain_name
 
+_ATOM_1 = "{http://www.w3.org/2005/Atom}"
 _ATOM_OLD = {"0.1": "0.1", "0.2": "0.2", "0.3": "0.3"}
 _RSS = frozenset(("0.90", "0.91", "0.92", "0.93", "0.94", "1.0", "2.0"))
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*").fullmatch
@@ -49,6 +50,8 @@ def without_unknown_namespace(root: etree._Element) -> bool:
 
 
 def _atom_version(root: etree._Element) -> str:
+    if str(root.tag).startswith(_ATOM_1):
+        return "1.0"  # which has no attribute that could say so
     given = _ATOM_OLD.get((root.get("version") or "").strip())
     if given is not None:
         return given

@@ -10,7 +10,7 @@ from headwater.parse import feed as feeds_of
 from headwater.parse.draft import Context, Dispatch, EntryDraft, FeedDraft, Spare, ignore
 from headwater.parse.extensions import keep_extension
 from headwater.parse.links import read_about, read_feed_about
-from headwater.parse.names import NAMESPACES, XML, plain_name
+from headwater.parse.names import NAMESPACES, plain_name
 from headwater.parse.terms import categories_of
 
 _SPELLINGS = {
@@ -25,7 +25,6 @@ _EXACT = {
     "http://www.itunes.com/dtds/podcast-1.0.dtd": "http://www.itunes.com/dtds/podcast-1.0.dtd",
     "http://wellformedweb.org/commentapi/": "http://wellformedweb.org/CommentAPI/",
 }
-_LANG = XML + "lang"
 
 
 def _spelled(by_name: dict[str, Any]) -> dict[str, Any]:
@@ -43,6 +42,7 @@ def _spelled(by_name: dict[str, Any]) -> dict[str, Any]:
 
 
 _ENTRY_TAGS = _spelled(entries_of.BY_NAME)
+_CHANNELS = frozenset(_spelled({"channel": None}))
 _FEED_TAGS = _spelled(feeds_of.BY_NAME)
 
 
@@ -110,8 +110,8 @@ class Walk:
 
     def _read_feed_language(self, root: etree._Element) -> None:
         if self.feed.language is None and self.context.has_lang:
-            holder = root if root.get(_LANG) or not len(root) else root[0]
-            self.feed.language = self.context.language_of(holder)
+            channels = (child for child in root if child.tag in _CHANNELS)
+            self.feed.language = self.context.language_of(next(channels, root))
 
     def _read_entries(self, is_rdf: bool) -> None:
         context, readers, authors = self.context, self._entry_readers, self.feed.authors
