@@ -85,6 +85,7 @@ def _balance(markup: bytes, state: _State) -> None:
         if name is None:
             _keep_as_text(token[0], state, at == len(markup))
         elif slash:
+            state.repairs += token[0][-1:] != b">"
             _close(name, state)
         else:
             _open(name, rest, state)
