@@ -98,7 +98,7 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
     if href is None:
         href = words(element)
         if href and not (names and (element.get("rel") or element.get("type"))):
-            _text_link(draft, href, element, context)
+            read_address(draft, href, element, context)
             return
         href = _TORN_AMPERSAND.sub("&", href) or _unusual_address(element)
         if href is None:
@@ -154,7 +154,8 @@ def _base_given(element: etree._Element, context: Context) -> str:
     return base if base is not None and base != context.base else ""
 
 
-def _text_link(draft: Draft, href: str, element: etree._Element, context: Context) -> None:
+def read_address(draft: Draft, href: str, element: etree._Element, context: Context) -> None:
+    """A page without a word about it, as RSS's link is."""
     if "&" in href:
         href = _TORN_AMPERSAND.sub("&", href)
     if href[0] != "h" and _MAGNET(href) and isinstance(draft, EntryDraft):

@@ -103,6 +103,12 @@ PREFIXES: dict[str, str] = {
 """Well-known prefixes, for documents that forgot to declare them."""
 
 
+@lru_cache(maxsize=1024)
+def is_known_namespace(uri: str) -> bool:
+    bare = _bare(uri)
+    return bare in _BY_BARE_URI or bare.startswith(_OWN)
+
+
 @lru_cache(maxsize=4096)
 def plain_name(tag: str) -> str:
     """`{uri}pubDate` or `dc:creator` as our handlers know it: `pubdate`, `dc:creator`, or `?`.

@@ -23,6 +23,7 @@ from headwater.parse.jsonfeed import parse_json
 from headwater.parse.lift import lifted
 from headwater.parse.limits import ParseLimits, Tally
 from headwater.parse.names import plain_name
+from headwater.parse.namespaces import with_usual_namespaces, without_unknown_namespace
 from headwater.parse.pause import pause_collector, resume_collector
 from headwater.parse.relative import Attributes, relative_attributes
 from headwater.parse.repair import (
@@ -33,7 +34,7 @@ from headwater.parse.repair import (
     without_controls,
 )
 from headwater.parse.sniff import looks_like, root_offset
-from headwater.parse.version import format_of, without_unknown_namespace
+from headwater.parse.version import format_of
 from headwater.parse.walk import Walk, Walked
 from headwater.parse.xml import Tree, repaired_tree, sound_tree, tree_of
 from headwater.values.url import resolve
@@ -146,7 +147,7 @@ def _read(asked: _Asked, document: Decoded, tally: Tally, *, lifts: bool) -> Doc
     root = tree.root
     if root is None or not isinstance(root.tag, str):
         return _no_feed(document, tally)
-    is_doubtful = tree.is_doubtful or prolog.is_misleading
+    is_doubtful = with_usual_namespaces(root) or tree.is_doubtful or prolog.is_misleading
     kind = format_of(root, prolog.is_netscape)
     if kind is None and without_unknown_namespace(root):
         # An entry that lacks this namespace would not make a feed of its own.

@@ -1,7 +1,5 @@
 """Which format a root element announces, and in which version."""
 
-import re
-
 from lxml import etree
 
 from headwater.parse.names import plain_name
@@ -9,7 +7,6 @@ from headwater.parse.names import plain_name
 _ATOM_1 = "{http://www.w3.org/2005/Atom}"
 _ATOM_OLD = {"0.1": "0.1", "0.2": "0.2", "0.3": "0.3"}
 _RSS = frozenset(("0.90", "0.91", "0.92", "0.93", "0.94", "1.0", "2.0"))
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*").fullmatch
 _RSS_090 = (
     "http://my.netscape.com/rdf/simple/0.9/",
     "http://channel.netscape.com/rdf/simple/0.9/",
@@ -28,25 +25,6 @@ def format_of(root: etree._Element, is_netscape: bool) -> tuple[str, str] | None
     if name == "channel" and any(plain_name(str(child.tag)) == "item" for child in root):
         return "rss", "2.0"
     return None
-
-
-def without_unknown_namespace(root: etree._Element) -> bool:
-    """Whether a root that is a feed's by its name lost a namespace that nobody knows.
-
-    Publishers make them up. All of its elements lose it, as if it had not been declared.
-    """
-    uri, brace, local = str(root.tag).rpartition("}")
-    name, own = local.lower(), uri + brace
-    if not own or name not in ("rss", "feed"):
-        return False
-    if name == "feed" and all(child.tag != own + "entry" for child in root):
-        return False
-    for element in root.iter():
-        uri, brace, local = str(element.tag).rpartition("}")
-        # A repaired document may hold names that XML forbids.
-        if uri + brace == own and _PLAIN_NAME(local) is not None:
-            element.tag = local
-    return True
 
 
 def _atom_version(root: etree._Element) -> str:

@@ -7,7 +7,16 @@ from lxml import etree
 
 from headwater.parse import entry as entries_of
 from headwater.parse import feed as feeds_of
-from headwater.parse.draft import Context, Dispatch, EntryDraft, FeedDraft, Spare, ignore
+from headwater.parse.cdf import read_channel_attributes, read_item_attributes
+from headwater.parse.draft import (
+    Context,
+    Dispatch,
+    EntryDraft,
+    EntryHandler,
+    FeedDraft,
+    Spare,
+    ignore,
+)
 from headwater.parse.extensions import keep_extension
 from headwater.parse.links import read_about, read_feed_about
 from headwater.parse.names import NAMESPACES, plain_name
@@ -42,6 +51,12 @@ def _spelled(by_name: dict[str, Any]) -> dict[str, Any]:
 
 
 _ENTRY_TAGS = _spelled(entries_of.BY_NAME)
+_ENTRY_ATTRIBUTES: dict[str, EntryHandler] = {
+    "rdf:rdf": read_about,
+    "rdf": read_about,
+    "channel": read_item_attributes,
+}
+"""What the entries of a root say in attributes of their own."""
 _CHANNELS = frozenset(_spelled({"channel": None}))
 _FEED_TAGS = _spelled(feeds_of.BY_NAME)
 
@@ -74,13 +89,15 @@ class Walk:
         elif root_name in ("rss", "rdf:rdf"):
             self._envelope(root)
         else:
+            if root_name == "channel":
+                read_channel_attributes(self.feed, root, self.context)
             self._feed_level(root)
         self._read_feed_language(root)
         if self.context.base is None and self.feed.link is not None:
             # Without an address of its own, a feed's relative links are its page's.
             self.context.base = self.feed.link
         self.feed.categories = categories_of(self.context)
-        self._read_entries(root_name.startswith("rdf"))
+        self._read_entries(_ENTRY_ATTRIBUTES.get(root_name))
         return Walked(self.feed, self.entries, self.elements, len(self.elements))
 
     def _envelope(self, root: etree._Element) -> None:
@@ -113,13 +130,13 @@ class Walk:
             channels = (child for child in root if child.tag in _CHANNELS)
             self.feed.language = self.context.language_of(next(channels, root))
 
-    def _read_entries(self, is_rdf: bool) -> None:
+    def _read_entries(self, read_attributes: EntryHandler | None) -> None:
         context, readers, authors = self.context, self._entry_readers, self.feed.authors
         complete, keep = entries_of.complete, self.entries.append
         for element in self.elements[: context.limits.items]:
             draft, context.spare = EntryDraft(), Spare()
-            if is_rdf:
-                read_about(draft, element, context)
+            if read_attributes is not None:
+                read_attributes(draft, element, context)
             if context.has_lang:
                 draft.language = context.language_of(element)
             for child in element:
@@ -136,7 +153,7 @@ def structure_item(draft: Any, element: etree._Element, context: Context) -> Non
 
 
 def structure_channel(draft: Any, element: etree._Element, context: Context) -> None:
-    """Marks a channel inside a channel; never called."""
+    """Marks what may hold items inside a channel; never called."""
 
 
 _FEED_AND_STRUCTURE: dict[str, Any] = {
@@ -144,6 +161,7 @@ _FEED_AND_STRUCTURE: dict[str, Any] = {
     "item": structure_item,
     "entry": structure_item,
     "channel": structure_channel,
+    "items": structure_channel,
 }
 _FEED_TAGS.update(_spelled({"item": structure_item, "entry": structure_item}))
 _ENTRY_READERS = Dispatch(_ENTRY_TAGS, entries_of.BY_NAME, keep_extension)
