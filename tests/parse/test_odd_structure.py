@@ -113,3 +113,18 @@ def test_a_channel_definition_has_its_addresses_in_attributes() -> None:
     assert first.updated == datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert first.raw_dates == {"updated": "2020-01-02T03:04:05"}
     assert (second.link, second.updated) == (None, None)
+
+
+BEYOND_REPAIR: list[tuple[str, str]] = [
+    ("<item a='1' a='2'><title>a &lt; b &amp; c</title></item>", "a < b & c"),
+    ("<item><x a='1' a='2'/><title>&quot;a&quot; &gt; &apos;b&apos;</title></item>", "\"a\" > 'b'"),
+    ("<item><x a='1' a='2'/><title><![CDATA[a &lt; b]]></title></item>", "a &lt; b"),
+    ("<item><x a='1' a='2'/><title>a &amp;lt; b &#60; c</title></item>", "a &lt; b < c"),
+]
+
+
+@pytest.mark.parametrize(("item", "expected"), BEYOND_REPAIR)
+def test_what_cannot_be_repaired_loses_no_characters_after_it(item: str, expected: str) -> None:
+    (entry,) = parse(f"<rss><channel>{item}</channel></rss>".encode()).entries
+    assert entry.title is not None
+    assert entry.title.value == expected

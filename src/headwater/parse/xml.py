@@ -1,5 +1,6 @@
 """Where a document becomes a tree: at once when it is well-formed, repaired when it is not."""
 
+import html.entities
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from headwater.parse.lift import Places
 from headwater.parse.limits import ParseLimits, Tally
 from headwater.parse.repair import with_sound_references, without_illegal
 from headwater.parse.scan import Scan
+from headwater.parse.sections import MARKUP, sections
 from headwater.parse.sniff import root_offset
 from headwater.values.xml import hardened_parser
 
@@ -21,6 +23,7 @@ _PROLOG = re.compile(rb"\s*(?:<\?xml[^<>]*\?>\s*|<!--[^<>]*-->\s*)*")
 _SOUND_DECLARATION = re.compile(
     rb"(?:<\?xml version=([\"'])1\.0\1(?: encoding=([\"'])(?i:utf-8)\2)?\s?\?>\s*)?"
 )
+_PREDEFINED = re.compile(rb"&(lt|gt|amp|quot|apos);")
 _REFERENCE_IN_NAME = re.compile(rb"</?[^\s<>&\"']*+&")
 
 
@@ -92,12 +95,32 @@ def _balanced_tree(fixed: Balanced, is_doubtful: bool) -> Tree:
     root = sound_tree(fixed.document) if fixed.is_cut and fixed.is_verbatim else None
     if root is None:
         is_doubtful = True
-        try:
-            root = etree.fromstring(fixed.document, hardened_parser(recover=True, encoding="utf-8"))
-        except etree.XMLSyntaxError:
-            root = None
+        root = _recovered(fixed.document)
     facts = {"is_cut": fixed.is_cut, "is_repaired": True, "is_doubtful": is_doubtful}
     return tree_of(root, fixed.document, **facts)
+
+
+def _recovered(document: bytes) -> etree._Element | None:
+    """What lxml makes of a document, whatever is wrong with it still.
+
+    After an error of XML itself it leaves out references by name, though not those by number.
+    """
+    parser = hardened_parser(recover=True, encoding="utf-8")
+    try:
+        root = etree.fromstring(document, parser)
+        if _PREDEFINED.search(document) and len(parser.error_log.filter_from_fatals()):
+            numbered = b"".join(
+                _PREDEFINED.sub(_by_number, text) if kind == MARKUP else text
+                for kind, text, _ in sections(document)
+            )
+            root = etree.fromstring(numbered, hardened_parser(recover=True, encoding="utf-8"))
+    except etree.XMLSyntaxError:
+        return None
+    return root
+
+
+def _by_number(reference: re.Match[bytes]) -> bytes:
+    return b"&#%d;" % html.entities.name2codepoint.get(reference[1].decode(), ord("'"))
 
 
 def _from_root(document: bytes, tally: Tally) -> bytes:
