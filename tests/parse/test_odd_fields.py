@@ -175,3 +175,15 @@ def test_the_namespace_of_atom_1_0_says_more_than_a_version() -> None:
     body = b"<feed xmlns='http://www.w3.org/2005/Atom' version='0.3'><entry/></feed>"
     assert parse(body).version == "1.0"
     assert parse(b"<feed version='0.3'><entry/></feed>").version == "0.3"
+
+
+def test_text_that_is_html_has_its_addresses_resolved_too() -> None:
+    (entry,) = rss(item="<title>&lt;a href='p'&gt;x&lt;/a&gt;</title>").entries
+    assert entry.title == Text('<a href="https://example.org/blog/p">x</a>', "html")
+
+
+def test_the_base_of_an_images_address_is_its_own() -> None:
+    channel = (
+        "<image xml:base='https://a.org/'><url xml:base='https://e.org/i/'>p.png</url></image>"
+    )
+    assert rss(channel).feed.image == "https://e.org/i/p.png"

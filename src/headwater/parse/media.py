@@ -107,14 +107,14 @@ def read_alternate_enclosure(draft: EntryDraft, element: etree._Element, context
 
 def read_feed_image(draft: FeedDraft, element: etree._Element, context: Context) -> None:
     """RSS's image with a `url` inside, or iTunes's with an `href`."""
-    href = element.get("href") or element.get("url")
+    href, holder = element.get("href") or element.get("url"), element
     for child in element:
         if not href and isinstance(child.tag, str) and plain_name(child.tag) in ("url", "href"):
-            href = words(child)
+            href, holder = words(child), child
     if not href and not len(element):
         href = words(element)
     if href and draft.image is None:
-        draft.image = web_address(href, element, context)
+        draft.image = web_address(href, holder, context)
 
 
 def read_feed_itunes_link(draft: FeedDraft, element: etree._Element, context: Context) -> None:

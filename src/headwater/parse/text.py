@@ -11,7 +11,7 @@ from lxml import etree
 from headwater.parse.draft import Context
 from headwater.parse.lift import MARK
 from headwater.parse.limits import cut_bytes
-from headwater.parse.relative import ADDRESSES, is_relative, joined, with_absolute_links
+from headwater.parse.relative import ADDRESSES, absolute, with_absolute_links
 from headwater.parse.repair import without_controls
 
 _VOID = frozenset(
@@ -73,6 +73,7 @@ def construct(element: etree._Element, default: str, context: Context) -> tuple[
     if kind == "text":
         if ("<" in value or "&" in value) and not context.is_atom and looks_like_html(value):
             kind = "html"
+            value = with_absolute_links(value, context.base_of(element), context.relative)
     elif kind == "xhtml":  # which is XML, so that what is escaped in it is text
         value = escape(value, quote=False)
     elif context.relative and value:
@@ -169,8 +170,7 @@ def _settle_bases(element: etree._Element, context: Context) -> None:
         if isinstance(inner.tag, str) and inner.base != outside:
             base = context.base_of(inner)
             for name in ADDRESSES.intersection(inner.keys()):
-                given = str(inner.get(name)).strip()
-                found = joined(base, given) if is_relative(given) else None
+                found = absolute(name, base, str(inner.get(name)))
                 if found is not None:
                     inner.set(name, found)
 
