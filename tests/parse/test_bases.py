@@ -47,8 +47,10 @@ INNER: list[tuple[str, str]] = [
      '<a xml:base="https://b.org/x/" href="https://b.org/x/y">z</a>'),
     ("<p xml:base='/u/'><img xml:base='v/' src='w.png' alt=''/></p>",
      '<p xml:base="/u/"><img xml:base="v/" src="https://example.org/u/v/w.png" alt="" /></p>'),
+    ("<p xml:base='https://b.org/'><img srcset='a 1x, b 2x'/></p>",
+     '<p xml:base="https://b.org/"><img srcset="https://b.org/a 1x, https://b.org/b 2x" /></p>'),
     ("<p xml:base='https://b.org/'><a href='mailto:A b'>z</a><a href=''>z</a></p>",
-     '<p xml:base="https://b.org/"><a href="mailto:A b">z</a><a href="">z</a></p>'),
+     '<p xml:base="https://b.org/"><a href="mailto:A b">z</a><a href="https://b.org/">z</a></p>'),
 ]  # fmt: skip
 
 
@@ -88,7 +90,20 @@ HTML: list[tuple[str, str]] = [
     ('<a href="mailto:a@b.org">x</a>', '<a href="mailto:a@b.org">x</a>'),
     ('<a href="javascript:x()">x</a>', '<a href="javascript:x()">x</a>'),
     ('<img src="data:image/png;base64,AA"/>', '<img src="data:image/png;base64,AA"/>'),
-    ('<a href="">x</a>', '<a href="">x</a>'),
+    # RFC 3986 §5.2.2; an empty src means no picture, and many put the real one elsewhere
+    ('<a href="">x</a>', '<a href="https://example.org/blog/feed.xml">x</a>'),
+    ('<img src="" data-src="/i.png">', '<img src="" data-src="/i.png">'),
+    ('<VIDEO POSTER="/p.jpg">', '<VIDEO POSTER="https://example.org/p.jpg">'),
+    ('<Q Cite=/q>x</Q>', '<Q Cite="https://example.org/q">x</Q>'),
+    ('<img alt = x\nsrc\n= "/i">', '<img alt = x\nsrc\n="https://example.org/i">'),
+    ('<img srcset="/a.png 1x, b,c.png 2x ,d.png,">',
+     '<img srcset="https://example.org/a.png 1x, https://example.org/blog/b,c.png 2x ,'
+     'https://example.org/blog/d.png,">'),
+    ('<img srcset = "/a.png, https://c.org/b.png 2x">',
+     '<img srcset ="https://example.org/a.png, https://c.org/b.png 2x">'),
+    ('<img srcset="/a?b=1&amp;c=2 1x">', '<img srcset="https://example.org/a?b=1&amp;c=2 1x">'),
+    ('<img srcset="https://c.org/a 1x">', '<img srcset="https://c.org/a 1x">'),
+    ('<img srcset=" , ">', '<img srcset=" , ">'),
     ('<img alt="a > b" src="/i.png">', '<img alt="a > b" src="https://example.org/i.png">'),
     ("<p><a title='x>' href='/x'>y</a>", """<p><a title='x>' href="https://example.org/x">y</a>"""),
     ('<p>5 > 4, href="/x"</p>', '<p>5 > 4, href="/x"</p>'),
@@ -117,7 +132,10 @@ def test_xhtml_is_resolved_too_and_text_is_not() -> None:
     assert plain.value == "<a href='/x'>"
 
 
-@pytest.mark.parametrize("name", ["href", "src", "HREF", "SRC", "Href", "Src"])
+LARGE = ["href", "src", "HREF", "SRC", "Href", "Src", "srcset", "poster", "cite", "data"]
+
+
+@pytest.mark.parametrize("name", LARGE)
 def test_a_large_document_is_resolved_as_a_small_one(name: str) -> None:
     words = "word " * 4_000
     content = entry_of(f"<content type='html'>{words}&lt;a {name}='/x'&gt;</content>").content
