@@ -187,3 +187,32 @@ def test_the_base_of_an_images_address_is_its_own() -> None:
         "<image xml:base='https://a.org/'><url xml:base='https://e.org/i/'>p.png</url></image>"
     )
     assert rss(channel).feed.image == "https://e.org/i/p.png"
+
+
+def test_a_duration_is_not_the_pictures() -> None:
+    (entry,) = rss(
+        item="<media:content url='https://e.org/i.png' medium='image'/>"
+        "<enclosure url='https://e.org/j' type='image/png'/>"
+        "<enclosure url='https://e.org/a.mp3' type='audio/mpeg'/>"
+        "<itunes:duration>60</itunes:duration>"
+    ).entries
+    assert [one.duration for one in entry.enclosures] == [None, None, 60]
+    (alone,) = rss(
+        item="<enclosure url='https://e.org/j' type='image/png'/>"
+        "<itunes:duration>60</itunes:duration>"
+    ).entries
+    assert [one.duration for one in alone.enclosures] == [None]
+
+
+ESCAPED_SECTIONS: list[tuple[str, Text]] = [
+    ("&lt;![CDATA[Tom &amp; Jerry]]&gt;", Text("Tom & Jerry")),
+    ("&lt;![CDATA[ &lt;b&gt;x&lt;/b&gt; ]]&gt;", Text("<b>x</b>", "html")),
+    ("a &lt;![CDATA[b]]&gt;", Text("a <![CDATA[b]]>")),
+    ("x]]&gt;", Text("x]]>")),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), ESCAPED_SECTIONS)
+def test_a_section_that_was_escaped_is_no_part_of_the_words(given: str, expected: Text) -> None:
+    (entry,) = rss(item=f"<title>{given}</title>").entries
+    assert entry.title == expected

@@ -3,7 +3,7 @@
 from lxml import etree
 
 from headwater.parse.dates import parsed_date
-from headwater.parse.document import Person, Source
+from headwater.parse.document import Enclosure, Person, Source
 from headwater.parse.draft import (
     Context,
     EntryDraft,
@@ -331,9 +331,15 @@ def complete(draft: EntryDraft, fallback: tuple[Person, ...], context: Context) 
         more = spare.more_summaries
         draft.contents = tuple(content(one.value, one.type, None, None) for one in more)
     if spare.duration is not None and draft.enclosures:
-        first = draft.enclosures[0]
-        if first.duration is None:
-            timed = enclosure(
-                first.url, first.type, first.length, spare.duration, first.title, first.medium
-            )
-            draft.enclosures = (timed, *draft.enclosures[1:])
+        draft.enclosures = _timed(draft.enclosures, spare.duration)
+
+
+def _timed(files: tuple[Enclosure, ...], duration: int) -> tuple[Enclosure, ...]:
+    """The duration is that of the first file that can be played."""
+    for at, one in enumerate(files):
+        if one.medium != "image" and not (one.type or "").startswith("image/"):
+            if one.duration is not None:
+                break
+            timed = enclosure(one.url, one.type, one.length, duration, one.title, one.medium)
+            return (*files[:at], timed, *files[at + 1 :])
+    return files

@@ -59,15 +59,14 @@ def construct(element: etree._Element, default: str, context: Context) -> tuple[
     # Asking for all attributes is cheaper than asking for one, when there are none.
     given = element.get("type") if context.is_atom or element.keys() else None
     if len(element):
-        return _markup(element, _kind(given, default), context)
-    text = element.text
-    if text is None:
-        return "", _kind(given, default)
-    value, kind = text.strip(), default
+        return _markup(element, _kind(given, default, element), context)
+    value, kind = (element.text or "").strip(), default
     if context.lifted and value[:1] == MARK:
         value = context.lifted.pop(value, value).strip()
+    if value[-3:] == "]]>" and value.startswith("<![CDATA["):
+        value = value[9:-3].strip()  # escaped as a whole, by a tool that meant it well
     if given is not None or context.is_atom:
-        kind = _kind(given, default)
+        kind = _kind(given, default, element)
         if _is_base64(element, kind, value, context):
             return _unbase64(value), kind
     if kind == "text":
@@ -201,14 +200,18 @@ def _cut_depth(element: etree._Element, context: Context) -> bool:
     return True
 
 
-def _kind(given: str | None, default: str) -> str:
+def _kind(given: str | None, default: str, element: etree._Element) -> str:
+    """Only a content may be of another media type; elsewhere it says nothing that we know."""
     if given is None:
         return default
     known = KINDS.get(given)
     if known is not None:
         return known
     given = given.partition(";")[0].strip().lower()
-    return KINDS.get(given) or given or default
+    known = KINDS.get(given)
+    if known is None and "/" in given and str(element.tag).lower().endswith("content"):
+        return given
+    return known or default
 
 
 def _is_base64(element: etree._Element, kind: str, value: str, context: Context) -> bool:
