@@ -209,3 +209,24 @@ def test_the_language_of_an_entry_is_the_nearest_one() -> None:
 def test_a_lone_entry_is_a_feed_of_one() -> None:
     document = parse(b"<entry xmlns='http://www.w3.org/2005/Atom'><title>x</title></entry>")
     assert (document.format, len(document.entries)) == ("atom", 1)
+
+
+KINDS: list[tuple[str, Text]] = [
+    ("<title type='application/xml'>a &amp; b</title>", Text("a & b", "text")),
+    ("<title type='application/xml'><b>a</b></title>", Text("<b>a</b>", "xhtml")),
+    ("<title type='no such type'>a</title>", Text("a", "text")),
+    ("<title type='text/html; charset=utf-8'>a</title>", Text("a", "html")),
+]
+
+
+@pytest.mark.parametrize(("given", "title"), KINDS)
+def test_a_title_is_text_html_or_xhtml(given: str, title: Text) -> None:
+    assert entry_of(given).title == title
+    assert old_entry_of(given).title == title
+    summary = given.replace("title", "summary")
+    assert entry_of(summary).summary == title
+
+
+def test_a_content_of_no_known_kind_is_text() -> None:
+    assert entry_of("<content type='nonsense'>a</content>").contents == (Content("a", "text"),)
+    assert entry_of("<content type='text/x-y'>a</content>").contents == (Content("a", "text/x-y"),)
