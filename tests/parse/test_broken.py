@@ -210,3 +210,24 @@ def test_a_short_literal_means_what_xml_says(subset: str, given: str, title: str
     document = parse(f"<!DOCTYPE rss [{subset}]>".encode() + rss(item(given)))
     assert titles(document) == [title]
     assert "entities_refused" not in codes(document)
+
+
+BEFORE: list[tuple[bytes, set[str]]] = [
+    (b"<b>Warning</b>: x in <b>y.php</b><br />\n<?xml version='1.0'?>", {"junk_before"}),
+    (b"oops<?xml version='1.0'?>", {"junk_before"}),
+    (b"<!-- <b> --><?xml version='1.0'?>", {"not_well_formed"}),
+    (b"<?xml version='1.0'?>\n<?xml version='1.0'?>", {"not_well_formed"}),
+    (b"<?xml version='1.0'?><!-- <b> --><?xml-stylesheet href='a'?>", set()),
+]
+
+
+@pytest.mark.parametrize(("before", "expected"), BEFORE)
+def test_what_stands_before_the_document_is_told(before: bytes, expected: set[str]) -> None:
+    document = parse(before + rss(item("x")))
+    assert titles(document) == ["x"]
+    assert codes(document) == expected
+
+
+def test_much_before_the_document_costs_little() -> None:
+    assert titles(parse(b"<?a <!--" * 50_000 + rss(item("x")))) == ["x"]
+    assert titles(parse(b"<!-- --><?a ?>" * 20_000 + b"x" + rss(item("x")))) == ["x"]

@@ -205,3 +205,23 @@ def test_entries_in_ebcdic_have_no_fragments() -> None:
     text = feed("x", "cp037").replace("</channel>", "<item><title>y</title></item></channel>")
     (entry,) = parse(text.encode("cp037")).entries
     assert entry.fragment is None
+
+
+OTHER_CLAIMS: list[tuple[bytes, str | None, bool]] = [
+    (codecs.BOM_UTF8 + feed("x", "utf-8").encode(), "text/xml; charset=iso-8859-1", True),
+    (codecs.BOM_UTF8 + feed("x", "iso-8859-1").encode(), None, True),
+    (codecs.BOM_UTF8 + feed("x", "iso-8859-1").encode(), "text/xml; charset=utf-8", False),
+    (codecs.BOM_UTF8 + feed("x").encode(), "text/xml", False),
+    (codecs.BOM_UTF16_LE + feed("x").encode("utf-16-le"), "text/xml; charset=utf-16", False),
+    (codecs.BOM_UTF16_LE + feed("x").encode("utf-16-le"), "text/xml; charset=utf-8", True),
+]
+
+
+@pytest.mark.parametrize(("body", "content_type", "is_told"), OTHER_CLAIMS)
+def test_a_claim_that_the_mark_belies_is_told(
+    body: bytes, content_type: str | None, is_told: bool
+) -> None:
+    document = parse(body, headers={"Content-Type": content_type} if content_type else {})
+    assert document.feed.title is not None
+    told = {problem.code for problem in document.problems}
+    assert told == ({"encoding_override"} if is_told else set())

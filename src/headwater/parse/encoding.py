@@ -159,6 +159,7 @@ def decoded(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
     is_marked = body[:2] not in _USUAL_STARTS
     for mark, label, skipped in _MARKS if is_marked else ():
         if body.startswith(mark):
+            _note_other_claim(label, body[skipped:], headers, tally)
             if label == "utf-8":
                 return Decoded(body[3:], label, "utf-8", 3, True)
             return _replacing(body[skipped:], label, tally)
@@ -172,6 +173,13 @@ def decoded(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
     if (not labels or labels[0] in _UTF8) and stateful is None:
         return Decoded(body, "utf-8", "utf-8", 0, True)
     return _by_trial(body, labels, tally)
+
+
+def _note_other_claim(label: str, body: bytes, headers: Mapping[str, str], tally: Tally) -> None:
+    """Told when the first claim about a marked document is not what its mark says."""
+    claims = _declared(body, headers, Tally())
+    if claims and CODECS[claims[0]][:6] != CODECS[label][:6]:  # utf-8, utf-16 or utf-32
+        tally.note("encoding_override", f"declared {claims[0]}, read as {label}")
 
 
 def rescued(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:

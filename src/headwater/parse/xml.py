@@ -19,6 +19,9 @@ from headwater.values.xml import hardened_parser
 
 # What may stand before a root without hiding anything: no angle bracket is in any of it.
 _PROLOG = re.compile(rb"\s*(?:<\?xml[^<>]*\?>\s*|<!--[^<>]*-->\s*)*")
+# The same for people: comments may hold anything, and a declaration only begins a document.
+_NO_JUNK = re.compile(rb"(?>\s*+(?:<\?(?>.*?\?>)|<!--(?>.*?-->)))*+\s*+", re.DOTALL)
+_LATE_DECLARATION = re.compile(rb"(?<!\A)<\?xml\s")
 # A declaration that no parser refuses.
 _SOUND_DECLARATION = re.compile(
     rb"(?:<\?xml version=([\"'])1\.0\1(?: encoding=([\"'])(?i:utf-8)\2)?\s?\?>\s*)?"
@@ -129,6 +132,8 @@ def _from_root(document: bytes, tally: Tally) -> bytes:
     if at <= 0:
         return document
     before = document[:at].strip()
-    if before and not before.startswith(b"<"):
+    if _NO_JUNK.fullmatch(before) is None:
         tally.note("junk_before", "text before the document was skipped")
+    elif _LATE_DECLARATION.search(before) is not None:
+        tally.note("not_well_formed", "the XML declaration is not at the beginning")
     return document[at:]
