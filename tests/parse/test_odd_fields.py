@@ -60,6 +60,7 @@ FEEDS: list[tuple[str, str, Any]] = [
     ("<admin:generatorAgent rdf:resource='http://g.org/'/><generator>G</generator>", "generator",
      "G"),
     ("<admin:generatorAgent rdf:resource='http://g.org/'/>", "generator", "http://g.org/"),
+    ("<itunes:image HREF='https://e.org/i'/>", "image", "https://e.org/i"),
     # The page that an id or permalink names is better than none.
     ("<id>https://e.org/</id>", "link", "https://e.org/"),
     ("<id>tag:e.org,2020:1</id>", "link", None),
@@ -105,6 +106,20 @@ ENTRIES: list[tuple[str, str, Any]] = [
     ("<enclosure URL='https://e.org/a' TYPE='a/b' Length='3'/>", "enclosures",
      (Enclosure("https://e.org/a", "a/b", 3),)),
     ("<link HREF='https://e.org/p' REL='alternate'/>", "link", "https://e.org/p"),
+    ("<category TERM='a' Scheme='s'/>", "categories", (Category("a", "s"),)),
+    ("<category foo='a' FOO='s'/>", "categories", ()),
+    ("<itunes:category TEXT='T'/>", "categories", (Category("T", ITUNES),)),
+    ("<media:content URL='https://e.org/a' Type='a/b'/>", "enclosures",
+     (Enclosure("https://e.org/a", "a/b"),)),
+    ("<media:thumbnail URL='https://e.org/i'/>", "thumbnails", ("https://e.org/i",)),
+    ("<itunes:image HREF='https://e.org/i'/>", "thumbnails", ("https://e.org/i",)),
+    # Names of attributes with a prefix.
+    ("<link dc:href='https://e.org/p' dc:rel='self'/>", "links",
+     (Link("https://e.org/p", "self"),)),
+    ("<link none:href='https://e.org/p'/>", "link", "https://e.org/p"),
+    ("<category dc:term='a'/>", "categories", (Category("a"),)),
+    ("<media:thumbnail media:url='https://e.org/i'/>", "thumbnails", ("https://e.org/i",)),
+    ("<category xml:lang='de'/>", "categories", ()),
     ("<enclosure rdf:resource='https://e.org/a' type='a/b'/>", "enclosures",
      (Enclosure("https://e.org/a", "a/b"),)),
     # A source that says nothing is none.

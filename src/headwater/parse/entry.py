@@ -24,6 +24,7 @@ from headwater.parse.links import (
 )
 from headwater.parse.making import content, enclosure, text
 from headwater.parse.media import (
+    file_of,
     media_file,
     read_alternate_enclosure,
     read_duration,
@@ -214,7 +215,7 @@ _SOURCE: dict[str, EntryHandler] = {
 
 def read_media_content(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     """A file, with a title of its own; other things said inside are said of the entry."""
-    href = element.get("url") or element.get("href")
+    href = file_of(element)
     title = None
     for child in element if len(element) else ():
         if isinstance(child.tag, str):

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from lxml import etree
 
+from headwater.parse.attributes import has_more_attributes_now
 from headwater.parse.document import Enclosure, Link
 from headwater.parse.draft import Context, Draft, EntryDraft, FeedDraft
 from headwater.parse.limits import cut_bytes
@@ -17,7 +18,6 @@ _MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9][\w.+-]*/[A-Za-z0-9][\w.+*-]*)")
 _TORN_AMPERSAND = re.compile(r"&(?:amp|#38|#x26);")
 _LINE_BREAK = re.compile(r"[\r\n\t]+ *")
 _LARGEST = 2**63
-_FEW = 16
 _WEB = ("http://", "https://")
 # Absolute, with a host, of characters that URLs have: nothing a URL parser would change or refuse.
 _PLAIN = re.compile(r"https?://[A-Za-z0-9][!#-;=?-\[\]-_a-z|~]*").fullmatch
@@ -125,21 +125,11 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
 
 
 def _unusual_address(element: etree._Element) -> str | None:
-    """An address in an attribute that is another element's, or in capitals."""
+    """An address in an attribute that is another element's, in capitals, or with a prefix."""
     found = element.get("url") or element.get("uri") or resource_of(element)
-    if found is None and _has_small_letters_now(element):
+    if found is None and has_more_attributes_now(element):
         found = element.get("href") or element.get("url")
     return found
-
-
-def _has_small_letters_now(element: etree._Element) -> bool:
-    """Whether attributes in capitals were given their usual names too."""
-    names = [str(name) for name in element.keys()[:_FEW]]
-    others = [name for name in names if not name.islower() and name.isascii() and name.isalpha()]
-    for name in others:
-        if element.get(name.lower()) is None:
-            element.set(name.lower(), element.get(name) or "")
-    return bool(others)
 
 
 def resource_of(element: etree._Element) -> str | None:

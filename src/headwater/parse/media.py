@@ -2,6 +2,7 @@
 
 from lxml import etree
 
+from headwater.parse.attributes import has_more_attributes_now
 from headwater.parse.document import Enclosure
 from headwater.parse.draft import Context, EntryDraft, FeedDraft
 from headwater.parse.extensions import keep_extension
@@ -35,6 +36,14 @@ def seconds(given: str | None) -> int | None:
     return total if total < _LONGEST_SECONDS else None
 
 
+def file_of(element: etree._Element) -> str | None:
+    """Media RSS says `url`, iTunes says `href`, and publishers say either."""
+    found: str | None = element.get("url") or element.get("href")
+    if found is None and element.keys() and has_more_attributes_now(element):
+        found = element.get("url") or element.get("href")
+    return found
+
+
 def media_file(
     element: etree._Element, href: str, title: str | None, context: Context
 ) -> Enclosure | None:
@@ -53,7 +62,7 @@ def media_file(
 
 
 def read_thumbnail(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    href = element.get("url") or element.get("href") or words(element)
+    href = file_of(element) or words(element)
     if not href:
         return
     found = web_address(href, element, context)
@@ -107,7 +116,7 @@ def read_alternate_enclosure(draft: EntryDraft, element: etree._Element, context
 
 def read_feed_image(draft: FeedDraft, element: etree._Element, context: Context) -> None:
     """RSS's image with a `url` inside, or iTunes's with an `href`."""
-    href, holder = element.get("href") or element.get("url"), element
+    href, holder = file_of(element), element
     for child in element:
         if not href and isinstance(child.tag, str) and plain_name(child.tag) in ("url", "href"):
             href, holder = words(child), child

@@ -2,6 +2,7 @@
 
 from lxml import etree
 
+from headwater.parse.attributes import has_more_attributes_now
 from headwater.parse.document import Category
 from headwater.parse.draft import Context, Draft
 from headwater.parse.making import category
@@ -46,6 +47,8 @@ def read_category(draft: Draft, element: etree._Element, context: Context) -> No
     label = element.get("label") or None
     if term or label:
         add_category(term or label or "", scheme, label, context)
+    elif has_more_attributes_now(element):
+        read_category(draft, element, context)
 
 
 def read_categories(draft: Draft, element: etree._Element, context: Context) -> None:
@@ -74,7 +77,7 @@ def read_itunes_category(draft: Draft, element: etree._Element, context: Context
     for one in (element, *element):
         term = one.get("text")
         if term is None and not len(one):
-            term = one.text
+            term = one.text or (one.get("text") if has_more_attributes_now(one) else None)
         if term and term.strip():
             add_category(term.strip(), ITUNES, None, context)
 
