@@ -52,6 +52,11 @@ REPAIRED: list[tuple[str, list[str | None], str]] = [
     ("<item><title>x</title>" + item("y"), ["x", "y"], "tags_repaired"),
     ("<image><url>u</url>" + item("y"), ["y"], "tags_repaired"),
     ("<item><title>x</b></title></item>", ["x"], "tags_repaired"),
+    ("<item><foo:x><title>x</title></item>" + item("y"), ["x", "y"], "tags_repaired"),
+    ("<item><p><b><title>x</title></item>" + item("y"), ["x", "y"], "tags_repaired"),
+    ("<item<title>x</title></item>" + item("y"), ["x", "y"], "tags_repaired"),
+    (item("y") + "<item<title>x</title></item>", ["y", "x"], "tags_repaired"),
+    ("<item><title<link>https://e.org/</link></item>" + item("y"), [None, "y"], "tags_repaired"),
     ("<item><title>x</TITLE></item>", ["x"], "tags_repaired"),
     ("<item><title>x</title</item>" + item("y"), ["x", "y"], "tags_repaired"),
     ("<item><title>x</title\n<link>https://e.org/</link></item>", ["x"], "tags_repaired"),
@@ -231,3 +236,28 @@ def test_what_stands_before_the_document_is_told(before: bytes, expected: set[st
 def test_much_before_the_document_costs_little() -> None:
     assert titles(parse(b"<?a <!--" * 50_000 + rss(item("x")))) == ["x"]
     assert titles(parse(b"<!-- --><?a ?>" * 20_000 + b"x" + rss(item("x")))) == ["x"]
+
+
+LINKS: list[tuple[str, str | None]] = [
+    ('<link href="https://e.org/1/><title>x</title>', "https://e.org/1"),
+    ("<link href='https://e.org/1 ><title>x</title>", "https://e.org/1"),
+    ("<link href=https://e.org/1><title>x</title>", "https://e.org/1"),
+    ("<link href><title>x</title>", None),
+    ("<foo><link>https://e.org/1</link><title>x</title>", "https://e.org/1"),
+    ("<titel>x<link>https://e.org/1</link><title>x</title>", "https://e.org/1"),
+]
+
+
+@pytest.mark.parametrize(("given", "link"), LINKS)
+def test_a_torn_tag_does_not_take_the_link_with_it(given: str, link: str | None) -> None:
+    (entry,) = parse(rss(f"<item>{given}</item>"), url=HOME).entries
+    assert entry.link == link
+    assert entry.title is not None
+    assert entry.title.value == "x"
+
+
+def test_a_root_that_lost_its_bracket_is_a_root() -> None:
+    document = parse(b'<rss version="2.0"<channel>' + item("x").encode() + b"</channel></rss>")
+    assert (document.format, document.version, titles(document)) == ("rss", "2.0", ["x"])
+    document = parse(b'<rss version="2.\n<channel>' + item("x").encode() + b"</channel></rss>")
+    assert titles(document) == ["x"]

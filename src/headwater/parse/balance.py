@@ -1,6 +1,7 @@
 """Tags put in order: a document whose elements do not close properly, made well-formed."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -14,16 +15,22 @@ _TOKEN = re.compile(
     rb"|<(/?)([A-Za-z_][\w:.-]*+)(?!@|(?<=:)//)((?:[^<>\"']++"
     rb"|\"[^\"<]*+(?:<[^\"<>=]{0,80}+)?\"|'[^'<]*+(?:<[^'<>=]{0,80}+)?')*+)>"
     rb"|<(/?)([A-Za-z_][\w:.-]*+)(?!@|(?<=:)//)([^<>]*+)>"
-    rb"|<(/)([A-Za-z_][\w:.-]*+)\s*(?=<)()"  # an end that lost its bracket
+    # tags that lost their brackets: any end, and the beginnings that matter most
+    rb"|<(/)([A-Za-z_][\w:.-]*+)\s*(?=<)()"
+    rb"|<()(rss|feed|channel|item|entry|title|link|description)((?:\s[^<>]*+)?)(?=<)"
     rb"|<!?",
 )
 _SOUND = re.compile(rb"""(?:\s+[A-Za-z_][\w:.-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*\s*""")
-_ATTRIBUTE = re.compile(rb"""([A-Za-z_][\w:.-]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>]+))?""")
+_ATTRIBUTE = re.compile(
+    rb"""([A-Za-z_][\w:.-]*)(?:\s*=\s*("[^"]*(?:"|\Z)|'[^']*(?:'|\Z)|[^\s"'<>]+))?"""
+)
+_TAG_NAME = re.compile(rb"<(/?[A-Za-z_][\w:.-]*+)(?![^<>]*+/>)")
 
 _NO_TAG = (b"", None, b"")
 ENTRIES = frozenset((b"item", b"entry"))
 _VOID = frozenset((b"br", b"hr", b"img", b"input", b"meta", b"wbr", b"area", b"embed"))
 _PARENTS = frozenset((b"channel", b"rss", b"rdf", b"feed", b"items"))
+_STRUCTURE = ENTRIES | _PARENTS
 _PLAIN_FIELDS = frozenset(
     (b"title", b"link", b"guid", b"pubdate", b"category", b"comments", b"author")
 )
@@ -44,6 +51,7 @@ class Balanced:
 @dataclass(slots=True)
 class _State:
     depth: int
+    unclosed: frozenset[bytes]
     pieces: list[bytes] = field(default_factory=list)
     stack: list[bytes] = field(default_factory=list)
     entry_starts: list[int] = field(default_factory=list)
@@ -54,7 +62,7 @@ class _State:
 
 def balanced(document: bytes, depth: int, tally: Tally) -> Balanced:
     """One pass, a stack of open elements, linear in the length of the document."""
-    state = _State(depth)
+    state = _State(depth, _unclosed(document))
     is_torn = False
     for kind, text, is_closed in sections(document):
         if kind == CDATA:
@@ -70,6 +78,16 @@ def balanced(document: bytes, depth: int, tally: Tally) -> Balanced:
     if state.repairs:
         tally.note("tags_repaired", "elements that were not closed properly", state.repairs)
     return Balanced(b"".join(state.pieces), is_cut, state.is_verbatim and not state.repairs)
+
+
+def _unclosed(document: bytes) -> frozenset[bytes]:
+    """Names that begin more often than they end: what follows them is not inside them."""
+    counted = Counter(_TAG_NAME.findall(document))
+    return frozenset(
+        name
+        for name, begun in counted.items()
+        if name[:1] != b"/" and begun > counted[b"/" + name] and _local(name) not in _STRUCTURE
+    )
 
 
 def _balance(markup: bytes, state: _State) -> None:
@@ -88,6 +106,7 @@ def _balance(markup: bytes, state: _State) -> None:
             state.repairs += token[0][-1:] != b">"
             _close(name, state)
         else:
+            state.repairs += token[0][-1:] != b">"
             _open(name, rest, state)
         if state.root_closed:
             return
@@ -107,9 +126,10 @@ def _open(name: bytes, rest: bytes, state: _State) -> None:
     local, stack = _local(name), state.stack
     if local in ENTRIES and stack and _local(stack[-1]) not in _PARENTS:
         _close_up_to_parent(state)
-    elif stack and _is_plain_field(stack[-1]) and _is_plain_field(name):
-        _pop(state)
-        state.repairs += 1
+    elif stack and _is_plain_field(name):
+        while stack and (stack[-1] in state.unclosed or _is_plain_field(stack[-1])):
+            _pop(state)
+            state.repairs += 1
     if len(stack) >= state.depth:
         state.repairs += 1
         return
@@ -187,8 +207,8 @@ def _sound_attributes(given: bytes) -> bytes:
     attributes: dict[bytes, bytes] = {}
     for match in _ATTRIBUTE.finditer(given):
         name, value = match.groups()
-        value = value if value is not None else name
+        value = value or b""
         if value[:1] in (b'"', b"'"):
-            value = value[1:-1]
+            value = value[1:].removesuffix(value[:1])
         attributes.setdefault(name, value.replace(b'"', b"&quot;").replace(b"<", b"&lt;"))
     return b"".join(b' %b="%b"' % pair for pair in attributes.items())
