@@ -52,6 +52,8 @@ REPAIRED: list[tuple[str, list[str | None], str]] = [
     ("<item><title>x</title>" + item("y"), ["x", "y"], "tags_repaired"),
     ("<image><url>u</url>" + item("y"), ["y"], "tags_repaired"),
     ("<item><title>x</b></title></item>", ["x"], "tags_repaired"),
+    ("<item></channel><title>x</title></item>" + item("y"), ["x", "y"], "tags_repaired"),
+    ("<item><title>x</item></title></item>" + item("y"), ["x", "y"], "tags_repaired"),
     ("<item><foo:x><title>x</title></item>" + item("y"), ["x", "y"], "tags_repaired"),
     ("<item><p><b><title>x</title></item>" + item("y"), ["x", "y"], "tags_repaired"),
     ("<item<title>x</title></item>" + item("y"), ["x", "y"], "tags_repaired"),
@@ -244,6 +246,7 @@ LINKS: list[tuple[str, str | None]] = [
     ("<link href=https://e.org/1><title>x</title>", "https://e.org/1"),
     ("<link href><title>x</title>", None),
     ("<foo><link>https://e.org/1</link><title>x</title>", "https://e.org/1"),
+    ("<TITLE>x</title><LINK>https://e.org/1</link><description>y</description>", "https://e.org/1"),
     ("<titel>x<link>https://e.org/1</link><title>x</title>", "https://e.org/1"),
 ]
 

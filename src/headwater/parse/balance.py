@@ -52,6 +52,7 @@ class Balanced:
 class _State:
     depth: int
     unclosed: frozenset[bytes]
+    surplus: dict[bytes, int]
     pieces: list[bytes] = field(default_factory=list)
     stack: list[bytes] = field(default_factory=list)
     entry_starts: list[int] = field(default_factory=list)
@@ -62,7 +63,7 @@ class _State:
 
 def balanced(document: bytes, depth: int, tally: Tally) -> Balanced:
     """One pass, a stack of open elements, linear in the length of the document."""
-    state = _State(depth, _unclosed(document))
+    state = _State(depth, *_unclosed_and_surplus(document))
     is_torn = False
     for kind, text, is_closed in sections(document):
         if kind == CDATA:
@@ -80,14 +81,20 @@ def balanced(document: bytes, depth: int, tally: Tally) -> Balanced:
     return Balanced(b"".join(state.pieces), is_cut, state.is_verbatim and not state.repairs)
 
 
-def _unclosed(document: bytes) -> frozenset[bytes]:
-    """Names that begin more often than they end: what follows them is not inside them."""
-    counted = Counter(_TAG_NAME.findall(document))
-    return frozenset(
-        name
-        for name, begun in counted.items()
-        if name[:1] != b"/" and begun > counted[b"/" + name] and _local(name) not in _STRUCTURE
-    )
+def _unclosed_and_surplus(document: bytes) -> tuple[frozenset[bytes], dict[bytes, int]]:
+    """Lower-case names that begin more often than they end: what follows is not inside them.
+
+    And how many ends of each name are too many: one inside another element ends nothing.
+    """
+    counted = Counter(_TAG_NAME.findall(document.lower()))
+    unclosed, surplus = set(), {}
+    for name, count in counted.items():
+        if name[:1] == b"/":
+            if count > counted[name[1:]]:
+                surplus[name[1:]] = count - counted[name[1:]]
+        elif count > counted[b"/" + name] and _local(name) not in _STRUCTURE:
+            unclosed.add(name)
+    return frozenset(unclosed), surplus
 
 
 def _balance(markup: bytes, state: _State) -> None:
@@ -127,7 +134,7 @@ def _open(name: bytes, rest: bytes, state: _State) -> None:
     if local in ENTRIES and stack and _local(stack[-1]) not in _PARENTS:
         _close_up_to_parent(state)
     elif stack and _is_plain_field(name):
-        while stack and (stack[-1] in state.unclosed or _is_plain_field(stack[-1])):
+        while stack and (stack[-1].lower() in state.unclosed or _is_plain_field(stack[-1])):
             _pop(state)
             state.repairs += 1
     if len(stack) >= state.depth:
@@ -163,6 +170,9 @@ def _close(name: bytes, state: _State) -> None:
     if state.stack[-1] != name:
         state.repairs += 1
         lowered = name.lower()
+        if state.stack[-1].lower() != lowered and state.surplus.get(lowered):
+            state.surplus[lowered] -= 1
+            return
         if all(held.lower() != lowered for held in state.stack):
             return
         while state.stack[-1].lower() != lowered:
