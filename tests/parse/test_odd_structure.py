@@ -85,6 +85,8 @@ def test_a_list_around_items_is_looked_into() -> None:
     )
     assert [entry.title for entry in document.entries] == [Text("A"), Text("B"), Text("C")]
     assert document.feed.title == Text("T")
+    document = with_same_fragments(f"<rss><channel>{items}</channel></rss>".encode())
+    assert [entry.title for entry in document.entries] == [Text("A"), Text("B")]
 
 
 def test_the_list_of_rss_1_0_names_no_items() -> None:

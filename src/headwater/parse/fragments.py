@@ -108,8 +108,10 @@ def _up_to_next(
             return None
         found.append(_make(Fragment, (start, end - start)))
     start = starts[-1]
-    end = find_last(ending, start)
-    end = body.find(b">", end) + 1 if end >= 0 else 0
+    last = find_last(ending, start)
+    end = body.find(b">", last) + 1 if last >= 0 else 0
+    if body[last + len(ending) : end - 1].strip():
+        return None  # the end of something whose name only begins so
     rest = body[end:]
     if not end or (b"<!" in rest if is_repaired else not _is_outside(rest)):
         return None
