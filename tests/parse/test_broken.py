@@ -219,7 +219,7 @@ def test_a_short_literal_means_what_xml_says(subset: str, given: str, title: str
     assert "entities_refused" not in codes(document)
 
 
-BEFORE: list[tuple[bytes, set[str]]] = [
+IN_FRONT: list[tuple[bytes, set[str]]] = [
     (b"<b>Warning</b>: x in <b>y.php</b><br />\n<?xml version='1.0'?>", {"junk_before"}),
     (b"oops<?xml version='1.0'?>", {"junk_before"}),
     (b"<!-- <b> --><?xml version='1.0'?>", {"not_well_formed"}),
@@ -228,7 +228,7 @@ BEFORE: list[tuple[bytes, set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("before", "expected"), BEFORE)
+@pytest.mark.parametrize(("before", "expected"), IN_FRONT)
 def test_what_stands_before_the_document_is_told(before: bytes, expected: set[str]) -> None:
     document = parse(before + rss(item("x")))
     assert titles(document) == ["x"]
