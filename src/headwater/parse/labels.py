@@ -1,7 +1,5 @@
 """Other names of the charsets we read: those of the Encoding standard, of Python, of the wild."""
 
-from encodings.aliases import aliases
-
 
 def _by_label(codecs: str) -> dict[str, str]:
     return {codec.replace("_", "-"): codec for codec in codecs.split()}
@@ -50,48 +48,91 @@ _OTHERS = {
     "utf-16": "unicode csunicode",
 }
 
-# Python's codec to our label, where that is not the codec's own name.
-_LABELS = {
-    "ascii": "us-ascii", "latin_1": "iso-8859-1", "mac_roman": "macintosh",
-    "mac_cyrillic": "x-mac-cyrillic", "big5hkscs": "big5-hkscs", "shift_jis": "shift_jis",
-    "iso2022_jp": "iso-2022-jp", "iso2022_jp_2": "iso-2022-jp", "iso2022_kr": "iso-2022-kr",
-    "utf_16_le": "utf-16le", "utf_16_be": "utf-16be", "utf_32_le": "utf-32le",
-    "utf_32_be": "utf-32be",
-} | {
-    codec: codec.replace("_", "-")
-    for codec in (
-        "big5 cp437 cp850 cp852 cp866 cp932 cp949 cp950 euc_jp euc_kr gb18030 gb2312 gbk hz johab "
-        "koi8_r koi8_u tis_620 utf_16 utf_32 utf_8"
-    ).split()
-} | {
-    codec: label
-    for rare in (RARE_SINGLE_BYTE, RARE_MANY_BYTES, RARE_STATEFUL, EBCDIC)
-    for label, codec in rare.items()
-} | {
-    f"cp{number}": f"windows-{number}" for number in (874, *range(1250, 1259))
-} | {
-    f"iso8859_{part}": f"iso-8859-{part}" for part in (*range(1, 12), 13, 14, 15, 16)
+# Those that only Python has, and those of its codecs.
+_PYTHONS = {
+    "us-ascii": "646 ansi-x3.4-1986 cp367 csascii ibm367 iso-646.irv:1991 iso-ir-6 iso646-us us",
+    "utf-8": "cp65001 u8 utf8-ucs2 utf8-ucs4",
+    "utf-16": "u16 utf16",
+    "utf-16le": "unicodelittleunmarked utf-16-le",
+    "utf-16be": "unicodebigunmarked utf-16-be",
+    "utf-32": "u32 utf32",
+    "utf-32le": "utf-32-le",
+    "utf-32be": "utf-32-be",
+    "iso-8859-1": "8859 iso8859 latin",
+    "iso-8859-10": "iso-8859-10:1992",
+    "iso-8859-11": "iso-8859-11:2001 thai",
+    "iso-8859-13": "l7 latin7",
+    "iso-8859-14": "iso-8859-14:1998 iso-celtic iso-ir-199 l8 latin8",
+    "iso-8859-16": "iso-8859-16:2001 iso-ir-226 l10 latin10",
+    "windows-874": "cp874",
+    "tis-620": "iso-ir-166 tis-620-0 tis-620-2529-0 tis-620-2529-1 tis620",
+    "cp037": "037 ebcdic-cp-ca ebcdic-cp-nl ebcdic-cp-us ebcdic-cp-wt ibm039",
+    "cp424": "ebcdic-cp-he",
+    "cp437": "cspc8codepage437",
+    "cp500": "ebcdic-cp-be ebcdic-cp-ch",
+    "cp775": "cspc775baltic",
+    "cp850": "cspc850multilingual",
+    "cp852": "cspcp852",
+    "cp861": "cp-is",
+    "cp862": "cspc862latinhebrew",
+    "cp869": "cp-gr",
+    "cp1125": "cp866u ruscii",
+    "hp-roman8": "cp1051 cshproman8 ibm1051 r8 roman8",
+    "kz1048": "kz-1048 rk1048 strk1048-2002",
+    "ptcp154": "cp154 csptcp154 cyrillic-asian pt154",
+    "macintosh": "mac-roman",
+    "mac-greek": "macgreek",
+    "mac-iceland": "maciceland",
+    "mac-latin2": "mac-centeuro maccentraleurope maclatin2",
+    "mac-turkish": "macturkish",
+    "x-mac-cyrillic": "mac-cyrillic maccyrillic",
+    "big5": "x-mac-trad-chinese",
+    "big5-hkscs": "big5hkscs hkscs",
+    "cp950": "950 ms950",
+    "gb18030": "gb18030-2000",
+    "gb2312": "euc-cn euccn eucgb2312-cn gb2312-1980 gb2312-80 x-mac-simp-chinese",
+    "gbk": "936",
+    "hz": "hz-gb hzgb",
+    "cp932": "932 mskanji",
+    "euc-jp": "u-jis ujis",
+    "euc-jis-2004": "euc-jis2004 eucjis2004 jisx0213",
+    "euc-jisx0213": "eucjisx0213",
+    "shift_jis": "s-jis x-mac-japanese",
+    "shift-jis-2004": "s-jis-2004 shiftjis2004 sjis-2004",
+    "shift-jisx0213": "s-jisx0213 shiftjisx0213 sjisx0213",
+    "iso-2022-jp": "iso2022-jp iso2022-jp-2 iso2022jp iso2022jp-2",
+    "iso2022-jp-1": "iso2022jp-1",
+    "iso2022-jp-2004": "iso-2022-jp-2004 iso2022jp-2004",
+    "iso2022-jp-3": "iso-2022-jp-3 iso2022jp-3",
+    "iso2022-jp-ext": "iso-2022-jp-ext iso2022jp-ext",
+    "cp949": "949 ms949 uhc",
+    "euc-kr": "ks-c-5601 ks-x-1001 ksx1001 x-mac-korean",
+    "iso-2022-kr": "csiso2022kr iso2022-kr iso2022kr",
+    "johab": "cp1361 ms1361",
 }  # fmt: skip
+_NUMBERED = (
+    "273 424 437 500 775 850 852 855 857 858 860 861 862 863 864 865 869 1026 1125 1140 037"
+).split()
 
-# Only names of codecs that are listed above: what Python may learn besides is not used.
-OTHER_LABELS: dict[str, str] = (
-    {
-        name.replace("_", "-"): _LABELS[codec]
-        for name, codec in (*aliases.items(), *((codec, codec) for codec in _LABELS))
-        if codec in _LABELS
-    }
-    | {other: label for label, others in _OTHERS.items() for other in others.split()}
-    | {
-        spelling: label
-        for label, number in (
-            *((f"windows-{number}", str(number)) for number in range(1250, 1259)),
-            *((f"iso-8859-{part}", f"8859{part}") for part in (*range(1, 12), 13, 14, 15, 16)),
-        )
-        for spelling in (
-            (f"iso{number}", f"iso-{number}")
-            if number.startswith("8859")
-            else (f"win{number}", f"win-{number}", f"windows{number}")
-        )
-    }
-)
+OTHER_LABELS: dict[str, str] = {
+    other: label
+    for names in (_PYTHONS, _OTHERS)
+    for label, others in names.items()
+    for other in others.split()
+} | {
+    spelling: f"cp{number}"
+    for number in _NUMBERED
+    for spelling in (number, f"ibm{number}", f"csibm{number}")
+} | {
+    spelling: label
+    for label, number in (
+        *((f"windows-{number}", str(number)) for number in range(1250, 1259)),
+        *((f"iso-8859-{part}", f"8859{part}") for part in (*range(1, 12), 13, 14, 15, 16)),
+    )
+    for spelling in (
+        (f"iso{number}", f"iso-{number}")
+        if number.startswith("8859")
+        else (number, f"win{number}", f"win-{number}", f"windows{number}")
+    )
+}  # fmt: skip
 """Lower-case label with dashes for underscores, to the label in `CODECS`."""
