@@ -4,13 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from headwater.parse.instants import (
-    EARLIEST_YEAR,
-    counted_on,
-    full_year,
-    moment,
-    zone_minutes,
-)
+from headwater.parse.instants import EARLIEST_YEAR, full_year, moment, zone_minutes
 from headwater.parse.months import ENGLISH_MONTHS, ISO_MONTHS
 from headwater.parse.odd_dates import loose_date
 from headwater.parse.zones import ZONES
@@ -125,7 +119,7 @@ def _iso_slowly(text: str) -> datetime | None:
     if _names_half(zone):
         return loose_date(text)
     clock = (int(hour or 0), int(minute or 0), int(second or 0), micro)
-    return counted_on(int(year), int(month or 1), int(day or 1), clock, zone_minutes(zone or ""))
+    return moment(int(year), int(month or 1), int(day or 1), clock, zone_minutes(zone or ""))
 
 
 def _rfc822(match: re.Match[str]) -> datetime | None:
@@ -150,6 +144,8 @@ def _day_of_year(ordinal: re.Match[str]) -> datetime | None:
     try:
         found = first + timedelta(days=int(day) - 1)
     except OverflowError:
+        return None
+    if found.year != first.year:
         return None
     return _iso(f"{found:%Y-%m-%d}T{clock}") if clock else found
 

@@ -21,27 +21,10 @@ def moment(
     try:
         if hour == 24 and not minute and not second:
             found = datetime(year, month, day, tzinfo=UTC) + timedelta(days=1)
-        elif second == 60:  # a leap second: the clocks that we know have no name for it
-            found = datetime(year, month, day, hour, minute, 59, tzinfo=UTC) + timedelta(seconds=1)
         else:
             found = datetime(year, month, day, hour, minute, second, micro, UTC)
         return found - timedelta(minutes=offset) if offset else found
     except (ValueError, OverflowError):
-        return None
-
-
-def counted_on(
-    year: int, month: int, day: int, clock: tuple[int, int, int, int], offset: int | None
-) -> datetime | None:
-    """The same, where programs count on past the end of a month, a day or an hour."""
-    found = moment(year, month, day, clock, offset)
-    first = moment(year, month, 1, (0, 0, 0, 0), offset) if found is None else None
-    if first is None or not 1 <= day <= 31:
-        return found
-    hours, minutes, seconds, micro = clock
-    try:
-        return first + timedelta(day - 1, seconds, micro, 0, minutes, hours)
-    except OverflowError:
         return None
 
 
