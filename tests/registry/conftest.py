@@ -6,16 +6,29 @@ from pathlib import Path
 import pytest
 
 from headwater.adapters.database import SqlDatabase
+from headwater.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.schedule.shards import store as shards
 from headwater.settings import Settings
 from tests.clock import VirtualClock
 from tests.engines import opened_engine
 from tests.entrypoints.api.calls import Api
+from tests.entrypoints.api.river import ScriptedWeb, an_engine
 from tests.origin import Origin
+from tests.registry.remotely import Remote
 from tests.registry.world import ADDRESSES, World
 
 FAR = 2**62
+
+
+@pytest.fixture
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+    return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
+
+
+@pytest.fixture
+def remote(engine: Engine, virtual_clock: VirtualClock) -> Remote:
+    return Remote(engine, virtual_clock)
 
 
 @pytest.fixture

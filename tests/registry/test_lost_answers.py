@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from headwater.access import store
-from headwater.adapters.database import SqlDatabase
 from headwater.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.errors import DatabaseError
@@ -15,22 +14,10 @@ from headwater.subscribe.credentials import Credentials
 from headwater.subscribe.fetcher import Fetcher
 from headwater.subscribe.secrets import store as secrets
 from headwater.unlock import sealed_for_subscription
-from tests.clock import VirtualClock
 from tests.entrypoints.api.calls import Answer, Api
-from tests.entrypoints.api.river import ScriptedWeb, an_engine
 from tests.registry.remotely import Remote
 
 ONE, TWO = "https://one.example/list?token=a-secret", "https://two.example/list"
-
-
-@pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
-    return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
-
-
-@pytest.fixture
-def remote(engine: Engine, virtual_clock: VirtualClock) -> Remote:
-    return Remote(engine, virtual_clock)
 
 
 @pytest.fixture

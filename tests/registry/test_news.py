@@ -46,11 +46,6 @@ async def engine(
 
 
 @pytest.fixture
-def remote(engine: Engine, virtual_clock: VirtualClock) -> Remote:
-    return Remote(engine, virtual_clock)
-
-
-@pytest.fixture
 async def receiver() -> AsyncIterator[Receiver]:
     async with Receiver() as listening:
         yield listening

@@ -10,7 +10,6 @@ import pytest
 
 from headwater.access.store import add_token
 from headwater.access.tokens import token_hash
-from headwater.adapters.database import SqlDatabase
 from headwater.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.settings import load_settings
@@ -20,23 +19,12 @@ from headwater.subscribe.secrets import store as secrets
 from headwater.unlock import sealed_for_subscription
 from tests.clock import VirtualClock
 from tests.entrypoints.api.calls import Answer, Api
-from tests.entrypoints.api.river import ScriptedWeb, an_engine
 from tests.origin import Post, rss
 from tests.registry.remotely import Remote
 
 URL = "https://sources.example/list?token=a-secret"
 ADMIN = "an-admin-token-of-the-tests"
 RSS = rss([Post("g1", "First")]).decode()
-
-
-@pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
-    return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
-
-
-@pytest.fixture
-def remote(engine: Engine, virtual_clock: VirtualClock) -> Remote:
-    return Remote(engine, virtual_clock)
 
 
 @pytest.fixture

@@ -51,11 +51,6 @@ def engine(
     return an_engine(database, virtual_clock, web, tmp_path)
 
 
-@pytest.fixture
-def remote(engine: Engine, virtual_clock: VirtualClock) -> Remote:
-    return Remote(engine, virtual_clock)
-
-
 async def test_due_work_is_claimed_with_all_it_takes_to_do_it(remote: Remote) -> None:
     fetcher = await remote.fetcher()
     made = await remote.subscribe(fetcher, URL, config='{"city":"Ghent"}')
