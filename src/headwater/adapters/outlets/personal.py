@@ -122,7 +122,7 @@ class PersonalOutlet:
 
     def _one(self, parcel: Parcel, kept: KeptVersion, origin: Origin) -> _Told:
         try:
-            items = items_of(kept, origin, parcel.event_id, parcel.at, self._policy)
+            items = items_of(kept, origin, parcel.seq, parcel.at, self._policy)
         except (ValueError, TypeError, KeyError, AttributeError) as trouble:
             # Its rows were damaged by a hand, or a disk. Others must not wait for that.
             return _Told(trouble=f"The entry cannot be read: {type(trouble).__name__}.")

@@ -66,9 +66,9 @@ class _Told:
 
 
 def items_of(
-    kept: KeptVersion, origin: Origin, event_id: str, at: int, policy: RiverPolicy
+    kept: KeptVersion, origin: Origin, seq: int, at: int, policy: RiverPolicy
 ) -> list[KeptItem]:
-    """One for each category. `at` is when the event was told.
+    """One for each category. `seq` and `at` are those of the event that told of it.
 
     Links to the feed itself are gone: its address may be a key.
     """
@@ -77,7 +77,7 @@ def items_of(
         return []
     kept = with_its_words(kept)
     item = item_of(_told(kept, origin), None)
-    guid = guid_of(event_id, at, kept.published)
+    guid = guid_of(seq, at, kept.published)
     return [_kept(item, category, guid, at, caller_id(kept), policy) for category in categories]
 
 
