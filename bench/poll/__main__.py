@@ -94,14 +94,10 @@ def compare(given: argparse.Namespace, origin: Publishers, course: Course) -> in
         )
     contenders = [CONTENDERS[name]() for name in names]
     runs: Runs = {each.name: {"cold": [], "304": []} for each in contenders}
-    rounds = given.rounds or 3
-    for turn in range(rounds):
-        # Whoever came first comes last in the next round: a busy minute hits everybody.
-        order = contenders[turn % len(contenders) :] + contenders[: turn % len(contenders)]
-        for contender in order:
-            _progress(f"round {turn + 1} of {rounds}: {contender.name}")
-            for _ in range(contender.times):
-                _round(contender, runs, origin, course)
+    # Nothing is deleted before the end: ext4 looks at every file deleted a minute ago or less
+    # whenever one is made, and whoever came next would pay for that.
+    with tempfile.TemporaryDirectory(prefix="bench-poll-") as name:
+        _all_rounds(given.rounds or 3, contenders, runs, origin, course, Path(name))
     sizes = {"average_bytes": origin.average_bytes, "average_coded": origin.average_coded}
     if given.json:
         print(json.dumps(as_json(runs, course, sizes), indent=2))
@@ -111,15 +107,33 @@ def compare(given: argparse.Namespace, origin: Publishers, course: Course) -> in
     return 1 if given.check and missed else 0
 
 
-def _round(contender: Contender, runs: Runs, origin: Publishers, course: Course) -> None:
-    with tempfile.TemporaryDirectory(prefix="bench-poll-") as name:
-        folder = Path(name)
-        origin.counts()
-        for what in PASSES:
-            runs[contender.name][what].append(contender.run(what, folder, course))
-            check_requests(contender.name, what, origin.counts(), course)
-            if isinstance(contender, Headwater):
-                check_archive(folder, what, origin.digests(), course)
+def _all_rounds(
+    rounds: int,
+    contenders: list[Contender],
+    runs: Runs,
+    origin: Publishers,
+    course: Course,
+    place: Path,
+) -> None:
+    for turn in range(rounds):
+        # Whoever came first comes last in the next round: a busy minute hits everybody.
+        order = contenders[turn % len(contenders) :] + contenders[: turn % len(contenders)]
+        for contender in order:
+            _progress(f"round {turn + 1} of {rounds}: {contender.name}")
+            for _ in range(contender.times):
+                folder = Path(tempfile.mkdtemp(dir=place))
+                _round(contender, runs, origin, course, folder)
+
+
+def _round(
+    contender: Contender, runs: Runs, origin: Publishers, course: Course, folder: Path
+) -> None:
+    origin.counts()
+    for what in PASSES:
+        runs[contender.name][what].append(contender.run(what, folder, course))
+        check_requests(contender.name, what, origin.counts(), course)
+        if isinstance(contender, Headwater):
+            check_archive(folder, what, origin.digests(), course)
 
 
 def _tell(runs: Runs, origin: Publishers, course: Course) -> None:

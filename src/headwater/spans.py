@@ -10,7 +10,7 @@ from headwater.remember import Lost, Remembered
 from headwater.schedule.due import Due
 from headwater.settle import Settled
 from headwater.telemetry.trace import Facts, Group, Off, Span, Trail
-from headwater.values.instant import from_micros, rfc3339, to_micros
+from headwater.values.instant import rfc3339, rfc3339_at, to_micros
 from headwater.values.response import Validators
 from headwater.values.url import host_of, redacted
 
@@ -60,7 +60,7 @@ def describe_schedule(span: Span, due: Due, worker: str) -> None:
     late = span.trail.now() // NANOS - due.scheduled_at
     span.note(
         **{
-            "headwater.scheduled_at": rfc3339(from_micros(due.scheduled_at)),
+            "headwater.scheduled_at": rfc3339_at(due.scheduled_at),
             "headwater.late_seconds": round(max(0, late) / 1_000_000, 6),
             "headwater.worker": worker,
             "headwater.fence": due.fence,
@@ -215,4 +215,4 @@ def _decision_facts(settled: Settled) -> Facts:
 
 
 def _moment(micros: int | None) -> str | None:
-    return None if micros is None else rfc3339(from_micros(micros))
+    return None if micros is None else rfc3339_at(micros)

@@ -36,7 +36,7 @@ from headwater.values.url import host_of
 _BUSY_HOST_SECONDS = 0.25
 """How often we look again at a host whose places are all taken."""
 
-_ARCHIVED_TOGETHER = 48
+_ARCHIVED_TOGETHER = 96
 
 _PATIENCE_SECONDS = 60.0
 """How long a visit or an adding waits for a host's turn before it gives way."""

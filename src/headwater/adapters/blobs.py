@@ -62,7 +62,7 @@ class FolderBlobs:
         self,
         root: str | Path,
         *,
-        threads: int = 8,
+        threads: int = 4,
         abandoned_after: float = 3600.0,
         disk: Disk | None = None,
     ) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from headwater.subscribe.conflict import Conflict
 from headwater.subscribe.subscription import Subscription
-from headwater.values.instant import from_micros, rfc3339
+from headwater.values.instant import rfc3339_at
 from headwater.values.url import redacted
 
 EVENT_TYPES: Mapping[str, str] = {
@@ -69,7 +69,7 @@ def _entry_facts(
     return {
         "entry_uid": uid,
         "feed_id": feed_id,
-        "published": None if published is None else rfc3339(from_micros(published)),
+        "published": None if published is None else rfc3339_at(published),
         "canonical_link": link,
         "raw_refs": [{"fetch_id": fetch_id}],
         "ingested_at": ingested,

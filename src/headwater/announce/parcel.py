@@ -7,7 +7,7 @@ import orjson
 
 from headwater.errors import HeadwaterError
 from headwater.ports import Parcel
-from headwater.values.instant import from_micros, rfc3339
+from headwater.values.instant import rfc3339, rfc3339_at
 
 
 class BadPayload(HeadwaterError):
@@ -61,4 +61,4 @@ def _sent(
 @lru_cache(maxsize=1_000)
 def _in_words(at: int) -> str:
     """Events of one commit share their moment."""
-    return rfc3339(from_micros(at))
+    return rfc3339_at(at)

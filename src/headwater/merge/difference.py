@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from headwater.merge.entry import Entry
-from headwater.values.instant import from_micros, rfc3339
+from headwater.values.instant import rfc3339_at
 
 Kind = Literal["added", "removed", "changed"]
 
@@ -94,7 +94,7 @@ def _shown(name: str, before: Any, after: Any) -> tuple[str | None, str | None]:
 
 
 def _moment(micros: int | None) -> str | None:
-    return None if micros is None else rfc3339(from_micros(micros))
+    return None if micros is None else rfc3339_at(micros)
 
 
 def _cut(text: str | None) -> str | None:

@@ -16,7 +16,6 @@ from headwater.parse import parse
 from headwater.parse.document import Document, Feed
 from headwater.parse.identity import IdentityMemory, identify
 from headwater.parse.limits import ParseLimits
-from headwater.ports import Reading as Answered
 from headwater.schedule.hints import Hints, hints_of
 
 PUBLICATION_TIMES = 20
@@ -111,11 +110,9 @@ def _read(body: bytes, asked: dict[str, Any], policy: dict[str, Any]) -> dict[st
     return _told(document, asked, digest, policy["emails"])
 
 
-def reading_of(answered: Answered) -> Read:
+def reading_of(payload: bytes) -> Read:
     """What the parse process answered, as nouns."""
-    if answered.error is not None:
-        return Unreadable(answered.error, answered.detail)
-    told = orjson.loads(answered.payload)
+    told = orjson.loads(payload)
     if "error" in told:
         return Unreadable(told["error"], told["detail"], told.get("decoded"))
     if "same" in told:

@@ -11,7 +11,10 @@ NOT_THE_DOCUMENTS_FAULT = {"parser_unavailable"}
 
 
 async def read(parsers: Parsers, job: Job, body: bytes, policy: ReadingPolicy) -> Read:
-    return reading_of(await parsers.read(job.as_bytes(policy), body))
+    answered = await parsers.read(job.as_bytes(policy), body)
+    if answered.error is not None:
+        return Unreadable(answered.error, answered.detail)
+    return reading_of(answered.payload)
 
 
 def killed_its_parser(read: Read | None) -> bool:

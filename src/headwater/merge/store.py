@@ -117,12 +117,16 @@ _TEXT = (
 )  # fmt: skip
 _text_of = attrgetter(*_TEXT)
 _TEXT_COLUMNS = ("canonical_link", *_TEXT[1:])
+_OTHER_NAMES = {
+    "uid": "entry_uid", "link": "canonical_link", "offset": "frag_offset", "length": "frag_length",
+}  # fmt: skip
+_ENTRY_COLUMNS = tuple(_OTHER_NAMES.get(name, name) for name in Entry._fields)
 
 
 async def _insert_new(tx: Transaction, group: Sequence[Merged]) -> None:
     columns = (
-        "feed_id", "uid_key", "entry_uid", *_TEXT_COLUMNS, "sort_at", "first_seen", "version",
-        "present_since", "seen_before", "last_seen", "fetch_id", "frag_offset", "frag_length",
+        "feed_id", *_ENTRY_COLUMNS, "sort_at", "first_seen", "version", "present_since",
+        "seen_before", "last_seen", "fetch_id",
     )  # fmt: skip
     await tx.run_many(
         f"INSERT INTO entries ({', '.join(columns)}) VALUES ({marks(len(columns))})",
@@ -135,13 +139,13 @@ async def _insert_new(tx: Transaction, group: Sequence[Merged]) -> None:
 
 
 def _new_row(entry: Entry, place: int, merged: Merged) -> tuple[Value, ...]:
-    """Undated entries of one document keep its order, a microsecond apart."""
+    """An entry stands in it as it is: its fields are in the columns' order.
+
+    Undated entries of one document keep its order, a microsecond apart.
+    """
     now = merged.now
-    identity = (merged.feed, entry.uid_key, entry.uid)
     sort_at = order_moment(entry.published, entry.updated, now - place)
-    times = (sort_at, now, 1, merged.before + 1, 0, now)
-    origin = (merged.fetch_id, entry.offset, entry.length)
-    return (*identity, *_text_of(entry), *times, *origin)
+    return (merged.feed, *entry, sort_at, now, 1, merged.before + 1, 0, now, merged.fetch_id)
 
 
 async def _keep_versions(tx: Transaction, group: Sequence[Merged]) -> None:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -21,6 +22,11 @@ def maybe_micros(moment: datetime | None) -> int | None:
 
 def maybe_moment(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
+
+
+def rfc3339_at(micros: int) -> str:
+    """The same as `rfc3339(from_micros(micros))`, in half the time."""
+    return f"{(_NAIVE_EPOCH + timedelta(0, 0, micros)).isoformat()}Z"
 
 
 def rfc3339(moment: datetime) -> str:

@@ -11,7 +11,7 @@ from redis.backoff import NoBackoff
 
 from headwater.adapters.outlets.broker import BrokerUrl, batches, told
 from headwater.ports import Parcel, Receipt
-from headwater.values.instant import from_micros, rfc3339
+from headwater.values.instant import rfc3339_at
 
 BATCH_BYTES = 1024 * 1024
 """In one call. No server can be set to refuse a single value of this size."""
@@ -123,7 +123,7 @@ class RedisOutlet:
         values: list[str | bytes] = [str(replay), self._longest, str(LOOK_BACK)]
         for parcel in batch:
             values += (str(parcel.seq), parcel.event_id, parcel.type)
-            values += (rfc3339(from_micros(parcel.at)), parcel.feed_id or "", parcel.body)
+            values += (rfc3339_at(parcel.at), parcel.feed_id or "", parcel.body)
         # The annotation of redis-py knows text only; bytes travel as they are.
         await cast(Any, self._client).eval(_ADD, 1, self._stream, *values)
 

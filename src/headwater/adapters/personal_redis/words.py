@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 
 from headwater.publish.personal.kept import json_of
-from headwater.values.instant import from_micros, rfc3339, to_micros
+from headwater.values.instant import rfc3339_at, to_micros
 from headwater.values.personal import Attached, KeptItem
 
 _OURS = ("arrived_at", "expires_at", "changed_at")
@@ -151,7 +151,7 @@ def micros_in(said: Any) -> int | None:
 
 
 def _moment(micros: int) -> str:
-    return rfc3339(from_micros(micros))
+    return rfc3339_at(micros)
 
 
 def _attached_record(each: Attached) -> dict[str, str | int]:
