@@ -80,6 +80,8 @@ ENTRIES: list[tuple[dict[str, Any], str, Any]] = [
     ({"tags": ["a", "b", "a", 3, None]}, "categories",
      (Category("a"), Category("b"), Category("3"))),
     ({"author": {"name": "A"}}, "authors", (Person("A"),)),
+    ({"author": "Ann"}, "authors", (Person("Ann"),)),
+    ({"authors": ["Ann", {"name": "Bob"}]}, "authors", (Person("Ann"), Person("Bob"))),
     ({"language": "fr"}, "language", "fr"),
     ({"image": "/i.png", "banner_image": "/b.png"}, "thumbnails",
      ("https://example.org/i.png", "https://example.org/b.png")),
@@ -175,3 +177,16 @@ def test_lone_surrogates_do_not_survive() -> None:
     title = parse(body % VERSION.encode()).entries[0].title
     assert title is not None
     assert title.value == "a\ufffdb\U0001f600\\ud800"
+
+
+SLIPS = [
+    '{"items": [{"id": "1", "content_text": "a,]\\nb",},], "title": "T",}',
+    '{"items": [{"id": "1", "content_text": "a,]\nb"}], "title": "T"}',
+]
+
+
+@pytest.mark.parametrize("body", SLIPS)
+def test_what_a_template_leaves_in_json_costs_no_entry(body: str) -> None:
+    document = parse(body.encode(), url=HOME)
+    assert [entry.contents for entry in document.entries] == [(Content("a,]\nb"),)]
+    assert not document.partial

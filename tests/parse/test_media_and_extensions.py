@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headwater.parse import Enclosure, Entry, Text, parse
+from headwater.parse import Content, Enclosure, Entry, Text, parse
 
 MEDIA = "http://search.yahoo.com/mrss/"
 ITUNES = "http://www.itunes.com/dtds/podcast-1.0.dtd"
@@ -81,7 +81,46 @@ def test_a_media_title_and_description_stand_in_for_missing_ones() -> None:
         "<media:group><media:title>T</media:title><media:description>D</media:description>"
         "</media:group>"
     )
-    assert (entry.title, entry.summary) == (Text("T"), Text("D", "html"))
+    assert (entry.title, entry.summary) == (Text("T"), Text("D"))
+
+
+def test_what_is_said_of_a_picture_is_not_the_post() -> None:
+    """Mastodon's alt text, a newspaper's caption: before or after the description."""
+    picture = (
+        "<media:content url='https://e.org/1.png' medium='image'>"
+        "<media:description type='plain'>A cat</media:description></media:content>"
+    )
+    toot = "<description>&lt;p&gt;Look!&lt;/p&gt;</description>"
+    for item in (toot + picture, picture + toot):
+        entry = entry_of(item)
+        assert (entry.summary, entry.contents) == (Text("<p>Look!</p>", "html"), ())
+        assert entry.extensions == {"http://search.yahoo.com/mrss/": {"description": ("A cat",)}}
+
+
+def test_a_media_description_is_plain_text_unless_it_says_or_looks_otherwise() -> None:
+    """Media RSS: the type's default is plain. YouTube writes lines, and hearts as <3."""
+    said = "<media:description{}>{}</media:description>"
+    assert entry_of(said.format("", "a &lt;3 b\nc")).summary == Text("a <3 b\nc")
+    assert entry_of(said.format(" type='html'", "a&lt;br&gt;b")).summary == Text("a<br>b", "html")
+    assert entry_of(said.format("", "&lt;p&gt;a&lt;/p&gt;")).summary == Text("<p>a</p>", "html")
+
+
+def test_a_summary_said_again_without_its_markup_is_no_body() -> None:
+    notes = (
+        "&lt;p&gt;With &lt;a href='/x'&gt;Ann&lt;/a&gt;&lt;/p&gt;&lt;p&gt;&amp;amp; Bo&lt;/p&gt;"
+    )
+    again = entry_of(
+        f"<description>{notes}</description><itunes:summary>With Ann\n&amp; Bo</itunes:summary>"
+    )
+    assert (again.contents, again.summary and again.summary.type) == ((), "html")
+    same = entry_of("<description>D</description><itunes:summary>D</itunes:summary>")
+    assert (same.summary, same.contents) == (Text("D", "html"), ())
+
+
+def test_a_second_summary_with_words_of_its_own_is_the_body() -> None:
+    for more in ("D, and more", "E"):
+        entry = entry_of(f"<description>D</description><itunes:summary>{more}</itunes:summary>")
+        assert (entry.summary, entry.contents) == (Text("D", "html"), (Content(more),))
 
 
 EXTENSIONS: list[tuple[str, str, str, tuple[str, ...]]] = [

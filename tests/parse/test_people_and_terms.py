@@ -23,6 +23,10 @@ def entry_of(item: str, channel: str = "") -> Entry:
 
 AUTHORS: list[tuple[str, tuple[Person, ...]]] = [
     ("<author>Jane Doe</author>", (Person("Jane Doe"),)),
+    ("<author>Jane O&amp;#039;Doe</author>", (Person("Jane O'Doe"),)),
+    ("<author>&lt;a href='/j'&gt;Jane&lt;/a&gt; &amp;amp; Jo</author>", (Person("Jane & Jo"),)),
+    ("<author>A &amp;amp; B &lt;ab@e.org&gt;</author>", (Person("A & B", "ab@e.org"),)),
+    ("<author><name>Tom &amp;amp; Jo</name></author>", (Person("Tom & Jo"),)),
     ("<author>jane@e.org</author>", (Person(None, "jane@e.org"),)),
     ("<author>jane@e.org (Jane Doe)</author>", (Person("Jane Doe", "jane@e.org"),)),
     ("<author>Jane Doe (jane@e.org)</author>", (Person("Jane Doe", "jane@e.org"),)),

@@ -108,10 +108,15 @@ class FeedDraft:
 Draft = EntryDraft | FeedDraft
 
 
+Captions = tuple[tuple[tuple[str, str], Text], ...]
+"""What was said of files, each with the name of its element."""
+
+
 class Spare:
     """What is remembered while one feed or entry is read, and then forgotten."""
 
     __slots__ = (
+        "captions",
         "categories",
         "duration",
         "extension_count",
@@ -125,6 +130,7 @@ class Spare:
         self.title_rank = 9
         self.link_rank = 9
         self.more_summaries: tuple[Text, ...] = ()
+        self.captions: Captions = ()
         self.source_authors: tuple[Person, ...] = ()
         self.duration: int | None = None
         self.extension_count = 0

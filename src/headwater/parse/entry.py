@@ -3,15 +3,17 @@
 from lxml import etree
 
 from headwater.parse.dates import parsed_date
-from headwater.parse.document import Enclosure, Person, Source
+from headwater.parse.document import Enclosure, Person, Source, Text
 from headwater.parse.draft import (
+    Captions,
     Context,
     EntryDraft,
     EntryHandler,
     Spare,
     ignore,
+    language_tag,
 )
-from headwater.parse.extensions import keep_extension, read_indexer_attribute
+from headwater.parse.extensions import add_value, keep_extension, read_indexer_attribute
 from headwater.parse.links import (
     add_enclosure,
     read_comments,
@@ -33,7 +35,7 @@ from headwater.parse.media import (
     read_itunes_link,
     read_thumbnail,
 )
-from headwater.parse.names import RDF, plain_name
+from headwater.parse.names import RDF, plain_name, split_name
 from headwater.parse.people import read_author, read_contributor
 from headwater.parse.quirks import read_mikan_torrent
 from headwater.parse.terms import (
@@ -46,7 +48,7 @@ from headwater.parse.terms import (
     read_tags,
     read_topic,
 )
-from headwater.parse.text import construct, shortened, within, words
+from headwater.parse.text import construct, plain, shortened, within, words
 
 
 def read_title(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -98,6 +100,20 @@ def _summary(draft: EntryDraft, element: etree._Element, default: str, context: 
         context.spare.more_summaries += (text(value, kind),)
     else:
         context.tally.note("contents_cut", f"more than {context.limits.contents} bodies, cut")
+
+
+def read_caption(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """media:description tells of a file, often for those who cannot see it: no body of a post."""
+    value, kind = construct(element, "text", context)
+    if not value:
+        return
+    spare, limits = context.spare, context.limits
+    if len(spare.captions) >= limits.enclosures:
+        context.tally.note("extensions_cut", f"more than {limits.enclosures} captions, cut")
+        return
+    if len(value) > context.short_enough:
+        value = within(value, kind, "summary_cut", context)
+    spare.captions += ((split_name(element.tag), text(value, kind)),)
 
 
 def read_content(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -161,6 +177,17 @@ def read_updated(draft: EntryDraft, element: etree._Element, context: Context) -
         draft.updated = parsed_date(raw) or draft.updated
 
 
+def read_issued(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """Dublin Core's day does not replace the minute that the format's own element names."""
+    if draft.published is None:
+        read_published(draft, element, context)
+
+
+def read_dc_date(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    if draft.updated is None:
+        read_updated(draft, element, context)
+
+
 def read_created(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     raw = words(element)
     if raw:
@@ -176,7 +203,7 @@ def read_expired(draft: EntryDraft, element: etree._Element, context: Context) -
 
 
 def read_language(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    draft.language = words(element)[:64] or draft.language
+    draft.language = language_tag(words(element)) or draft.language
 
 
 def read_rights(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -251,7 +278,7 @@ BY_NAME: dict[str, EntryHandler] = {
     "dcterms:abstract": read_summary,
     "summary": read_summary,
     "dc:description": read_description,
-    "media:description": read_description,
+    "media:description": read_caption,
     "itunes:summary": read_summary,
     "googleplay:description": read_summary,
     "content": read_content,
@@ -265,11 +292,11 @@ BY_NAME: dict[str, EntryHandler] = {
     "pubdate": read_published,
     "published": read_published,
     "issued": read_published,
-    "dcterms:issued": read_published,
+    "dcterms:issued": read_issued,
     "updated": read_updated,
     "modified": read_updated,
     "lastbuilddate": read_updated,
-    "dc:date": read_updated,
+    "dc:date": read_dc_date,
     "dcterms:modified": read_updated,
     "created": read_created,
     "dcterms:created": read_created,
@@ -328,11 +355,31 @@ def complete(draft: EntryDraft, fallback: tuple[Person, ...], context: Context) 
         draft.categories = tuple(spare.categories.values())
     if not draft.authors:
         draft.authors = spare.source_authors or fallback
+    if spare.captions:
+        _place_captions(draft, spare.captions, context)
     if spare.more_summaries and not draft.contents:
-        more = spare.more_summaries
+        more = [one for one in spare.more_summaries if not _says_the_same(one, draft.summary)]
         draft.contents = tuple(content(one.value, one.type, None, None) for one in more)
     if spare.duration is not None and draft.enclosures:
         draft.enclosures = _timed(draft.enclosures, spare.duration)
+
+
+def _says_the_same(more: Text, summary: Text | None) -> bool:
+    """Word for word, perhaps without the markup, as podcasts say it to iTunes: no body."""
+    if summary is None or len(more.value) > len(summary.value):
+        return False
+    if more.type == summary.type or more.type != "text":
+        return more.value == summary.value
+    return "".join(more.value.split()) == "".join(plain(summary.value).split())
+
+
+def _place_captions(draft: EntryDraft, captions: Captions, context: Context) -> None:
+    """The first stands in for words that the entry lacks; no other is lost."""
+    if draft.summary is None and not draft.contents:
+        draft.summary = captions[0][1]
+        captions = captions[1:]
+    for (uri, name), caption in captions:
+        add_value(draft, uri, name, caption.value, context)
 
 
 def _timed(files: tuple[Enclosure, ...], duration: int) -> tuple[Enclosure, ...]:

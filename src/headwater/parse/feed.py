@@ -4,7 +4,7 @@ from lxml import etree
 
 from headwater.parse.dates import parsed_date
 from headwater.parse.document import Feed, Link
-from headwater.parse.draft import Context, FeedDraft, FeedHandler
+from headwater.parse.draft import Context, FeedDraft, FeedHandler, language_tag
 from headwater.parse.entry import title_within
 from headwater.parse.hints import (
     read_cloud,
@@ -88,7 +88,7 @@ def read_updated(draft: FeedDraft, element: etree._Element, context: Context) ->
 
 
 def read_language(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    draft.language = words(element)[:64] or draft.language
+    draft.language = language_tag(words(element)) or draft.language
 
 
 def read_generator(draft: FeedDraft, element: etree._Element, context: Context) -> None:

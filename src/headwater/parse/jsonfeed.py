@@ -39,6 +39,10 @@ from headwater.parse.torn import up_to_last_item
 
 _ANY_LENGTH = 1 << 24
 _VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/(\d(?:\.\d)?)")
+# A line break or tab inside a string, and a comma after the last value: what templates leave.
+# A string that never ends goes on to the end.
+_SLIP = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|,(?=\s*[\]}])', re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f]")
 # Every escape is matched, so that an escaped backslash is never taken for the start of another.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
@@ -72,7 +76,7 @@ def _loaded(utf8: bytes, limits: ParseLimits, tally: Tally) -> tuple[Any, bool]:
     except orjson.JSONDecodeError as refusal:
         broken = str(refusal)
     repaired = utf8.decode("utf-8", "replace").strip("\ufeff \t\r\n\x00")
-    repaired = _ESCAPE.sub(_sound_escape, repaired)
+    repaired = _SLIP.sub(_without_slip, _ESCAPE.sub(_sound_escape, repaired))
     for attempt in (repaired, up_to_last_item(repaired, limits.json_depth)):
         if attempt is None:
             continue
@@ -82,6 +86,12 @@ def _loaded(utf8: bytes, limits: ParseLimits, tally: Tally) -> tuple[Any, bool]:
             continue
     tally.note("bad_json", broken[:120])
     return None, False
+
+
+def _without_slip(match: re.Match[str]) -> str:
+    if match[0] == ",":
+        return ""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", match[0])
 
 
 def _sound_escape(match: re.Match[str]) -> str:
@@ -114,10 +124,17 @@ def _objects(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
+def _named(value: Any) -> list[dict[str, Any]]:
+    """People as objects; some publishers give only their names."""
+    given = value if isinstance(value, list) else [value]
+    return _objects([{"name": one} if isinstance(one, str) else one for one in given])
+
+
 def _people(holder: dict[str, Any], context: Context) -> tuple[Person, ...]:
     """`authors` (1.1) or `author` (1.0)."""
     people: list[Person] = []
-    for one in _objects(holder.get("authors")) or _objects(holder.get("author")):
+    several = holder.get("authors")
+    for one in _named([] if isinstance(several, str) else several) or _named(holder.get("author")):
         name = _string(one.get("name"), context.limits.title_chars) or None
         page = _string(one.get("url"), context.limits.link_bytes)
         email = page.removeprefix("mailto:") if page.startswith("mailto:") else None

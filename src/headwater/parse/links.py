@@ -17,6 +17,7 @@ from headwater.parse.text import words
 _MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9][\w.+-]*/[A-Za-z0-9][\w.+*-]*)")
 _TORN_AMPERSAND = re.compile(r"&(?:amp|#38|#x26);")
 _LINE_BREAK = re.compile(r"[\r\n\t]+ *")
+_WHITE_SPACE = re.compile(r"\s")
 _LARGEST = 2**63
 _WEB = ("http://", "https://")
 # Absolute, with a host, of characters that URLs have: nothing a URL parser would change or refuse.
@@ -27,6 +28,7 @@ _PAGES = (None, "text/html", "application/xhtml+xml")
 _RESOURCE, _ABOUT = RDF + "resource", RDF + "about"
 _USUAL_RELATIONS = frozenset(("alternate", "self", "replies", "edit", "related", "hub", "next"))
 _USUAL_ATTRIBUTES = frozenset(("href", "rel", "type"))
+_OWN_RANK = 0
 _IANA = "http://www.iana.org/assignments/relation/"
 
 
@@ -155,10 +157,10 @@ def read_address(draft: Draft, href: str, element: etree._Element, context: Cont
     if found is None:
         return
     if draft.links:
-        _keep(draft, link(found), context)
+        _keep(draft, link(found), context, _OWN_RANK)
     else:
         draft.links = (link(found),)
-        draft.link, context.spare.link_rank = found, 1
+        draft.link, context.spare.link_rank = found, _OWN_RANK
 
 
 def _detailed_link(element: etree._Element, href: str, rel: str, kind: str | None) -> Link:
@@ -173,15 +175,16 @@ def _detailed_link(element: etree._Element, href: str, rel: str, kind: str | Non
     )
 
 
-def _keep(draft: Draft, new: Link, context: Context) -> None:
+def _keep(draft: Draft, new: Link, context: Context, page_rank: int = 1) -> None:
     links = draft.links
     if len(links) >= context.limits.links:
         context.tally.note("links_cut", f"more than {context.limits.links} links, cut")
         return
     draft.links = (*links, new)
     if new.rel == "alternate":
-        # A page beats another kind of document; among pages the last one named stands.
-        rank = 1 if new.type in _PAGES else 4
+        # A page beats another kind of document; among pages the last one named stands. RSS's own
+        # link beats Atom's beside it, which may be the feed's or an AMP page's.
+        rank = page_rank if new.type in _PAGES else 4
         if rank <= context.spare.link_rank:
             draft.link, context.spare.link_rank = new.href, rank
 
@@ -302,7 +305,8 @@ def keep_native_id(draft: Draft, value: str, context: Context) -> None:
 
 def read_comments(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     value = words(element)
-    if value:
+    # Some write how many there are, some the comments themselves.
+    if value and not (len(element) or value.isdecimal() or _WHITE_SPACE.search(value)):
         draft.comments = web_address(value, element, context) or draft.comments
 
 

@@ -9,7 +9,7 @@ from headwater.parse.document import Person
 from headwater.parse.draft import Context, Draft
 from headwater.parse.making import person
 from headwater.parse.names import plain_name
-from headwater.parse.text import shortened, words
+from headwater.parse.text import looks_like_html, plain, shortened, words
 from headwater.values.url import resolve
 
 # Letters with accents count, others do not: in Chinese a name may stand right before an address.
@@ -27,7 +27,8 @@ def person_from(text: str) -> Person | None:
         return None
     match = _EMAIL.search(text) if "@" in text else None
     if match is None:
-        return person(text, None, None)
+        name = _readable(text)
+        return person(name, None, None) if name else None
     name = text.replace(match[0], "", 1)
     for brackets in _EMPTY_BRACKETS:
         name = name.replace(brackets, "")
@@ -39,7 +40,12 @@ def person_from(text: str) -> Person | None:
     name = name.strip(" \t\r\n,;:-")
     if name[:1] == name[-1:] == '"' and name.count('"') == 2:  # RFC 822's quoted string
         name = name[1:-1].strip()
-    return person(name or None, match[1], None)
+    return person(_readable(name) or None, match[1], None)
+
+
+def _readable(name: str) -> str:
+    """A name that was escaped twice, or that is a link to somebody's page."""
+    return plain(name) if ("&" in name or "<" in name) and looks_like_html(name) else name
 
 
 def read_author(draft: Draft, element: etree._Element, context: Context) -> None:
@@ -124,6 +130,7 @@ def _complete(
     context: Context,
 ) -> Person | None:
     from_name = person_from(name) if name and not email else None
+    name = (_readable(name) or None) if name else None
     if from_name is not None:
         name, email = from_name.name, from_name.email
     if email is not None:

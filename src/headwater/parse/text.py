@@ -18,16 +18,17 @@ _VOID = frozenset(
     "area base basefont br col embed frame hr img input link meta param source track wbr".split()
 )
 _MARKUP = frozenset(
-    "a abbr acronym address area article aside audio b big blockquote br button canvas caption "
-    "center cite code col colgroup command datagrid datalist dd del details dfn dialog dir div dl "
-    "dt em event-source fieldset figcaption figure font footer form frame h1 h2 h3 h4 h5 h6 header "
-    "hr i iframe img input ins kbd keygen label legend li m map menu meter multicol nav nextid "
-    "noscript ol optgroup option output p picture pre progress q s samp section select small sound "
-    "source spacer span strike strong sub sup table tbody td textarea tfoot th thead time tr tt u "
-    "ul var video wbr".split()
+    "a abbr acronym address area article aside audio b bdi bdo big blockquote br button canvas "
+    "caption center cite code col colgroup command datagrid datalist dd del details dfn dialog "
+    "dir div dl dt em event-source fieldset figcaption figure font footer form frame h1 h2 h3 h4 "
+    "h5 h6 header hr i iframe img input ins kbd keygen label legend li m map mark menu meter "
+    "multicol nav nextid noscript ol optgroup option output p picture pre progress q rp rt ruby s "
+    "samp section select small sound source spacer span strike strong sub sup table tbody td "
+    "textarea tfoot th thead time tr tt u ul var video wbr".split()
 )
 _CLOSING = re.compile(r"</\w+>|&#?\w+;")
 _TAG = re.compile(r"</?(\w+)")
+_ANY_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _ENTITY = re.compile(r"&(\w+);")
 _NAME = re.compile(r"[A-Za-z_][\w.:-]*")
 _PREFIXED = re.compile(r"<(/?)[A-Za-z_][\w.-]*:(?=[A-Za-z])")
@@ -104,7 +105,12 @@ def looks_like_html(value: str) -> bool:
         return False
     if any(tag.lower() not in _MARKUP for tag in _TAG.findall(value)):
         return False
-    return all(name in html.entities.entitydefs for name in _ENTITY.findall(value))
+    return all(f"{name};" in html.entities.html5 for name in _ENTITY.findall(value))
+
+
+def plain(value: str) -> str:
+    """The words of a value whose field knows no kind: markup goes, references are resolved."""
+    return without_controls(html.unescape(_ANY_TAG.sub("", value))).strip()
 
 
 def inner_markup(element: etree._Element, context: Context) -> str:
