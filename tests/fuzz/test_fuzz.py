@@ -33,8 +33,8 @@ def test_the_corpus_has_every_kind_and_every_breakage() -> None:
     assert told >= {
         "not_a_feed", "partial", "not_well_formed", "tags_repaired", "entities_repaired",
         "entities_refused", "doctype_dropped", "junk_before", "control_characters",
-        "encoded_twice", "encoding_override", "encoding_unknown", "bad_json", "link_dropped",
-        "skip_hours",
+        "encoded_twice", "encoding_override", "encoding_unknown", "json_repaired", "bad_json",
+        "link_dropped", "skip_hours",
     }  # fmt: skip
 
 

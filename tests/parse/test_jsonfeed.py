@@ -190,3 +190,4 @@ def test_what_a_template_leaves_in_json_costs_no_entry(body: str) -> None:
     document = parse(body.encode(), url=HOME)
     assert [entry.contents for entry in document.entries] == [(Content("a,]\nb"),)]
     assert not document.partial
+    assert [problem.code for problem in document.problems] == ["json_repaired"]

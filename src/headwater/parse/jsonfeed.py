@@ -81,9 +81,12 @@ def _loaded(utf8: bytes, limits: ParseLimits, tally: Tally) -> tuple[Any, bool]:
         if attempt is None:
             continue
         try:
-            return orjson.loads(attempt), attempt is not repaired
+            loaded = orjson.loads(attempt)
         except orjson.JSONDecodeError:
             continue
+        if attempt is repaired:
+            tally.note("json_repaired", broken[:120])
+        return loaded, attempt is not repaired
     tally.note("bad_json", broken[:120])
     return None, False
 
