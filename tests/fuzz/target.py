@@ -14,10 +14,10 @@ KNOWN_PROBLEMS = frozenset(
     (
         "not_a_feed partial not_well_formed tags_repaired entities_repaired entities_refused"
         " doctype_dropped junk_before control_characters encoded_twice bad_bytes encoding_override"
-        " encoding_unknown json_repaired bad_json link_dropped link_cut skip_hours items_cut title_cut"
-        " guid_cut summary_cut subtitle_cut content_cut text_cut contents_cut links_cut people_cut"
-        " categories_cut category_cut enclosures_cut thumbnails_cut extension_cut extensions_cut"
-        " attributes_cut depth_cut"
+        " encoding_unknown json_repaired bad_json link_dropped link_cut skip_hours items_cut"
+        " title_cut guid_cut summary_cut subtitle_cut content_cut text_cut contents_cut links_cut"
+        " people_cut categories_cut category_cut enclosures_cut thumbnails_cut extension_cut"
+        " extensions_cut attributes_cut depth_cut"
     ).split()
 )
 ADDRESSES = (None, "https://example.org/blog/feed.xml", "http://[::1]:8080/?q#f")
