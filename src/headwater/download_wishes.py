@@ -37,7 +37,8 @@ async def drop(engine: Engine, download_id: int, *, idempotency: bytes | None = 
         download = await _held(tx, download_id)
         if download.state not in _ENDED:
             files = await queries.files(tx, download_id)
-            if download.state == "verified" and any(f.state == "wanted" for f in files):
+            is_coming = download.state == "verified" and any(f.state == "wanted" for f in files)
+            if is_coming and await queries.is_held(tx, download_id, engine.clock.now()):
                 raise Conflict(
                     "It is coming into the library this moment: drop it when it is there.",
                     download_id=download_id,

@@ -21,7 +21,7 @@ from headwater.next_best import next_best
 from headwater.obtaining import obtain
 from headwater.placing import place
 from headwater.release_events import release_failed
-from headwater.retiring import leave, settle, tidy
+from headwater.retiring import free_neighbours, leave, settle, tidy
 from headwater.telemetry.log import logger
 from headwater.telemetry.metrics import count_download_step
 from headwater.visit import Visits
@@ -254,6 +254,7 @@ class Downloads:
             await shows.show(tx, facts.show.id, lock=True)
             if await store.step(tx, work.download, step, work.now) is None:
                 return Outcome()
+            await free_neighbours(tx, work.download, work.now)
             await log_of_events.append(tx, [event], work.now)
             return await next_best(tx, self.engine, facts.show.id, work.download.slots, work.now)
 

@@ -1,6 +1,7 @@
 """Who has lost a place in the library: written down first, then its files leave, one by one."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from headwater.collect.download import IN_LIBRARY, Download, Loss, State
@@ -19,8 +20,16 @@ _SWITCH_SECONDS = 5.0
 lines = logger("downloads")
 
 
-def losses_of(replacements: Sequence[Replacement]) -> tuple[Loss, ...]:
-    return tuple(Loss(int(each.standing.id), each.slots, each.is_whole) for each in replacements)
+def losses_of(replacements: Sequence[Replacement], slots: Sequence[Slot]) -> tuple[Loss, ...]:
+    """In these slots alone, those of what has come: elsewhere another tracking, or a person, may
+    have chosen what is on its way."""
+    found = []
+    for each in replacements:
+        lost = tuple(slot for slot in each.slots if slot in slots)
+        if lost:
+            whole = set(each.standing.slots) <= set(lost)
+            found.append(Loss(int(each.standing.id), lost, whole))
+    return tuple(found)
 
 
 async def write_losses(
@@ -86,6 +95,19 @@ async def _cleared(work: Work, file: LibraryFile) -> None:
         lines.warning("file_left", download=work.download.id, detail=trouble.message)
     async with work.engine.database.write() as tx:
         await files.gone(tx, file.id, state, kept, work.now)
+
+
+async def withdraw(work: Work, came: Sequence[tuple[LibraryFile, str]]) -> None:
+    """It lost its place while its files, each with its mark, were on their way: they came too late,
+    and leave again."""
+    async with work.engine.database.read() as view:
+        rows = {row.id: row for row in await queries.files(view, work.download.id)}
+    for file, mark in came:
+        row = rows.get(file.id)
+        if row is not None and row.state in ("leaving", "recycled"):
+            late = Placed(file.path, file.length, mark, file.source)
+            with suppress(NotOurs):
+                await work.media.library.recycle(late, today=day_of(row, work.now))
 
 
 def day_of(file: LibraryFile, now: datetime) -> str:

@@ -23,7 +23,7 @@ from headwater.collect.slot import Slot
 from headwater.collect.title import read_title
 from headwater.collecting import count
 from headwater.download_work import Facts, Setback, Work
-from headwater.losing import day_of, losses_of, retire, write_losses
+from headwater.losing import day_of, losses_of, retire, withdraw, write_losses
 from headwater.media_ports import JobFile, Placed, PlaceTaken, SourceGone
 from headwater.next_best import next_best
 from headwater.ports import Reader, Transaction
@@ -95,7 +95,11 @@ async def place(work: Work) -> Download | None:
             continue
         except SourceGone as trouble:
             raise Setback(trouble.code, trouble.message, state="ready", again=True) from trouble
-        return await _linked(work, load, done)
+        if not await _linked(work, load, done):
+            marks = dict(done.marks)
+            mine = [each.file for each in placings if not each.olds and each.file.id in marks]
+            await withdraw(work, [(file, marks[file.id]) for file in mine])
+        return None
     raise Setback("place_taken", f"Its place and {_MOST_NAMES} further ones are taken.")
 
 
@@ -286,6 +290,8 @@ async def _describe_show(work: Work, load: Load) -> None:
     naming = replace(work.media.policy.naming, folder=load.facts.tracking.save_path)
     first = load.contents.videos[:1]
     for bundle in bundles_of(first, show, load.facts.row.release, naming):
+        if not bundle.show_folder:
+            return  # the template gives it no folder of its own
         try:
             body = show_nfo(show).encode()
             await work.media.library.write(f"{bundle.show_folder}/{SHOW_FILE}", body)
@@ -304,13 +310,14 @@ async def _take_back(work: Work, taken: Placing, placings: Sequence[Placing]) ->
         await files.forget(tx, together)
 
 
-async def _linked(work: Work, load: Load, done: Done) -> Download | None:
-    """The library shows it: this, and who lost what by it, become true together."""
+async def _linked(work: Work, load: Load, done: Done) -> bool:
+    """The library shows it: this, and who lost what by it, become true together. False when it is
+    not ours any more."""
     facts, now = load.facts, work.now
     async with work.engine.database.write() as tx:
         await shows.show(tx, facts.show.id, lock=True)
         if not await work.is_ours(tx):
-            return None
+            return False
         await files.placed(tx, done.marks, now)
         for file_id, kept in done.kept:
             await files.gone(tx, file_id, "recycled", kept, now)
@@ -321,13 +328,13 @@ async def _linked(work: Work, load: Load, done: Done) -> Download | None:
         step = Step("linked", now, slots=slots, replaces=losses, detail=_told(load.contents))
         linked = await store.step(tx, work.download, step, now)
         if linked is None:
-            return None
+            return False
         former = await write_losses(tx, losses, linked.id, now)
         await log.append(tx, [await _event(tx, facts, linked, done.paths, former)], now)
         lacking = set(work.download.slots) - set(slots)
         outcome = await next_best(tx, work.engine, facts.show.id, lacking, now)
     count(outcome, tracking=facts.tracking.id)
-    return None
+    return True
 
 
 async def _filled(view: Reader, download: Download) -> tuple[Slot, ...]:
@@ -350,7 +357,7 @@ async def _losses(
         replace(each, slots=slots) if each.id == me else each
         for each in _as_linked(await queries.standing(view, download.show_id), download.id)
     ]
-    return losses_of(superseded(there, facts.tracking.preferences))
+    return losses_of(superseded(there, facts.tracking.preferences), slots)
 
 
 async def _taken_by_hand(

@@ -1,6 +1,6 @@
 """The last steps: what was replaced leaves the library, then the client, and never before."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from headwater.collect.download import STANDING, Download
 from headwater.collect.downloads import queries
@@ -12,6 +12,7 @@ from headwater.download_work import Setback, Work
 from headwater.errors import NotFound
 from headwater.losing import clear
 from headwater.media_ports import Job
+from headwater.ports import Transaction
 from headwater.telemetry.log import logger
 from headwater.watching import is_ours
 
@@ -50,7 +51,8 @@ async def tidy(work: Work) -> Download | None:
 async def leave(work: Work) -> Download | None:
     """retiring → retired, or dropped."""
     await clear(work)
-    await _free_neighbours(work)
+    async with work.engine.database.write() as tx:
+        await free_neighbours(tx, work.download, work.now)
     if work.download.infohash is not None and not await _is_needed(work):
         await _leave_client(work)
     ends_as = work.download.ends_as or "retired"
@@ -58,16 +60,16 @@ async def leave(work: Work) -> Download | None:
     return None
 
 
-async def _free_neighbours(work: Work) -> None:
+async def free_neighbours(tx: Transaction, download: Download, now: datetime) -> None:
     """It was to take a place, and will not: whoever has it keeps it, or leaves by itself."""
-    async with work.engine.database.write() as tx:
-        own = await queries.files(tx, work.download.id)
-        keys = sorted({collision_key(file.path) for file in own})
-        for file in await queries.files_at(tx, keys):
-            if file.state == "switching" and file.download_id != work.download.id:
-                owner = await queries.download(tx, file.download_id)
-                state: FileState = "leaving" if owner.state == "retiring" else "placed"
-                await files.losing(tx, [file.id], state, work.now)
+    own = await queries.files(tx, download.id)
+    keys = sorted({collision_key(file.path) for file in own})
+    for file in await queries.files_at(tx, keys):
+        if file.state == "switching" and file.download_id != download.id:
+            owner = await queries.download(tx, file.download_id)
+            state: FileState = "leaving" if owner.state == "retiring" else "placed"
+            await files.losing(tx, [file.id], state, now)
+    await files.forget(tx, [file.id for file in own])
 
 
 async def _is_needed(work: Work) -> bool:

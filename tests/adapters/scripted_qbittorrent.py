@@ -135,7 +135,8 @@ class ScriptedQBittorrent:
             case "/api/v2/app/version":
                 return 200, self.dialect.version.encode()
             case "/api/v2/torrents/info":
-                return 200, self._listed(asks["hashes"][0].split("|"))
+                named = asks["hashes"][0].split("|") if "hashes" in asks else list(self.torrents)
+                return 200, self._listed(named)
             case "/api/v2/torrents/files":
                 return self._files(asks["hash"][0])
             case "/api/v2/torrents/add":

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ T = TypeVar("T")
 
 Way = Literal["hardlink", "copy", "move"]
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _UNSEEN = ".ignore"
 """Media servers pass by a folder that has a file of this name."""
 
@@ -244,7 +246,7 @@ class DiskLibrary:
         if root is None or not root.is_dir():
             return 0
         for day in sorted(root.iterdir()):
-            if len(day.name) == len(before) and day.name < before and day.is_dir():
+            if _DAY.fullmatch(day.name) and day.name < before and day.is_dir():
                 gone += sum(len(names) for _, _, names in os.walk(day))
                 shutil.rmtree(day)
         return gone

@@ -3,6 +3,7 @@
 import os
 import shutil
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 from headwater.media_ports import Placed, PlaceTaken
@@ -102,8 +103,11 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 def part_of(goal: Path) -> Path:
-    """Short enough for any file system, and the same at every try."""
-    return goal.with_name(f".{goal.name.encode()[:100].decode('utf-8', 'ignore')}{_PART}")
+    """Short enough for any file system, the same at every try, and no other file's: episodes of a
+    long title begin alike."""
+    name = goal.name.encode()
+    own = sha256(name).hexdigest()[:12]
+    return goal.with_name(f".{name[:80].decode('utf-8', 'ignore')}.{own}{_PART}")
 
 
 def synced(folder: Path) -> None:

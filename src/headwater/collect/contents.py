@@ -7,7 +7,7 @@ from functools import cache
 from typing import Protocol
 
 from headwater.collect.naming.sidecar import is_subtitle, is_video, language_tail
-from headwater.collect.release import Release
+from headwater.collect.release import Kind, Release
 from headwater.collect.show import Show
 from headwater.collect.slot import EXTRAS, Placement, Slot, Stranger, placed
 
@@ -20,6 +20,14 @@ _EXTRA_FOLDER = re.compile(
     r"|特典|映像特典|cds?|fonts?)/",
     re.IGNORECASE,
 )
+
+_SEASON_FOLDER = re.compile(r"(?:season|s)[ ._-]?(\d{1,2})|第 ?(\d{1,2}) ?[季期]", re.IGNORECASE)
+_KIND_FOLDERS = {
+    **dict.fromkeys(("special", "specials", "sp", "sps"), Kind.SPECIAL),
+    **dict.fromkeys(("ova", "ovas"), Kind.OVA),
+    **dict.fromkeys(("oad", "oads"), Kind.OAD),
+    **dict.fromkeys(("movie", "movies"), Kind.MOVIE),
+}
 
 Reader = Callable[[str], Release]
 """A file's name read as a release: `lambda name: read_title(name).release`."""
@@ -133,7 +141,7 @@ def _placed(file: File, show: Show, slots: Sequence[Slot], read: Reader) -> tupl
     """Its slots, or why it has none here."""
     if len(slots) == 1 and slots[0].is_film:
         return (slots[0],)
-    meant = placed(read(_name(file)), show)
+    meant = placed(_said(file, read), show)
     if isinstance(meant, Stranger):
         return meant.reason
     asked = frozenset(slots) if len(meant.slots) > 1 else slots
@@ -141,6 +149,19 @@ def _placed(file: File, show: Show, slots: Sequence[Slot], read: Reader) -> tupl
     if wanted and len(wanted) == len(meant.slots):
         return wanted
     return _unplaced(meant)
+
+
+def _said(file: File, read: Reader) -> Release:
+    """By its name; what that leaves out, by the folders below the torrent's own."""
+    said = read(_name(file))
+    if said.season is not None:
+        return said
+    for folder in map(str.strip, reversed(file.path.split("/")[1:-1])):
+        if said.season is None and (found := _SEASON_FOLDER.fullmatch(folder)) is not None:
+            said = replace(said, season=int(found[1] or found[2]))
+        if said.kind is None:
+            said = replace(said, kind=_KIND_FOLDERS.get(folder.casefold()))
+    return said
 
 
 def _unplaced(meant: Placement) -> str:
@@ -215,6 +236,14 @@ def _with_subtitles(
     return [replace(video, subtitles=tuple(beside[video.file.path].values())) for video in chosen]
 
 
+def _may_be_of(file: File, video: File, read: Reader) -> bool:
+    """Of a pack one episode may be chosen; what names another one is not its subtitle."""
+    if _extra(file, read) is not None:
+        return False
+    mine, theirs = read(_name(video)).episode, read(_name(file)).episode
+    return mine is None or theirs is None or mine == theirs
+
+
 def _owner(
     file: File, chosen: Sequence[Video], stems: Mapping[str, Video], show: Show, read: Reader
 ) -> Video | None:
@@ -224,8 +253,8 @@ def _owner(
         if stem[:end] in stems and not stem[end : end + 1].isalnum():
             return stems[stem[:end]]
     if len(chosen) == 1:
-        return chosen[0]
-    meant = placed(read(_name(file)), show)
+        return chosen[0] if _may_be_of(file, chosen[0].file, read) else None
+    meant = placed(_said(file, read), show)
     slots = meant.slots if isinstance(meant, Placement) else ()
     whole = [video for video in chosen if slots and video.slots == slots and video.part is None]
     return whole[0] if whole else None

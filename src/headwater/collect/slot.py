@@ -78,6 +78,8 @@ def placed(release: Release, show: Show) -> Placement | Stranger:
     if show.is_film:
         return _with_title_doubt(Placement((FILM,)), release, show)
     if _is_special(release, show):
+        if release.season not in (None, 0, show.season):
+            return _of_another_season(release, show)
         found = _special(release, show)
     elif release.season not in (None, show.season) or release.season_end is not None:
         return _of_another_season(release, show)
@@ -111,14 +113,40 @@ def names_in_letters(release: Release) -> list[str]:
 def _of_another_show(release: Release, show: Show) -> Stranger | None:
     if not show.titles:
         return None
-    called, ours = names_in_letters(release), [title_letters(title) for title in show.titles]
-    if not called or any(_are_near(name, wanted) for name in called for wanted in ours):
+    called = [name for name in release.names if title_letters(name)]
+    if not called or any(_are_near(name, wanted) for name in called for wanted in show.titles):
         return None
     return Stranger("other_show", f"It is called {release.title!r}, which is not this show.")
 
 
 def _are_near(one: str, other: str) -> bool:
-    return one in other or other in one
+    return _holds(one, title_letters(other)) or _holds(other, title_letters(one))
+
+
+def _holds(title: str, letters: str) -> bool:
+    """As words of their own: there is no AIR in Fairy Tail. Chinese has no spaces between words."""
+    whole, edges = title_letters(title), _edges(title)
+    at = whole.find(letters)
+    while at >= 0:
+        if at in edges and at + len(letters) in edges:
+            return True
+        at = whole.find(letters, at + 1)
+    return False
+
+
+def _edges(title: str) -> set[int]:
+    """Where words begin or end, among the letters of the title."""
+    edges, count, before = {0}, 0, " "
+    for letter in normalize("NFKC", title).casefold():
+        if not letter.isascii() or not before.isascii() or _sort(letter) != _sort(before):
+            edges.add(count)
+        count += letter.isalnum()
+        before = letter
+    return edges | {count}
+
+
+def _sort(letter: str) -> tuple[bool, bool]:
+    return letter.isalpha(), letter.isdigit()
 
 
 def _with_title_doubt(found: Placement, release: Release, show: Show) -> Placement:

@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from secrets import token_hex
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -55,6 +56,7 @@ class QBittorrent:
         self, link: Link, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     ) -> None:
         self._link, self._cookie, self._sleep = link, "", sleep
+        self._ids: dict[str, str] = {}
 
     async def version(self) -> str:
         answer = await self._get("/api/v2/app/version")
@@ -97,19 +99,34 @@ class QBittorrent:
         found: dict[str, Job] = {}
         for at in range(0, len(infohashes), _AT_ONCE):
             some = self._link.named(infohashes[at : at + _AT_ONCE])
-            answer = await self._get(f"/api/v2/torrents/info?hashes={'%7C'.join(some)}")
-            listed = self._link.json_of(answer)
-            if not isinstance(listed, list):
-                raise self._link.down("its list of torrents is none.")
-            for said in listed:
+            for said in await self._listed(f"hashes={'%7C'.join(some)}"):
                 job = self._job(said)
                 if job.infohash in some:
                     found[job.infohash] = job
+        if left := {each for each in infohashes if each not in found}:
+            found |= await self._of_both_versions(left)
         return found
+
+    async def _of_both_versions(self, infohashes: Set[str]) -> dict[str, Job]:
+        """A torrent of both versions is called by its second hash here, and cannot be asked for by
+        its first, which feeds and other clients know it by."""
+        found: dict[str, Job] = {}
+        for said in await self._listed(f"category={quote(self._link.plan.category)}"):
+            job, first = self._job(said), str(said.get("infohash_v1") or "").lower()
+            if first in infohashes and job.infohash != first:
+                self._ids[first] = job.infohash
+                found[first] = replace(job, infohash=first)
+        return found
+
+    async def _listed(self, asked: str) -> list[Any]:
+        listed = self._link.json_of(await self._get(f"/api/v2/torrents/info?{asked}"))
+        if not isinstance(listed, list):
+            raise self._link.down("its list of torrents is none.")
+        return listed
 
     async def files(self, infohash: str) -> Sequence[JobFile]:
         (name,) = self._link.named([infohash])
-        answer = await self._get(f"/api/v2/torrents/files?hash={name}")
+        answer = await self._get(f"/api/v2/torrents/files?hash={self._ids.get(name, name)}")
         if answer.status == 404:
             return ()
         try:
@@ -123,7 +140,7 @@ class QBittorrent:
             return False
         if not there.is_ours:
             raise self._link.refused(f"the torrent {infohash} does not bear our tag.")
-        form = {"hashes": infohash, "deleteFiles": str(with_files).lower()}
+        form = {"hashes": self._ids.get(infohash, infohash), "deleteFiles": str(with_files).lower()}
         answer = await self._post("/api/v2/torrents/delete", urlencode(form).encode(), FORM)
         if answer.status not in (200, 204):
             raise self._link.down(f"it answered {answer.status}.")

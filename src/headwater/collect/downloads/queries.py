@@ -56,6 +56,16 @@ async def download(view: Reader, download_id: int, *, lock: bool = False) -> Dow
     return download_of(row)
 
 
+async def is_held(view: Reader, download_id: int, now: datetime) -> bool:
+    """Whether somebody is at it this moment; what waits for its next try is in nobody's hands."""
+    row = await view.row(
+        "SELECT 1 AS one FROM downloads WHERE id = ? AND holder IS NOT NULL AND next_step_at > ?",
+        download_id,
+        to_micros(now),
+    )
+    return row is not None
+
+
 async def downloads(
     view: Reader,
     *,

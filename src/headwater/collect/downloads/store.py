@@ -112,9 +112,12 @@ async def claim(
 
 
 async def extend(tx: Transaction, held: Sequence[Download], lease_end: datetime) -> None:
-    """Still at it."""
+    """Still at it. What is being written this moment is passed by: who waits here, with rows of
+    others held, waits in a circle with one that is linked and locks whom it replaces."""
+    skip = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
     await tx.run_many(
-        "UPDATE downloads SET next_step_at = ? WHERE id = ? AND fence = ? AND holder IS NOT NULL",
+        "UPDATE downloads SET next_step_at = ? WHERE id IN (SELECT id FROM downloads"
+        f" WHERE id = ? AND fence = ? AND holder IS NOT NULL{skip})",
         [(to_micros(lease_end), each.id, each.fence) for each in held],
     )
 

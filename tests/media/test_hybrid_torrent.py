@@ -1,0 +1,54 @@
+"""A torrent of both versions, as newer tools make them: qBittorrent calls it by its second hash."""
+
+import asyncio
+from hashlib import sha1, sha256
+
+from headwater.adapters.downloaders.kinds import open_downloader
+from headwater.adapters.web_limits import WebLimits
+from headwater.collect.torrent import read_torrent
+from headwater.media_ports import Downloader, NewJob
+from tests.collect.bencoding import bencoded
+from tests.media.daemons import own_client
+
+BODY = bytes(range(256)) * 1024
+BLOCK = 16 * 1024
+
+
+def hybrid(name: str, body: bytes) -> bytes:
+    row = [sha256(body[at : at + BLOCK]).digest() for at in range(0, len(body), BLOCK)]
+    while len(row) > 1:
+        row = [sha256(row[n] + row[n + 1]).digest() for n in range(0, len(row), 2)]
+    info = {
+        "file tree": {name: {"": {"length": len(body), "pieces root": row[0]}}},
+        "length": len(body),
+        "meta version": 2,
+        "name": name,
+        "piece length": 1 << 20,
+        "pieces": sha1(body, usedforsecurity=False).digest(),
+    }
+    return b"d4:info" + bencoded(info) + b"12:piece layersdee"
+
+
+async def _until(downloader: Downloader, infohash: str, *, there: bool) -> None:
+    for _ in range(200):
+        if (infohash in await downloader.jobs([infohash])) is there:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError("the client did not do it within 20 s")
+
+
+async def test_a_torrent_of_both_versions_is_found_and_removed() -> None:
+    body = hybrid("Show - 01.mkv", BODY)
+    infohash = read_torrent(body).infohash
+    with own_client("qbittorrent") as client:
+        downloader = open_downloader(client.plan, WebLimits(), "Headwater/test")
+        try:
+            wish = NewJob(infohash, str(client.room / "goal"), body)
+            await downloader.add(wish)
+            await _until(downloader, infohash, there=True)
+            await downloader.add(wish)
+            assert [file.path for file in await downloader.files(infohash)] == ["Show - 01.mkv"]
+            assert await downloader.remove(infohash, with_files=True)
+            await _until(downloader, infohash, there=False)
+        finally:
+            await downloader.close()
