@@ -30,6 +30,7 @@ from headwater.merge.steps import NOT_THE_DOCUMENTS_FAULT
 from headwater.ports import Reader, Transaction
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
+from headwater.schedule.shards import store as shards
 from headwater.settle import Finished, Settled
 from headwater.spans import describe_schedule, first_trail
 from headwater.subscribe import store as feeds
@@ -233,11 +234,14 @@ async def _ask_in_turn(engine: Engine, visits: Visits, question: Ask) -> Outcome
 
 
 async def _remember_last_request(engine: Engine, view: Reader, host: str) -> None:
+    """And the rest that it may have asked of somebody else."""
+    now, monotonic = to_micros(engine.clock.now()), engine.clock.monotonic()
     asked_at = await calendar.last_asked(view, host)
-    if asked_at is None:
-        return
-    ago = (to_micros(engine.clock.now()) - asked_at) / 1_000_000
-    engine.turns.seen(host, engine.clock.monotonic() - max(0.0, ago))
+    if asked_at is not None:
+        engine.turns.seen(host, monotonic - max(0.0, (now - asked_at) / 1_000_000))
+    rests_until = await shards.rest_of_host(view, host, engine.schedule.initial_interval)
+    if rests_until is not None and rests_until > now:
+        engine.turns.rest(host, monotonic + (rests_until - now) / 1_000_000)
 
 
 def _fetched(outcome: Outcome) -> Fetched:

@@ -76,11 +76,13 @@ def _is_ours(finished: Finished, held: dict[FeedPk, Holding]) -> bool:
 
 
 async def _memories(tx: Transaction, ours: Sequence[Finished]) -> dict[FeedPk, Memory]:
-    """A feed on its first document has nothing to remember: no query for it."""
+    """A feed on its first document has nothing to remember, unless its archive was read again."""
+    first = [each.due.feed for each in ours if not each.due.documents_seen]
+    bare = set(first) - await entries.with_entries(tx, first)
     shown = [
         (each.due.feed, each.read.entries)
         for each in ours
-        if isinstance(each.read, ReadFeed) and each.due.documents_seen
+        if isinstance(each.read, ReadFeed) and each.due.feed not in bare
     ]
     return await entries.recall(tx, shown) if shown else {}
 

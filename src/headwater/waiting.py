@@ -3,6 +3,7 @@
 import heapq
 import math
 from collections import deque
+from itertools import count
 
 from headwater.fetch.turns import Turns
 from headwater.schedule.due import Due
@@ -22,7 +23,8 @@ class WaitingRoom:
         self._turns = turns
         self._patience = patience
         self._queues: dict[str, deque[Due]] = {}
-        self._moments: list[tuple[float, str]] = []
+        self._moments: list[tuple[float, int, str]] = []
+        self._numbers = count()
         self._moment_of: dict[str, float] = {}
         self._turned_away: list[tuple[Due, float]] = []
 
@@ -45,7 +47,7 @@ class WaitingRoom:
         """Up to `places` feeds that may start now; their hosts' turns are taken."""
         starting: list[Due] = []
         while len(starting) < places and self._moments and self._moments[0][0] <= now:
-            moment, host = heapq.heappop(self._moments)
+            moment, _, host = heapq.heappop(self._moments)
             if self._moment_of.get(host) != moment:
                 continue
             wait = self._turns.wait_for(host, now)
@@ -67,7 +69,7 @@ class WaitingRoom:
             self._look_at(host, now)
 
     def next_moment(self) -> float | None:
-        while self._moments and self._moment_of.get(self._moments[0][1]) != self._moments[0][0]:
+        while self._moments and self._moment_of.get(self._moments[0][2]) != self._moments[0][0]:
             heapq.heappop(self._moments)
         return self._moments[0][0] if self._moments else None
 
@@ -84,7 +86,7 @@ class WaitingRoom:
 
     def _look_at(self, host: str, moment: float) -> None:
         self._moment_of[host] = moment
-        heapq.heappush(self._moments, (moment, host))
+        heapq.heappush(self._moments, (moment, next(self._numbers), host))
 
     def _hold(self, host: str, wait: float, now: float) -> None:
         if math.isinf(wait):

@@ -95,6 +95,34 @@ def test_the_limit_itself_fits() -> None:
         assert decoded(body, label, max_bytes=len(TEXT) - 1).error == "body_too_large"
 
 
+SKIPPED = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"abcd"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        zstandard.compress(TEXT[:7]) + zstandard.compress(TEXT[7:]),
+        streamed_zstd(TEXT[:7]) + streamed_zstd(TEXT[7:]),
+        SKIPPED + zstandard.compress(TEXT),
+        zstandard.compress(TEXT) + SKIPPED,
+        zstandard.compress(TEXT) + b"rubbish",
+        zstandard.ZstdCompressor(write_checksum=True).compress(TEXT[:7])
+        + zstandard.compress(TEXT[7:]),
+    ],
+    ids=["two", "streamed", "skipped before", "skipped after", "rubbish", "checksum"],
+)
+def test_all_frames_of_zstd_are_read(body: bytes) -> None:
+    assert decoded(body, "zstd", max_bytes=LIMIT).body == TEXT
+    assert decoded(body, "zstd", max_bytes=len(TEXT) - 1).error == "body_too_large"
+
+
+def test_a_second_frame_that_is_cut_is_told() -> None:
+    body = zstandard.compress(TEXT[:7]) + zstandard.compress(TEXT[7:])
+    assert decoded(body[:-3], "zstd", max_bytes=LIMIT).error == "bad_coding"
+    many = zstandard.compress(b"") * 300
+    assert decoded(many, "zstd", max_bytes=LIMIT).error == "bad_coding"
+
+
 def test_gunzip_costs_little_more_than_zlib() -> None:
     body = gzip.compress(TEXT)
 

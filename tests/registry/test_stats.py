@@ -11,9 +11,8 @@ import pytest
 from headwater.adapters import schema
 from headwater.adapters.database import SqlDatabase
 from headwater.entrypoints.api.app import create_app
-from headwater.entrypoints.housekeeping import gather_old_days, keep_house
+from headwater.entrypoints.housekeeping import forget_visits, gather_old_days, keep_house
 from headwater.ports import Row, Transaction, Value
-from headwater.schedule import store as calendar
 from headwater.settings import Settings
 from headwater.subscribe.statistics import Statistics, Window
 from headwater.subscribe.subscription import Subscription
@@ -153,8 +152,7 @@ async def test_a_visit_is_not_forgotten_before_it_is_counted(ledger: Ledger) -> 
     await ledger.visits(one, [OK] * 12)
 
     async def forgotten() -> int:
-        async with ledger.engine.database.write() as tx:
-            return await calendar.forget_old_visits(tx, 10)
+        return await forget_visits(ledger.engine, 10)
 
     assert await forgotten() == 0
     await ledger.count()

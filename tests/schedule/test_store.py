@@ -65,6 +65,14 @@ async def test_the_important_and_the_longest_overdue_go_first(database: SqlDatab
     assert [due.feed_id for due in await claimed(database, ANNA, limit=1)] == ["id of usual"]
 
 
+async def test_one_claim_brings_the_important_first(database: SqlDatabase) -> None:
+    for number in range(5):
+        await followed(database, f"usual{number}")
+    await followed(database, "urgent", priority=90)
+    await at_work(database, ANNA)
+    assert next(due.feed_id for due in await claimed(database, ANNA)) == "id of urgent"
+
+
 async def test_a_dead_workers_feed_is_due_again_when_its_lease_ends(database: SqlDatabase) -> None:
     await followed(database, "a")
     await at_work(database, ANNA)

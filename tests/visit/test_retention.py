@@ -102,8 +102,9 @@ async def test_content_that_returns_while_its_blob_is_being_deleted_gets_a_new_k
     body = b"comes and goes"
     engine = river.engine
     async with engine.database.write() as tx:
-        await raws.hold_blobs(tx, [sha256(body).hexdigest()], generation=7)
-        await raws.doom_unused_blobs(tx, engine.clock.now())
+        digest = sha256(body).hexdigest()
+        await raws.hold_blobs(tx, [digest], generation=7)
+        await raws.doom(tx, [digest], engine.clock.now())
     await archive_group(engine, [raw_fetch(FeedPk(row.id), body)])
     assert await delete_unused_blobs(engine) == 0
     (raw,) = await river.rows("SELECT blob_key FROM raw_fetches WHERE http_status = 599")

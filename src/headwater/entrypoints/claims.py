@@ -1,5 +1,6 @@
 """A worker's side of the calendar: its shards, its claims, and the manners it owes the hosts."""
 
+import asyncio
 import os
 import socket
 from collections.abc import Sequence
@@ -27,6 +28,8 @@ class Claims:
         self._settings = settings
         self._lease = round(settings.lease_seconds * MICROS)
         self._offset = self._wall_against_monotonic()
+        # What is claimed while shards are let go would be another worker's host.
+        self._one_by_one = asyncio.Lock()
 
     async def begin(self) -> None:
         """What we held when we died is due again, but its hosts may have been asked just now."""
@@ -47,7 +50,7 @@ class Claims:
     async def claim(self, most: int) -> list[Due]:
         now = self._now()
         lease_end = now + self._lease
-        async with self._engine.database.write() as tx:
+        async with self._one_by_one, self._engine.database.write() as tx:
             claimed = await calendar.claim(tx, self._engine.worker, now, lease_end, most)
         # After a long sleep (a stopped process) they are somebody else's already.
         return claimed if self._now() < lease_end else []
@@ -68,8 +71,9 @@ class Claims:
         True when shards were taken, and the manners their hosts are owed were learnt.
         """
         engine, now = self._engine, self._now()
-        async with engine.database.write() as tx:
-            if self._was_set_back():
+        offset = self._wall_against_monotonic()
+        async with self._one_by_one, engine.database.write() as tx:
+            if self._offset - offset > _STEPPED_BACK_SECONDS:
                 await shards.plan_again_after_step_back(tx, now, self._lease)
             await shards.show_up(tx, engine.worker, socket.gethostname(), os.getpid(), now)
             others = max(1, await shards.living_workers(tx, now - self._lease))
@@ -81,6 +85,7 @@ class Claims:
                 busy = sorted({shard_of(due.host) for due in held})
                 await shards.let_go_of_shards(tx, engine.worker, mine - share, busy)
             await calendar.renew(tx, held, until)
+        self._offset = offset  # not before it is written down what was set back
         if taken:
             await self._learn_manners()
         return bool(taken)
@@ -115,10 +120,6 @@ class Claims:
         now = self._engine.clock.monotonic()
         for host in hosts:
             self._engine.turns.seen(host, now)
-
-    def _was_set_back(self) -> bool:
-        before, self._offset = self._offset, self._wall_against_monotonic()
-        return before - self._offset > _STEPPED_BACK_SECONDS
 
     def _wall_against_monotonic(self) -> float:
         return self._now() / MICROS - self._engine.clock.monotonic()

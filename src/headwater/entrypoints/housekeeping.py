@@ -1,6 +1,6 @@
 """What is done now and then: visits are counted, payloads nobody needs and old history go."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from headwater.access import store as access
 from headwater.engine import Engine
@@ -24,16 +24,13 @@ async def keep_house(engine: Engine, settings: Settings) -> None:
     """Small transactions, so that visits do not wait long for us."""
     now = engine.clock.now()
     kept_since = now - timedelta(days=settings.raw_keep_days) if settings.raw_keep_days else None
-    async with engine.database.write() as tx:
-        expired = await raws.expire_surplus(
-            tx, unchanged_kept=settings.raw_keep_unchanged, kept_before=kept_since, now=now
-        )
+    expired = await expire_payloads(engine, settings.raw_keep_unchanged, kept_since)
     deleted = await delete_unused_blobs(engine)
     counted = await count_visits(engine)
     renewed = await renew_seals(engine)
     await gather_old_days(engine, settings)
+    forgotten = await forget_visits(engine, settings.visits_keep)
     async with engine.database.write() as tx:
-        forgotten = await calendar.forget_old_visits(tx, settings.visits_keep)
         await access.forget_keys(tx, now - timedelta(hours=settings.idempotency_hours))
     log.info(
         "tidied",
@@ -69,14 +66,48 @@ async def gather_old_days(engine: Engine, settings: Settings) -> None:
             gathered = await tallies.gather_old_days(tx, before, _GATHERED_AT_ONCE)
 
 
+async def expire_payloads(engine: Engine, unchanged_kept: int, kept_since: datetime | None) -> int:
+    """What to let go is looked for without holding up visits, which only wait for it to be marked.
+
+    So it is with all that follows.
+    """
+    expired = 0
+    while True:
+        async with engine.database.read() as view:
+            found = await raws.surplus(view, unchanged_kept=unchanged_kept, kept_before=kept_since)
+        if not found:
+            return expired
+        async with engine.database.write() as tx:
+            await raws.expire(tx, found, engine.clock.now())
+        expired += len({*found.unneeded, *found.old})
+
+
+async def forget_visits(engine: Engine, kept: int) -> int:
+    forgotten = 0
+    while True:
+        async with engine.database.read() as view:
+            old = await calendar.old_visits(view, kept)
+        if not old:
+            return forgotten
+        async with engine.database.write() as tx:
+            await calendar.forget_visits(tx, old)
+        forgotten += len(old)
+
+
 async def delete_unused_blobs(engine: Engine) -> int:
-    """Marked in one transaction, deleted outside of it, forgotten a day later."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
-        await raws.doom_unused_blobs(tx, now)
+    """Marked in a transaction, deleted outside of it, forgotten a day later."""
+    now, deleted = engine.clock.now(), 0
     async with engine.database.read() as view:
         keys = await raws.dying_blobs(view)
-    await engine.blobs.delete(keys)
+    while True:
+        await engine.blobs.delete(keys)
+        deleted += len(keys)
+        async with engine.database.read() as view:
+            unused = await raws.unused_blobs(view)
+        if not unused:
+            break
+        async with engine.database.write() as tx:
+            keys = await raws.doom(tx, unused, now)
     async with engine.database.write() as tx:
         await raws.forget_blobs(tx, now - timedelta(days=1))
-    return len(keys)
+    return deleted

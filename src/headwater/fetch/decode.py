@@ -16,6 +16,7 @@ MOST_MEMBERS = 256
 _Damaged = cast(type[Exception], isal_zlib.error)
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 65_536
+_ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte of 0x50 to 0x5f
 _ZSTD_WINDOW = 8 * 1024 * 1024  # what RFC 9659 lets a server assume
 
 
@@ -140,6 +141,41 @@ def _unbrotlied(body: bytes, max_bytes: int) -> bytes:
 
 
 def _unzstded(body: bytes, max_bytes: int) -> bytes:
+    """All frames, as RFC 8878 has it; rubbish after the last one is ignored, as with gzip."""
+    parts, room, at = list[bytes](), max_bytes, 0
+    for _ in range(MOST_MEMBERS):
+        if at and not _begins_zstd(body, at):
+            return b"".join(parts)
+        if body[at + 1 : at + 4] == _ZSTD_SKIPPABLE:
+            at += 8 + int.from_bytes(body[at + 4 : at + 8], "little")
+            continue
+        end = _end_of_frame(body, at)
+        parts.append(_one_frame(body[at:end], room))
+        at, room = end, room - len(parts[-1])
+        if room < 0:
+            return b"".join(parts)
+    raise _BadCoding(f"more than {MOST_MEMBERS} zstd frames")
+
+
+def _begins_zstd(body: bytes, at: int) -> bool:
+    return body[at : at + 4] == zstandard.FRAME_HEADER or (
+        body[at + 1 : at + 4] == _ZSTD_SKIPPABLE and body[at] >> 4 == 5
+    )
+
+
+def _end_of_frame(body: bytes, at: int) -> int:
+    """Where a frame's last block, and its checksum, end; beyond the body when it is cut."""
+    head = body[at : at + 18]
+    end = at + zstandard.frame_header_size(head)
+    last = False
+    while not last and end + 3 <= len(body):
+        block = int.from_bytes(body[end : end + 3], "little")
+        last, kind, size = bool(block & 1), block >> 1 & 3, block >> 3
+        end += 3 + (1 if kind == 1 else size)
+    return end + 4 * zstandard.get_frame_parameters(head).has_checksum
+
+
+def _one_frame(body: bytes, max_bytes: int) -> bytes:
     """In one call when it fits; else in a bounded stream, to tell too large from broken."""
     stream = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
     if zstandard.frame_content_size(body) > max_bytes:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import orjson
 
 from headwater.fetch.raw import RawFetch, blob_key
-from headwater.ports import Reader, Transaction, marks
+from headwater.ports import Reader, Row, Transaction, marks
 from headwater.values.instant import to_micros
 from headwater.values.response import Headers
 
@@ -77,60 +78,87 @@ async def keep_for_ever(tx: Transaction, fetch_ids: Sequence[str]) -> None:
     )
 
 
-async def expire_surplus(
-    tx: Transaction, *, unchanged_kept: int, kept_before: datetime | None, now: datetime
-) -> int:
-    """Mark what retention lets go: unneeded payloads beyond the newest N of each feed.
+class Surplus(NamedTuple):
+    """Raw fetches that retention lets go. Those that are `unneeded` may be needed by now."""
+
+    unneeded: list[str]
+    old: list[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.unneeded or self.old)
+
+
+async def surplus(view: Reader, *, unchanged_kept: int, kept_before: datetime | None) -> Surplus:
+    """Some of the unneeded payloads beyond the newest N of each feed.
 
     `kept_before` also lets go of payloads that did bring entries, when an operator says so.
     """
-    surplus = await tx.rows(
+    unneeded = await view.rows(
         "SELECT fetch_id FROM (SELECT fetch_id, row_number() OVER"
         " (PARTITION BY feed_id ORDER BY fetched_at DESC) AS place"
         " FROM raw_fetches WHERE expired_at IS NULL AND NOT keep) ranked WHERE place > ?"
         " LIMIT 5000",
         unchanged_kept,
     )
-    expired = [row.fetch_id for row in surplus]
+    old: Sequence[Row] = ()
     if kept_before is not None:
-        old = await tx.rows(
+        old = await view.rows(
             "SELECT fetch_id FROM raw_fetches WHERE expired_at IS NULL AND fetched_at < ?"
             " LIMIT 5000",
             to_micros(kept_before),
         )
-        expired += [row.fetch_id for row in old]
+    return Surplus([row.fetch_id for row in unneeded], [row.fetch_id for row in old])
+
+
+async def expire(tx: Transaction, found: Surplus, now: datetime) -> None:
+    """One that has brought an entry since, by being read again, stays."""
+    moment = to_micros(now)
+    await tx.run_many(
+        "UPDATE raw_fetches SET expired_at = ? WHERE fetch_id = ? AND NOT keep",
+        [(moment, each) for each in found.unneeded],
+    )
     await tx.run_many(
         "UPDATE raw_fetches SET expired_at = ? WHERE fetch_id = ?",
-        [(to_micros(now), each) for each in set(expired)],
+        [(moment, each) for each in found.old],
     )
-    return len(set(expired))
 
 
-async def doom_unused_blobs(tx: Transaction, now: datetime) -> None:
-    """Mark blobs that no living raw fetch refers to; locked first, lest a reference slips in."""
-    unused = (
-        "NOT EXISTS (SELECT 1 FROM raw_fetches r WHERE r.body_sha256 = b.body_sha256"
-        " AND r.expired_at IS NULL)"
+_UNUSED = (
+    "NOT EXISTS (SELECT 1 FROM raw_fetches r WHERE r.body_sha256 = b.body_sha256"
+    " AND r.expired_at IS NULL)"
+)
+
+
+async def unused_blobs(view: Reader) -> list[str]:
+    """Some of the contents that no living raw fetch refers to."""
+    rows = await view.rows(
+        f"SELECT body_sha256 FROM blobs b WHERE dying_since IS NULL AND {_UNUSED} LIMIT 1000"
     )
-    lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
-    candidates = await tx.rows(
-        f"SELECT body_sha256 FROM blobs b WHERE dying_since IS NULL AND {unused} LIMIT 1000{lock}"
-    )
-    if not candidates:
-        return
-    digests = [row.body_sha256 for row in candidates]
-    await tx.run(
+    return [row.body_sha256 for row in rows]
+
+
+async def doom(tx: Transaction, digests: Sequence[str], now: datetime) -> list[str]:
+    """Mark those that are still unused, locked first, lest a reference slips in; their keys."""
+    if tx.dialect == "postgresql":
+        await tx.rows(
+            f"SELECT 1 FROM blobs WHERE body_sha256 IN ({marks(len(digests))})"
+            " ORDER BY body_sha256 FOR UPDATE",
+            *digests,
+        )
+    rows = await tx.rows(
         f"UPDATE blobs AS b SET dying_since = ? WHERE body_sha256 IN ({marks(len(digests))})"
-        f" AND {unused}",
+        f" AND dying_since IS NULL AND {_UNUSED} RETURNING body_sha256, generation",
         to_micros(now),
         *digests,
     )
+    return [blob_key(row.body_sha256, row.generation) for row in rows]
 
 
 async def dying_blobs(view: Reader) -> list[str]:
-    """Keys of blobs to delete, again if a crash came between."""
+    """Keys of blobs that were marked before, the newest first: a crash may have come between."""
     rows = await view.rows(
-        "SELECT body_sha256, generation FROM blobs WHERE dying_since IS NOT NULL LIMIT 5000"
+        "SELECT body_sha256, generation FROM blobs WHERE dying_since IS NOT NULL"
+        " ORDER BY dying_since DESC LIMIT 5000"
     )
     return [blob_key(row.body_sha256, row.generation) for row in rows]
 

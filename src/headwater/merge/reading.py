@@ -18,8 +18,6 @@ from headwater.parse.identity import IdentityMemory, identify
 from headwater.parse.limits import ParseLimits
 from headwater.schedule.hints import Hints, hints_of
 
-PUBLICATION_TIMES = 20
-
 
 @dataclass(frozen=True, slots=True)
 class ReadingPolicy:
@@ -146,7 +144,7 @@ def _told(document: Document, asked: dict[str, Any], digest: str, emails: Emails
         "home_link": feed.link,
         "hints": _hints(feed).as_json(),
         "identity": memory.as_json() or None,
-        "published": times[-PUBLICATION_TIMES:],
+        "published": times,
         "partial": document.partial,
         "problems": [tuple(problem) for problem in document.problems[:50]],
         "entries": [_row(entry) for entry in entries],

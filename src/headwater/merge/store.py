@@ -60,6 +60,19 @@ async def recall(
     return memories
 
 
+async def with_entries(tx: Transaction, feeds: Sequence[FeedPk]) -> set[FeedPk]:
+    """Those of these feeds that have any entry."""
+    there: set[FeedPk] = set()
+    for some in _slices(list(feeds)):
+        rows = await tx.rows(
+            f"SELECT id FROM feeds WHERE id IN ({marks(len(some))})"
+            " AND EXISTS (SELECT 1 FROM entries e WHERE e.feed_id = feeds.id)",
+            *some,
+        )
+        there.update(FeedPk(row.id) for row in rows)
+    return there
+
+
 async def _recall_present(
     tx: Transaction, feeds: Sequence[FeedPk], memories: dict[FeedPk, Memory]
 ) -> None:

@@ -66,7 +66,7 @@ async def claim(
         "UPDATE feeds SET next_visit_at = ?, fence = fence + 1, claimed_by = ? WHERE id IN"
         " (SELECT id FROM feeds WHERE next_visit_at <= ? AND state = 'active' AND shard >= 0"
         " AND shard IN (SELECT shard FROM shards WHERE worker_id = ? AND until > ?)"
-        f" ORDER BY priority DESC, next_visit_at LIMIT ?{skip}) RETURNING {DUE_COLUMNS}",
+        f" ORDER BY priority DESC, next_visit_at LIMIT ?{skip}) RETURNING {DUE_COLUMNS}, priority",
         lease_end,
         worker,
         now,
@@ -74,7 +74,9 @@ async def claim(
         now,
         limit,
     )
-    return [due_of(row, now) for row in rows]
+    # What an UPDATE returns comes in no order at all.
+    in_order = sorted(rows, key=lambda row: (-row.priority, row.scheduled_at))
+    return [due_of(row[:-1], now) for row in in_order]
 
 
 async def claim_one(tx: Transaction, feed: FeedPk, worker: WorkerId, lease_end: int) -> Due:
@@ -306,15 +308,19 @@ async def record_visits(tx: Transaction, visits: Sequence[VisitRecord]) -> None:
     await tx.run_many(_INSERT_VISIT, visits)
 
 
-async def forget_old_visits(tx: Transaction, kept: int) -> int:
-    """History beyond the newest N visits of each feed goes; the newest is never touched.
+async def old_visits(view: Reader, kept: int) -> list[tuple[FeedPk, int]]:
+    """Feed and `scheduled_at` of some visits beyond the newest N of each feed.
 
     What has not been counted stays until it is.
     """
-    return await tx.run(
-        "DELETE FROM visits WHERE counted"
-        " AND (feed_id, scheduled_at) IN (SELECT feed_id, scheduled_at FROM"
-        " (SELECT feed_id, scheduled_at, row_number() OVER (PARTITION BY feed_id"
-        " ORDER BY scheduled_at DESC) AS place FROM visits) ranked WHERE place > ? LIMIT 5000)",
+    rows = await view.rows(
+        "SELECT feed_id, scheduled_at FROM (SELECT feed_id, scheduled_at, counted, row_number()"
+        " OVER (PARTITION BY feed_id ORDER BY scheduled_at DESC) AS place FROM visits) ranked"
+        " WHERE place > ? AND counted LIMIT 5000",
         kept,
     )
+    return [(row.feed_id, row.scheduled_at) for row in rows]
+
+
+async def forget_visits(tx: Transaction, visits: Sequence[tuple[FeedPk, int]]) -> None:
+    await tx.run_many("DELETE FROM visits WHERE feed_id = ? AND scheduled_at = ?", visits)

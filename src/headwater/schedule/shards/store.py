@@ -59,9 +59,12 @@ async def let_go_of_shards(
     keep = f" AND shard NOT IN ({marks(len(busy))})" if busy else ""
     await tx.run(
         "UPDATE shards SET worker_id = NULL, until = 0 WHERE shard IN (SELECT shard FROM shards"
-        f" WHERE worker_id = ?{keep} ORDER BY shard DESC LIMIT ?)",
+        f" WHERE worker_id = ?{keep}"
+        " AND shard NOT IN (SELECT shard FROM feeds WHERE claimed_by = ?)"
+        " ORDER BY shard DESC LIMIT ?)",
         worker,
         *busy,
+        worker,
         most,
     )
 
@@ -114,6 +117,17 @@ async def end_of_rest(view: Reader, feed: FeedPk, unsaid: float) -> int | None:
     return row.until if row else None
 
 
+async def rest_of_host(view: Reader, host: str, unsaid: float) -> int | None:
+    """Until when a host rests, as any of our own workers was told."""
+    row = await view.row(
+        f"SELECT {REST_ENDS} AS until FROM feeds WHERE last_outcome = 'throttled' AND host = ?"
+        " AND shard >= 0",
+        int(unsaid),
+        host,
+    )
+    return row.until if row else None
+
+
 async def abandoned_shards(view: Reader, now: int) -> int:
     row = await view.row(
         "SELECT count(*) AS n FROM shards WHERE worker_id IS NULL OR until <= ?", now
@@ -124,19 +138,33 @@ async def abandoned_shards(view: Reader, now: int) -> int:
 async def plan_again_after_step_back(tx: Transaction, now: int, lease: int) -> None:
     """The wall clock was set back: what was decided "in the future" keeps its wait, from now on.
 
-    Leases that would now run for longer than any lease does are cut to one; a registered fetcher's
-    may run for a day.
+    So does what people asked for then (a feed followed, resumed, or asked for at once). Leases that
+    would now run for longer than any lease does are cut to one; a registered fetcher's may run for
+    a day. A worker's last sign of life counts as one of now: if it is dead, that shows soon.
     """
     slack = now + lease
     await tx.run(
+        "UPDATE feeds SET next_visit_at = next_visit_at - updated_at + ?,"
+        " scheduled_at = next_visit_at - updated_at + ?, updated_at = ?"
+        " WHERE state = 'active' AND claimed_by IS NULL AND updated_at > ?"
+        " AND next_visit_at >= updated_at AND coalesce(last_decision_at, 0) <= ?",
+        now,
+        now,
+        now,
+        slack,
+        slack,
+    )
+    await tx.run(
         "UPDATE feeds SET next_visit_at = next_visit_at - last_decision_at + ?,"
-        " scheduled_at = next_visit_at - last_decision_at + ?, last_decision_at = ?"
-        " WHERE state = 'active' AND claimed_by IS NULL AND last_decision_at > ?",
+        " scheduled_at = next_visit_at - last_decision_at + ?, last_decision_at = ?,"
+        " updated_at = ? WHERE state = 'active' AND claimed_by IS NULL AND last_decision_at > ?",
+        now,
         now,
         now,
         now,
         slack,
     )
+    await tx.run("UPDATE workers SET heartbeat_at = ? WHERE heartbeat_at > ?", now, slack)
     await tx.run(
         "UPDATE feeds SET next_visit_at = ? WHERE claimed_by IS NOT NULL"
         " AND next_visit_at > CASE WHEN shard >= 0 THEN CAST(? AS BIGINT)"
