@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import orjson
@@ -190,3 +190,14 @@ def test_the_app_in_process_is_closed_in_order() -> None:
 
     InProcess(engine(), host="127.0.0.1:1", token=None).open().close()
     assert told == ["opened", "lifespan.startup", "lifespan.shutdown", "closed"]
+
+
+def test_a_token_from_a_file_with_other_line_ends_works(server: str) -> None:
+    with closing(OverHttp(server, "a-token\r\n")) as caller:
+        assert caller.ask(Request("GET", "/x")).record["authorization"] == "Bearer a-token"
+
+
+def test_a_token_in_several_lines_is_refused_and_not_repeated(server: str) -> None:
+    with pytest.raises(BadSettings) as told:
+        OverHttp(server, "very\nsecret").ask(Request("GET", "/x"))
+    assert "secret" not in str(told.value)

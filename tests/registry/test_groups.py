@@ -348,3 +348,15 @@ async def test_a_repeated_action_is_answered_with_the_same_report(world: World) 
     again = await world.api.post(where, wish, idempotency_key="k")
     assert (first.json["done"], again.json) == (1, first.json)
     assert again.headers["idempotent-replayed"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "kept"),
+    [("9" * 25, 201, '{"id":' + "9" * 25 + "}"), ("1e400", 422, None)],
+)
+async def test_a_number_is_kept_as_it_is_or_refused(
+    world: World, number: str, status: int, kept: str | None
+) -> None:
+    body = f'{{"name": "Large", "config": {{"id": {number}}}}}'.encode()
+    made = await world.api.ask("POST", "/groups", body, {"content-type": "application/json"})
+    assert (made.status, made.json.get("config")) == (status, kept)

@@ -159,7 +159,7 @@ def test_a_test_message_is_sent_and_what_came_of_it_is_the_exit_code(
     hook.status = 500
     bad = alone("sinks", "test", "chat")
     assert bad.code == 1
-    assert bad.out.startswith("chat: did not: http_500")
+    assert bad.out == "chat: did not: http_500\n"
     assert alone("sinks", "test", "chat", "--json").json["error"] == "http_500"
 
 

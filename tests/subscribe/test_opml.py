@@ -234,3 +234,10 @@ def test_what_is_written_is_well_formed_for_a_strict_reader(rows: list[OpmlRow])
 def test_no_bytes_are_too_strange(body: bytes | str) -> None:
     with suppress(BadInput):
         read_opml(body if isinstance(body, bytes) else body.encode())
+
+
+def test_many_categories_come_back_though_one_cannot_stand_in_a_list() -> None:
+    names = tuple(f"k{n}" for n in range(20))
+    row = OpmlRow("https://blog.example/atom", "A blog", categories=(*names, "sea, tides"))
+    (again,) = read_opml(write_opml([row], "Mine", MONDAY))
+    assert set(again.categories) == set(row.categories)

@@ -75,8 +75,16 @@ def all_headers(request: Request, token: str | None) -> dict[str, str]:
     if request.body:
         said["content-type"] = "application/json"
     if token:
-        said["authorization"] = f"Bearer {token}"
+        said["authorization"] = f"Bearer {_in_one_line(token)}"
     return said | {name.lower(): value for name, value in request.headers.items()}
+
+
+def _in_one_line(token: str) -> str:
+    """Of a file with a line end of another system a CR is left over. Never said: the token."""
+    plain = token.strip()
+    if not plain.isprintable():
+        raise BadSettings("The token (HEADWATER_TOKEN) has a line break or a control character.")
+    return plain
 
 
 class OverHttp:

@@ -172,9 +172,12 @@ def _joined(known: OpmlRow, again: OpmlRow) -> OpmlRow:
 
 
 def _path(categories: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders of a row: the first category, or all when one could not stand in a list."""
-    unlistable = any("," in name or name != name.strip("/ ") for name in categories[1:])
-    return categories if unlistable else categories[:1]
+    """The folders of a row: the first category, or all when one could not stand in a list; where
+    that is deeper than we read, the first and those that could not."""
+    unlistable = [name for name in categories[1:] if "," in name or name != name.strip("/ ")]
+    if unlistable and len(categories) <= MOST_FOLDERS:
+        return categories
+    return (*categories[:1], *unlistable)
 
 
 def _folder(
@@ -192,8 +195,8 @@ def _attributes(row: OpmlRow, path: tuple[str, ...]) -> dict[str, str]:
     attributes = {"type": "rss", "text": title, "title": title, "xmlUrl": row.url}
     if row.home_page:
         attributes["htmlUrl"] = row.home_page
-    if row.categories[len(path) :]:
-        attributes["category"] = ",".join(row.categories[len(path) :])
+    if listed := [name for name in row.categories if name not in path]:
+        attributes["category"] = ",".join(listed)
     return attributes
 
 

@@ -59,3 +59,9 @@ def reaches(function: Any, seen: set[str]) -> bool:
 @pytest.mark.parametrize("route", POSTS, ids=lambda route: route.path)
 def test_a_post_treats_its_key_as_all_do(route: APIRoute) -> None:
     assert reaches(route.endpoint, set())
+
+
+@pytest.mark.parametrize("route", POSTS, ids=lambda route: route.path)
+def test_a_post_looks_at_its_body_even_where_there_is_nothing_to_say(route: APIRoute) -> None:
+    """`{"dry_run": true}` where that is not known must be refused, not done."""
+    assert route.body_field is not None or route.path == "/internal/rss/items"

@@ -403,7 +403,8 @@ async def test_hostile_words_go_out_harmless(api: Api, river: River) -> None:
         link_key=None,
     )
     await river.entries(await river.feed(), hostile)
-    for suffix in ("xml", "json"):
+    # Of a name in XML our own parser takes tags away; in JSON it is text as it stands.
+    for suffix, name in (("xml", "Eve"), ("json", "<b>Eve</b>")):
         (entry,) = parse((await api.get(f"/meta/all.{suffix}")).body).entries
         assert entry.title is not None
         assert entry.content is not None
@@ -413,7 +414,7 @@ async def test_hostile_words_go_out_harmless(api: Api, river: River) -> None:
         )
         assert entry.link is None
         assert entry.enclosures == ()
-        assert [(author.name, author.uri) for author in entry.authors] == [("<b>Eve</b>", None)]
+        assert [(author.name, author.uri) for author in entry.authors] == [(name, None)]
 
 
 async def test_a_removed_feed_takes_its_entries_along(

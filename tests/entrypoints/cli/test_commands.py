@@ -122,6 +122,40 @@ def test_a_feed_that_is_not_there_is_4(sh: Shell) -> None:
         assert done.err.startswith("headwater: ")
 
 
+@pytest.mark.parametrize("blank", ["", " "])
+def test_an_empty_name_means_no_feed_and_nothing_is_removed(
+    alone: Shell, origin: Origin, blank: str
+) -> None:
+    """A script's variable that was never set must not choose the one feed that has no title."""
+    assert alone("add", origin.url("/untitled.xml"), "--later").code == 0
+    for command in (
+        ("show", blank),
+        ("remove", blank, "--hard", "--yes"),
+        ("unsubscribe", blank, "--hard", "--yes"),
+        ("fetchers", "disable", blank),
+        ("entries", "--feed", blank),
+        ("export", "entries", "--feed", blank),
+        ("reparse", "--feed", blank),
+    ):
+        done = alone(*command)
+        assert done.code == 2, command
+        assert "an empty name means none" in done.err
+    assert len(alone("list", "--json").json) == 1
+
+
+def test_an_empty_name_means_no_group(alone: Shell) -> None:
+    assert alone("groups", "create", "Only").code == 0
+    assert alone("groups", "delete", "").code == 2
+    assert len(alone("groups", "list", "--json").json) == 1
+
+
+def test_bytes_that_are_no_text_are_2(alone: Shell) -> None:
+    for command in (("readers", "add", "\udcff"), ("entries", "--search", "\udcff")):
+        done = alone(*command)
+        assert done.code == 2, command
+        assert done.err == "headwater: What was given is not text in UTF-8.\n"
+
+
 def test_several_feeds_that_fit_are_listed_with_2(sh: Shell, origin: Origin) -> None:
     for name in ("twin-a", "twin-b"):
         origin.pages[f"/{name}.xml"] = ("application/rss+xml", RSS)

@@ -1,6 +1,8 @@
 """Exit codes mean something, and trouble is told plainly."""
 
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,7 @@ from headwater.errors import (
     Unauthorized,
     UnknownSchema,
 )
+from tests.entrypoints.running import HEADWATER, SECONDS, environment
 
 
 @pytest.mark.parametrize(
@@ -89,3 +92,20 @@ def test_escape_sequences_in_an_error_do_not_reach_the_terminal(
     tell(NotFound("evil \x1b]0;title\x07 \x9b31m"), as_json=False)
     printed = capsys.readouterr().err
     assert not {"\x1b", "\x07", "\x9b"} & set(printed)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("command", [("list",), ("list", "--json"), ("opml", "export")])
+def test_a_full_disk_is_told_in_a_line(tmp_path: Path, command: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*HEADWATER, *command],
+            env=environment(tmp_path / "data"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=SECONDS,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert b"stdout cannot be written: No space left on device." in done.stderr
+    assert b"Traceback" not in done.stderr

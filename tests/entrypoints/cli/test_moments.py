@@ -1,10 +1,12 @@
 """Moments as people type and read them."""
 
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from headwater.entrypoints.cli.moments import from_now, moment, on_the_clock
+from headwater.entrypoints.cli.moments import Here, from_now, moment, on_the_clock
 from headwater.errors import BadInput
 
 TOKYO = timezone(timedelta(hours=9))
@@ -54,3 +56,38 @@ def test_distance_is_said_in_words(text: str | None, words: str) -> None:
 def test_a_moment_is_shown_in_the_readers_time_zone() -> None:
     assert on_the_clock("2026-03-14T23:45:00Z", NOW) == "2026-03-15 08:45"
     assert on_the_clock(None, NOW) == "–"
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
+    """This machine stands in Berlin: +02:00 in summer, +01:00 in winter."""
+    with monkeypatch.context() as there:
+        there.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        yield Here()
+    time.tzset()
+
+
+def test_a_summers_day_has_summer_time_in_winter_too(berlin: Here) -> None:
+    winter = datetime(2026, 11, 16, 14, 0, tzinfo=berlin)
+    assert moment("2026-07-01T12:00", winter) == datetime(2026, 7, 1, 10, 0, tzinfo=UTC)
+    assert moment("2026-12-01T12:00", winter) == datetime(2026, 12, 1, 11, 0, tzinfo=UTC)
+    assert on_the_clock("2026-07-01T10:00:00Z", winter) == "2026-07-01 12:00"
+    assert on_the_clock("2026-12-01T11:00:00Z", winter) == "2026-12-01 12:00"
+
+
+def test_the_day_the_clocks_go_back_begins_at_its_own_midnight(berlin: Here) -> None:
+    noon = datetime(2026, 10, 25, 12, 0, tzinfo=berlin)
+    assert moment("today", noon) == datetime(2026, 10, 24, 22, 0, tzinfo=UTC)
+    assert moment("24h", noon) == datetime(2026, 10, 24, 11, 0, tzinfo=UTC)
+    assert on_the_clock("2026-10-25T01:30:00Z", noon) == "2026-10-25 02:30"
+
+
+@pytest.mark.parametrize("hours", [-8, 9])
+def test_the_first_and_the_last_day_are_shown_and_refused_without_a_crash(hours: int) -> None:
+    now = datetime(2026, 3, 15, 8, 30, tzinfo=timezone(timedelta(hours=hours)))
+    for text in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"):
+        assert on_the_clock(text, now)[4] == "-"
+    beyond = "0001-01-01" if hours > 0 else "9999-12-31T23:59:59"
+    with pytest.raises(BadInput, match="is not a time"):
+        moment(beyond, now)

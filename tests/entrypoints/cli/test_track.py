@@ -261,3 +261,12 @@ def test_only_what_was_said_is_sent() -> None:
     assert tracking_said({"stop_subtitles": "none"}) == {"preferences": {"stop": None}}
     with pytest.raises(BadInput):
         tracking_said({"aliases": ["a"]})
+
+
+def test_an_empty_name_means_no_tracking(alone: Shell, origin: Origin) -> None:
+    """It is a part of every title, and must not remove the only one."""
+    assert alone("track", "add", tides(origin)).code == 0
+    refused = alone("track", "remove", "")
+    assert refused.code == 2
+    assert "an empty name means none" in refused.err
+    assert alone("track", "list", "--json").json[0]["enabled"] is True

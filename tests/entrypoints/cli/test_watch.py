@@ -6,9 +6,15 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+import typer
 
+from headwater.entrypoints.cli import entries
+from headwater.entrypoints.cli.session import Api, Session
+from headwater.entrypoints.transport import Unreachable
 from tests.entrypoints.cli.conftest import Shell
 from tests.entrypoints.running import (
     HEADWATER,
@@ -89,3 +95,47 @@ def test_without_a_service_it_says_so_and_shows_titles(tmp_path: Path, origin: O
     assert "No service is running" in err
     assert "Traceback" not in err
     assert code == 130
+
+
+class Shaky:
+    """A service that goes away between two titles of a page, once."""
+
+    is_service = True
+
+    def __init__(self) -> None:
+        self.titles = 0
+
+    def get(self, path: str, **asked: Any) -> Any:
+        if path == "/events":
+            left = [each for each in (1, 2, 3) if each > asked["after"]]
+            if not left:
+                raise KeyboardInterrupt
+            return {"events": [_event(each) for each in left], "next": 3, "last_seq": 3}
+        self.titles += 1
+        if self.titles == 3:
+            raise Unreachable("It is gone.")
+        return {"title": f"Title of {path[-1]}"}
+
+
+def _event(seq: int) -> dict[str, Any]:
+    about = {"entry_uid": str(seq), "feed_id": "a feed"}
+    return {"seq": seq, "type": "new_entry", "at": "2026-03-01T12:00:00Z", "payload": about}
+
+
+def test_no_entry_is_shown_twice_when_the_service_goes_away_in_the_middle(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(entries, "AGAIN_SECONDS", 0)
+    monkeypatch.setattr(entries, "GLANCE_SECONDS", 0)
+    session, shaky = Session(), cast(Api, Shaky())
+
+    @contextmanager
+    def api(**_: Any) -> Iterator[Api]:
+        yield shaky
+
+    monkeypatch.setattr(session, "api", api)
+    ctx = SimpleNamespace(find_object=lambda _: session, info_name="watch")
+    with pytest.raises(KeyboardInterrupt):
+        entries.watch(cast(typer.Context, ctx), start=0)
+    shown = capsys.readouterr().out
+    assert [shown.count(f"Title of {each}") for each in (1, 2, 3)] == [1, 1, 1]

@@ -18,6 +18,7 @@ from headwater.entrypoints.api.download_records import (
     LibraryFileRecord,
     WholeDownloadRecord,
 )
+from headwater.entrypoints.api.models import NothingIn
 from headwater.entrypoints.api.numbers import LARGEST, number
 from headwater.entrypoints.api.once import Told, once
 
@@ -56,7 +57,9 @@ async def show_download(download_id: str, at: At) -> Response:
 
 
 @router.post("/downloads/{download_id}/retry", response_model=WholeDownloadRecord)
-async def retry_download(download_id: str, request: Request, at: At) -> Response:
+async def retry_download(
+    download_id: str, request: Request, at: At, body: NothingIn | None = None
+) -> Response:
     """Its next step now, with all its tries. 409 for one that is done or gone."""
 
     async def wish(known: int, key: bytes | None) -> Download:
@@ -66,7 +69,9 @@ async def retry_download(download_id: str, request: Request, at: At) -> Response
 
 
 @router.post("/downloads/{download_id}/drop", response_model=WholeDownloadRecord)
-async def drop_download(download_id: str, request: Request, at: At) -> Response:
+async def drop_download(
+    download_id: str, request: Request, at: At, body: NothingIn | None = None
+) -> Response:
     """Out of the library, into the recycle folder, and out of the client if we added it there. It
     does not come again by itself."""
 

@@ -11,6 +11,7 @@ from headwater.access.store import remember_resource
 from headwater.entrypoints.api.asking import REFUSALS, At, Cursor, Limit, told
 from headwater.entrypoints.api.cursors import cursor, numbers_of
 from headwater.entrypoints.api.failing import saying
+from headwater.entrypoints.api.models import NothingIn
 from headwater.entrypoints.api.numbers import number
 from headwater.entrypoints.api.once import Told, once
 from headwater.entrypoints.api.registry_models import FetcherChanges
@@ -57,7 +58,9 @@ async def change_fetcher(
 
 
 @router.post("/fetcher-modules/{fetcher_id}/heartbeat", response_model=SeenRecord)
-async def heartbeat(fetcher_id: str, request: Request, at: At) -> Response:
+async def heartbeat(
+    fetcher_id: str, request: Request, at: At, body: NothingIn | None = None
+) -> Response:
     """A fetcher says that it is there; the answer says whether it is wanted."""
     known, now = _id(fetcher_id), at.engine.clock.now()
 

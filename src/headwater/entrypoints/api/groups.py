@@ -21,6 +21,7 @@ from headwater.entrypoints.api.group_models import (
     GroupRecord,
     NewGroupIn,
 )
+from headwater.entrypoints.api.models import NothingIn
 from headwater.entrypoints.api.numbers import number
 from headwater.entrypoints.api.once import Told, once
 from headwater.entrypoints.api.registry_records import SubscriptionPage, SubscriptionRecord
@@ -107,7 +108,9 @@ async def list_members(
 
 
 @router.put("/groups/{group_id}/subscriptions/{subscription_id}", response_model=SubscriptionRecord)
-async def join_group(group_id: str, subscription_id: str, request: Request, at: At) -> Response:
+async def join_group(
+    group_id: str, subscription_id: str, request: Request, at: At, body: NothingIn | None = None
+) -> Response:
     """Into this group, out of any other."""
     joined = await grouping.join_group(
         (await _group(at, number(group_id, "group"))).id,

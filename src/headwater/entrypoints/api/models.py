@@ -50,6 +50,10 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class NothingIn(Strict):
+    """There is nothing to say: an empty object, or no body at all."""
+
+
 Secret = Annotated[str, Field(max_length=8_192)]
 
 

@@ -1,5 +1,6 @@
 """What callers send to the registry about subscriptions, fetchers and conflicts."""
 
+import json
 from typing import Annotated, Any, Literal, Self
 
 import orjson
@@ -31,7 +32,13 @@ MOST_CANDIDATES = 100
 
 def _as_text(given: object) -> object:
     """An object becomes its JSON; what came as text is kept byte for byte."""
-    return orjson.dumps(given).decode() if isinstance(given, dict) else given
+    if not isinstance(given, dict):
+        return given
+    try:
+        # Not orjson: it has no word for an integer of more than 64 bits, and calls infinity null.
+        return json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError as trouble:
+        raise ValueError("must have no number that is too large") from trouble
 
 
 def _each_once(ids: list[int]) -> list[int]:

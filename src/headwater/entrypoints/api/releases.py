@@ -14,6 +14,7 @@ from headwater.collect.trackings import queries as trackings
 from headwater.collecting import Outcome
 from headwater.entrypoints.api.asking import REFUSALS, At, Cursor, Limit, told
 from headwater.entrypoints.api.cursors import cursor, numbers_of
+from headwater.entrypoints.api.models import NothingIn
 from headwater.entrypoints.api.numbers import LARGEST, number
 from headwater.entrypoints.api.once import Told, once
 from headwater.entrypoints.api.release_models import BackfillIn, TakeIn
@@ -87,7 +88,9 @@ async def take_release(
 
 
 @router.post("/releases/{release_id}/refuse", response_model=ReleaseRecord)
-async def refuse_release(release_id: str, request: Request, at: At) -> Response:
+async def refuse_release(
+    release_id: str, request: Request, at: At, body: NothingIn | None = None
+) -> Response:
     """Neither it nor its torrent comes again for this show. 409 while it is in the library, or on
     its way there."""
     known = number(release_id, "release")
@@ -114,7 +117,9 @@ async def backfill_tracking(
 
 
 @router.post("/trackings/{tracking_id}/decide", response_model=OutcomeRecord)
-async def decide_again(tracking_id: str, request: Request, at: At) -> Response:
+async def decide_again(
+    tracking_id: str, request: Request, at: At, body: NothingIn | None = None
+) -> Response:
     """What was held, skipped or removed is looked at again, by what the tracking wants now. What a
     person said stays, and so does what is downloaded."""
     known = number(tracking_id, "tracking")

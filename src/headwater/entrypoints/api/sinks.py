@@ -10,6 +10,7 @@ from headwater import sinks
 from headwater.announce.sinks import queries
 from headwater.entrypoints.api.asking import REFUSALS, At, Cursor, Limit, told
 from headwater.entrypoints.api.cursors import cursor, numbers_of
+from headwater.entrypoints.api.models import NothingIn
 from headwater.entrypoints.api.once import Told, once
 from headwater.entrypoints.api.sink_models import (
     LARGEST_SEQ,
@@ -106,7 +107,7 @@ async def replay_to_sink(name: str, body: ReplayIn, request: Request, at: At) ->
 
 
 @router.post("/sinks/{name}/test", response_model=TriedRecord)
-async def test_sink(name: str, request: Request, at: At) -> Response:
+async def test_sink(name: str, request: Request, at: At, body: NothingIn | None = None) -> Response:
     """One signed message of the type `test` to a webhook, now. It is in no log."""
     results: list[TriedRecord] = []
 

@@ -1,6 +1,7 @@
 """Entries: what is there, and what is new as it comes."""
 
 import time
+from collections.abc import Iterator
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -41,13 +42,13 @@ def entries(
     session = session_of(ctx, as_json=json)
     now = here_and_now()
     asked: dict[str, str | None] = {
-        "since": rfc3339(moment(since, now)) if since else None,
-        "until": rfc3339(moment(until, now)) if until else None,
+        "since": rfc3339(moment(since, now)) if since is not None else None,
+        "until": rfc3339(moment(until, now)) if until is not None else None,
         "category": category,
         "q": search,
     }
     with session.api() as api:
-        if feed:
+        if feed is not None:
             asked["feed_id"] = feed_meant(api, feed)["id"]
         found = api.some("/entries", "entries", limit, **asked)
     if json:
@@ -75,7 +76,8 @@ def watch(
                     session.err.print("No service is running; start one with `headwater run`.")
                 after = _last(api) if after is None else after
                 while True:
-                    after = _shown(session, api, after)
+                    for reached in _shown(session, api, after):
+                        after = reached
         except Unreachable as trouble:
             if after is None:
                 raise
@@ -87,14 +89,16 @@ def _last(api: Api) -> int:
     return int(api.get("/events", after=0, limit=1)["last_seq"])
 
 
-def _shown(session: Session, api: Api, after: int) -> int:
-    """Prints what came after that number; how far the log was read."""
+def _shown(session: Session, api: Api, after: int) -> Iterator[int]:
+    """Prints what came after that number; says after each how far the log was read, as the service
+    may be gone before the next."""
     page = api.get("/events", after=after, limit=PAGE)
     for event in page["events"]:
         _print_event(session, api, event)
+        yield int(event["seq"])
+    yield int(page["next"])
     if len(page["events"]) < PAGE:
         time.sleep(GLANCE_SECONDS)
-    return int(page["next"])
 
 
 def _print_event(session: Session, api: Api, event: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from headwater.entrypoints.cli.terminal import clean
-from headwater.errors import HeadwaterError
+from headwater.errors import BadInput, HeadwaterError
 from headwater.schedule.words import duration
 
 
@@ -74,6 +74,13 @@ class Refused(HeadwaterError):
             if name not in {"error", "message", "detail", "status_code"}
         }
         self.envelope = envelope
+
+
+class NotText(BadInput):
+    """Bytes that are no text: a shell hands over whatever was typed or read."""
+
+    def __init__(self) -> None:
+        super().__init__("What was given is not text in UTF-8.")
 
 
 def exit_code_of(trouble: HeadwaterError) -> ExitCode:

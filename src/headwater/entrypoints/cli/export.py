@@ -165,7 +165,7 @@ def _written(
 ) -> dict[str, Any]:
     """One file, whole or not at all; what became of it."""
     asking = Asking(api)
-    feed_id = feed_meant(api, wish.feed)["id"] if wish.feed else None
+    feed_id = None if wish.feed is None else feed_meant(api, wish.feed)["id"]
     with made_whole(output, session.note) as file, make(file, asking) as rows, _bar(session) as bar:
         task = bar.add_task(f"exporting {kind}", total=None)
         reached, notes = cursor.part(kind), list[str]()

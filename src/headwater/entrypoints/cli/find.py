@@ -19,6 +19,7 @@ class SeveralFeeds(BadInput):
 
 def feed_meant(api: Api, text: str) -> dict[str, Any]:
     """The one feed that fits; exact fits win over parts."""
+    refuse_blank(text, "feed")
     if _is_uuid(text):
         found: dict[str, Any] = api.get(f"/feeds/{quote(text, safe='')}")
         return found
@@ -34,6 +35,12 @@ def feed_meant(api: Api, text: str) -> dict[str, Any]:
     if len(fitting) > 1:
         raise _several(text, fitting)
     return fitting[0]
+
+
+def refuse_blank(text: str, what: str) -> None:
+    """Nothing is a part of every name, and a variable of a script that was never set."""
+    if not text.strip():
+        raise BadInput(f"Say which {what}: an empty name means none.", given=text)
 
 
 def path_of(feed: dict[str, Any], *rest: str) -> str:

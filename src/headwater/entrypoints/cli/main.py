@@ -1,5 +1,7 @@
 """The command line: what is true for every command. Which there are, the catalogue says."""
 
+import errno
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,9 +11,11 @@ from typer.core import TyperGroup
 
 from headwater import __version__
 from headwater.entrypoints.cli.catalogue import Catalogue
-from headwater.entrypoints.cli.exits import MEANINGS, ExitCode, exit_code_of, tell
+from headwater.entrypoints.cli.exits import MEANINGS, ExitCode, NotText, exit_code_of, tell
 from headwater.entrypoints.late import late
-from headwater.errors import HeadwaterError
+from headwater.errors import BadInput, HeadwaterError
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 ANYWHERE = ("--data-dir", "--url")
 """Options of `headwater` itself that may also stand after the command's name."""
@@ -32,7 +36,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            return self._invoke(ctx)
         except HeadwaterError as trouble:
             tell(trouble, as_json=getattr(ctx.obj, "as_json", False))
             raise typer.Exit(exit_code_of(trouble)) from trouble
@@ -40,6 +44,20 @@ class Commands(TyperGroup):
             # Ctrl-C at a question, or an answer that means no.
             print("Aborted.", file=sys.stderr)
             raise typer.Exit(ExitCode.INTERRUPTED) from stopped
+
+    def _invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UnicodeEncodeError as trouble:
+            if not "\ud800" <= trouble.object[trouble.start] <= "\udfff":
+                raise
+            raise NotText from trouble
+        except OSError as trouble:
+            if trouble.errno not in _NO_ROOM:
+                raise
+            # What is left of it would be tried again at the very end, and fail there.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise BadInput(f"stdout cannot be written: {trouble.strerror}.") from trouble
 
 
 EPILOG = "Exit codes: " + " · ".join(f"{int(code)} {words}" for code, words in MEANINGS.items())

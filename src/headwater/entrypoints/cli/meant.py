@@ -4,7 +4,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from headwater.entrypoints.cli.find import is_called
+from headwater.entrypoints.cli.find import is_called, refuse_blank
 from headwater.entrypoints.cli.session import Api
 from headwater.entrypoints.cli.terminal import one_line
 from headwater.errors import BadInput, NotFound
@@ -69,6 +69,7 @@ def _the_one(
     text: str, every: list[Record], key: str, names: dict[int, list[str]], what: str, listing: str
 ) -> Record:
     """Exact fits win over parts."""
+    refuse_blank(text, what)
     wanted = text.casefold()
     exact = [each for each in every if wanted in (n.casefold() for n in names[each[key]])]
     parts = [each for each in every if any(wanted in n.casefold() for n in names[each[key]])]

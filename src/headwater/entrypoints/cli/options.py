@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from headwater.entrypoints.cli.moments import Here
 from headwater.entrypoints.cli.session import Session
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -30,4 +31,4 @@ def session_of(ctx: typer.Context, *, as_json: bool = False) -> Session:
 
 def here_and_now() -> datetime:
     """Now, in the reader's own time zone."""
-    return datetime.now().astimezone()
+    return datetime.now(Here())

@@ -58,7 +58,7 @@ def reparse(
     session = session_of(ctx, as_json=json)
     total = Sum(dry_run)
     with session.api(writes=not dry_run) as api:
-        wanted = [feed_meant(api, feed)] if feed else list(api.pages("/feeds", "feeds"))
+        wanted = list(api.pages("/feeds", "feeds")) if feed is None else [feed_meant(api, feed)]
         for each in _with_progress(session, wanted):
             total.feeds += 1
             for page in _pages(api, each, dry_run=dry_run):

@@ -14,7 +14,7 @@ from uuid import uuid4
 import orjson
 from rich.console import Console
 
-from headwater.entrypoints.cli.exits import Refused
+from headwater.entrypoints.cli.exits import NotText, Refused
 from headwater.entrypoints.reach import caller_for
 from headwater.entrypoints.transport import Caller, Query, Reply, Request
 from headwater.settings import Settings, load_settings
@@ -139,7 +139,11 @@ class Api:
         query: Query,
         headers: Mapping[str, str],
     ) -> Any:
-        return self.ask(Request(method, path, query, orjson.dumps(body), headers)).record
+        try:
+            written = orjson.dumps(body)
+        except orjson.JSONEncodeError as trouble:
+            raise NotText from trouble
+        return self.ask(Request(method, path, query, written, headers)).record
 
 
 def _envelope(reply: Reply) -> dict[str, Any]:

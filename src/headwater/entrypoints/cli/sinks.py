@@ -183,7 +183,8 @@ def test(ctx: typer.Context, name: Which, json: Json = False) -> None:
     session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
         result = api.post(path("sinks", name, "test"), {})
-    said = "took it." if result["delivered"] else f"did not: {result['error']} {result['detail']}"
+    why = " ".join(filter(None, (result["error"], result["detail"])))
+    said = "took it." if result["delivered"] else f"did not: {why}"
     _told(session, result, f"{name}: {said}")
     if not result["delivered"]:
         raise typer.Exit(ExitCode.PROBLEMS)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from headwater.entrypoints.cli.find import refuse_blank
 from headwater.entrypoints.cli.meant import SeveralMeant
 from headwater.entrypoints.cli.moments import moment
 from headwater.entrypoints.cli.options import here_and_now
@@ -158,6 +159,7 @@ def tracking_meant(api: Api, text: str) -> Record:
     if text.isascii() and text.isdigit():
         found: Record = api.get(f"/trackings/{text}")
         return found
+    refuse_blank(text, "tracking")
     wanted = text.casefold()
     every = list(api.pages("/trackings", "trackings"))
     exact = [each for each in every if each["show"]["title"].casefold() == wanted]
