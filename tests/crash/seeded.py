@@ -138,6 +138,7 @@ BUGS = (
                 "WHERE expired_at IS NULL AND NOT keep)",
                 "WHERE expired_at IS NULL)",
             ),
+            Edit("fetch/store.py", "WHERE fetch_id = ? AND NOT keep", "WHERE fetch_id = ?"),
         ),
     ),
     Bug(
