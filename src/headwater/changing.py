@@ -115,14 +115,14 @@ class Change:
         after = await subscriptions.assign(
             self.tx, there, chosen, auto_selected=False, status="assigned", now=self.now
         )
+        if after.fetcher_id != there.fetcher_id:
+            self.facts.append(subscription_assigned(after, there))
         for conflict in await conflicts.conflicts(self.tx, limit=2, subscription_id=there.id):
             closed = await conflicts.resolve(
                 self.tx, conflict, chosen.id, REASSIGNED, self.who, self.now
             )
             self.facts.append(conflict_resolved(closed, after))
         await self._write_down("assigned", as_assigned(there), as_assigned(after), there.id)
-        if after.fetcher_id != there.fetcher_id:
-            self.facts.insert(0, subscription_assigned(after, there))
         return after
 
     async def _say(self, there: Subscription, patch: SubscriptionPatch) -> Subscription:

@@ -97,9 +97,10 @@ async def _some_left(group_id: int, engine: Engine) -> bool:
     async with engine.database.write() as tx:
         members = await store.members_by_feed(tx, group_id, after=0, limit=LEFT_AT_ONCE)
         facts = []
+        held: dict[int, Group] = {}
         for member in members:
             there = await queries.subscription(tx, member.subscription_id)
-            left = await move(tx, engine, there, None, now)
+            left = await move(tx, engine, there, None, now, held)
             if left.is_active:
                 facts.append(subscription_changed(left, ["group_id"]))
         if is_last := len(members) < LEFT_AT_ONCE:

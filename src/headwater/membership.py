@@ -16,6 +16,7 @@ from headwater.subscribe.feed import Feed
 from headwater.subscribe.fetchers.store import fetcher
 from headwater.subscribe.group import (
     NOTHING_SHARED,
+    USUAL_WAYS,
     Group,
     Shared,
     Spreading,
@@ -43,15 +44,23 @@ class Told:
 
 
 async def move(
-    tx: Transaction, engine: Engine, subscription: Subscription, to: int | None, now: datetime
+    tx: Transaction,
+    engine: Engine,
+    subscription: Subscription,
+    to: int | None,
+    now: datetime,
+    held: dict[int, Group] | None = None,
 ) -> Subscription:
     """Out of its group and into another, or into none; what the old one said is said no more.
 
-    The caller holds the subscription's lock and tells of the change.
+    The caller holds the subscription's lock and tells of the change. `held`: groups that are held
+    already, for those who move many in one transaction: holding one counts all of its members.
     """
     former = subscription.group_id
-    concerned = sorted(each for each in {former, to} if each is not None)
-    held = {each: await groups.hold(tx, each) for each in concerned}
+    held = {} if held is None else held
+    concerned = {each for each in (former, to) if each is not None}
+    for each in sorted(concerned - held.keys()):
+        held[each] = await groups.hold(tx, each)
     if to is not None and to != former:
         refuse_full(held[to])
     before = NOTHING_SHARED if former is None else said_to(held[former], subscription.feed_pk)
@@ -154,7 +163,7 @@ async def _follow(
     wanted = following(held, before, after)
     refusal = await _config_refusal(tx, subscription, wanted) if wanted != held else None
     if refusal is not None:
-        wanted = replace(wanted, config=held.config)
+        wanted = await _without_config(tx, subscription, wanted)
     await _write(tx, engine, feed, held, wanted, now)
     if wanted.config != held.config:
         await registered.change(tx, subscription.id, SubscriptionPatch(config=wanted.config), now)
@@ -195,6 +204,15 @@ async def _config_refusal(tx: Transaction, subscription: Subscription, wanted: W
     except BadConfig as refusal:
         return refusal.message
     return None
+
+
+async def _without_config(tx: Transaction, subscription: Subscription, wanted: Ways) -> Ways:
+    """Of what the group said before, nothing stays: it would count as the member's own for ever.
+    Only who cannot do without a config keeps it."""
+    plain = replace(wanted, config=USUAL_WAYS.config)
+    if await _config_refusal(tx, subscription, plain) is None:
+        return plain
+    return replace(wanted, config=subscription.config)
 
 
 def _differences(held: Ways, wanted: Ways) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headwater.announce import queries
 from headwater.announce.event import EVENT_TYPES
@@ -82,7 +82,8 @@ class Deliveries:
         engine = self._engine
         async with engine.database.read() as view:
             last = await queries.last_seq(view)
-            waiting = await receivers.waiting(view, to_micros(engine.clock.now()))
+            now = self._now()
+            waiting = await receivers.waiting(view, now, self._too_far(now))
         for receiver in waiting:
             room = len(self._running) < self._policy.at_once
             if room and receiver.fetcher_id not in self._running and self._start(receiver) < last:
@@ -133,7 +134,7 @@ class Deliveries:
     async def _hold(self, receiver: Receiver) -> int | None:
         now, lease_end = self._now(), self._lease_end()
         async with self._engine.database.write() as tx:
-            ours = await receivers.hold(tx, receiver, now, lease_end)
+            ours = await receivers.hold(tx, receiver, now, self._too_far(now), lease_end)
         return lease_end if ours else None
 
     async def _tell_all(
@@ -145,7 +146,7 @@ class Deliveries:
             held = await self._note(receiver, event, reply, lease_end, last=last)
             if held is None:
                 return
-            lease_end = held
+            lease_end, receiver = held, replace(receiver, failures=0)
 
     async def _post(self, receiver: Receiver, event: ToldEvent) -> Reply:
         try:
@@ -191,6 +192,11 @@ class Deliveries:
 
     def _now(self) -> int:
         return to_micros(self._engine.clock.now())
+
+    def _too_far(self, now: int) -> int:
+        """No lease or pause ends later than this, unless the clock was set back meanwhile."""
+        longest = max(self._policy.lease, self._policy.pause_cap * (1 + _JITTER))
+        return now + round(longest * 1_000_000)
 
     def _lease_end(self) -> int:
         return self._now() + round(self._policy.lease * 1_000_000)

@@ -154,7 +154,8 @@ async def _resting(view: Reader, engine: Engine, fetcher: Fetcher, now: datetime
 
 async def _note_sign_of_life(engine: Engine, fetcher: Fetcher, now: datetime) -> None:
     """Who asks for work is there; writing that down now and then is enough."""
-    if fetcher.last_seen_at is None or now - fetcher.last_seen_at >= _SEEN_EVERY:
+    seen = fetcher.last_seen_at
+    if seen is None or not timedelta() <= now - seen < _SEEN_EVERY:  # a clock may be set back
         async with engine.database.write() as tx:
             await fetchers.seen(tx, fetcher.id, now)
 

@@ -8,7 +8,8 @@ import pytest
 from headwater import membership
 from headwater.grouping import change_group
 from headwater.membership import finish_telling, tell_members
-from headwater.subscribe.group import GroupPatch
+from headwater.ports import Transaction
+from headwater.subscribe.group import Group, GroupPatch
 from headwater.subscribe.groups import store as groups
 from tests.origin import Post
 from tests.registry.world import ADDRESSES, World
@@ -360,3 +361,41 @@ async def test_a_number_is_kept_as_it_is_or_refused(
     body = f'{{"name": "Large", "config": {{"id": {number}}}}}'.encode()
     made = await world.api.ask("POST", "/groups", body, {"content-type": "application/json"})
     assert (made.status, made.json.get("config")) == (status, kept)
+
+
+async def test_who_refused_one_config_of_the_group_still_hears_the_next(world: World) -> None:
+    """What the group said before must not become the member's own word, for ever."""
+    async with world.engine.database.write() as tx:
+        await tx.run(
+            "UPDATE fetcher_modules SET config_schema = ? WHERE name = 'feed'",
+            '{"type":"object","properties":{"a":{"type":"integer"}}}',
+        )
+    group = await world.grouped("News", config={"a": 1})
+    made = await member(world, "one", group["group_id"])
+    where = f"/groups/{group['group_id']}"
+    wrong = await world.api.patch(where, {"config": {"a": "a slip"}})
+    assert len(wrong.json["refused"]) == 1
+    right = await world.api.patch(where, {"config": {"a": 2}})
+    assert right.json["refused"] == []
+    assert await ways(world, made) == (None, 50, [], '{"a":2}')
+    await world.api.delete(where)
+    assert await ways(world, made) == (None, 50, [], None)
+
+
+async def test_a_group_that_is_dissolved_is_held_once_for_all_who_leave_together(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Holding it counts its members: once for each of them took a large group a minute."""
+    group = await world.grouped("News", priority=80)
+    everybody = [await member(world, f"m{n}", group["group_id"]) for n in range(5)]
+    held: list[int] = []
+    hold = groups.hold
+
+    async def counted(tx: Transaction, group_id: int) -> Group:
+        held.append(group_id)
+        return await hold(tx, group_id)
+
+    monkeypatch.setattr(groups, "hold", counted)
+    await world.api.delete(f"/groups/{group['group_id']}")
+    assert held == [group["group_id"]]
+    assert [await ways(world, each) for each in everybody] == [(None, 50, [], None)] * 5

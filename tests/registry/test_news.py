@@ -241,8 +241,8 @@ async def test_a_dead_deliverer_is_taken_over_from_and_comes_too_late(
     now = to_micros(virtual_clock.now())
     lease_end = now + 40_000_000
     async with engine.database.write() as tx:
-        (waiting,) = await receivers.waiting(tx, now)
-        assert await receivers.hold(tx, waiting, now, lease_end)
+        (waiting,) = await receivers.waiting(tx, now, lease_end)
+        assert await receivers.hold(tx, waiting, now, lease_end, lease_end)
     await deliver(engine)
     assert receiver.heard == []
     await virtual_clock.advance(40)
@@ -383,3 +383,31 @@ async def test_a_disabled_fetcher_has_no_stream(remote: Remote, api: Api) -> Non
     fetcher = await remote.fetcher(is_enabled=False)
     answer = await api.get(f"/fetcher-modules/{fetcher.id}/events")
     assert (answer.status, answer.error) == (403, "forbidden")
+
+
+async def test_who_took_something_after_a_long_silence_is_soon_told_the_rest(
+    remote: Remote, engine: Engine, receiver: Receiver, virtual_clock: VirtualClock
+) -> None:
+    """It is back: one refusal after that is the first of its kind, not the twelfth."""
+    fetcher = await remote.fetcher("weather", receiver.base_url, wants_news=True)
+    await tell(engine, "subscription_created", "subscription_changed")
+    receiver.script = [*[503] * 11, 204, 503]
+    for _ in range(12):
+        await deliver(engine)
+        await virtual_clock.advance(3_600)
+    row = await standing(remote, fetcher)
+    assert (receiver.numbers[-1], row.news_seq, row.news_failures) == (2, 1, 1)
+    asked_at = virtual_clock.now() - timedelta(seconds=3_600)
+    assert row.news_next_try_at == to_micros(asked_at + timedelta(seconds=5))
+
+
+async def test_news_goes_on_after_the_clock_was_set_back(
+    remote: Remote, engine: Engine, receiver: Receiver, virtual_clock: VirtualClock
+) -> None:
+    await remote.fetcher("weather", receiver.base_url, wants_news=True)
+    await tell(engine, "subscription_created")
+    receiver.script = [503]
+    await deliver(engine)
+    virtual_clock.step(-30 * 86_400)
+    await deliver(engine)
+    assert receiver.numbers == [1, 1]

@@ -530,3 +530,33 @@ async def test_asking_for_work_is_a_sign_of_life(
     async with engine.database.read() as view:
         seen = (await fetchers.fetcher(view, fetcher.id)).last_seen_at
     assert seen == START + timedelta(seconds=90)
+
+
+async def test_a_sign_of_life_counts_after_the_clock_was_set_back(
+    remote: Remote, engine: Engine, virtual_clock: VirtualClock
+) -> None:
+    """Else a fetcher that died would look alive until the clock is there again."""
+    fetcher = await remote.fetcher()
+    virtual_clock.step(-30 * 86_400)
+    await remote_work.claim(engine, fetcher, limit=1, lease_seconds=60)
+    async with engine.database.read() as view:
+        assert (await fetchers.fetcher(view, fetcher.id)).last_seen_at == virtual_clock.now()
+
+
+async def test_what_a_fetcher_says_of_a_failure_tells_nobody_the_secrets_of_the_url(
+    remote: Remote, engine: Engine, virtual_clock: VirtualClock
+) -> None:
+    """As Python's own libraries put it: `500 for url: …`, with all that is in it."""
+    fetcher = await remote.fetcher()
+    await remote.subscribe(fetcher, URL)
+    said = f"HTTPError: 500 for url: {URL} (https://ada:hush@a.example/), /list?token=a-secret"
+    for _ in range(12):
+        await remote.visit(fetcher, Trouble("http_500", said, 500))
+        await virtual_clock.advance(2 * 86_400)
+    told = await remote.rows("SELECT payload FROM events WHERE type = 'feed_failing'")
+    kept = await remote.rows("SELECT error_detail FROM visits")
+    assert (len(told), len(kept)) == (1, 12)
+    assert "https://sources.example/list?token=REDACTED" in kept[0].error_detail
+    for each in (*told, *kept):
+        assert "a-secret" not in each[0]
+        assert "hush" not in each[0]

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -19,9 +19,11 @@ from typing import Any
 
 import orjson
 import pytest
+from pydantic import ValidationError
 
+from headwater.entrypoints.api.remote_models import ClaimIn, RenewIn
 from headwater.sdk import fetcher as kit
-from headwater.sdk.client import About, Client, Refusal, Unreachable
+from headwater.sdk.client import About, Client, Identity, Refusal, Unreachable
 from headwater.sdk.fetcher import Entries, Failed, Fetcher, News, Question, Raw, Result, Work
 from headwater.sdk.listening import MOST_BYTES, Ear
 from headwater.values.signature import sign
@@ -441,3 +443,81 @@ def test_a_result_says_only_what_it_means() -> None:
         "status": 304,
         "headers": [],
     }
+
+
+class _Busy(Client):
+    """Headwater says that it is busy, as often as is said; then it lets everybody join."""
+
+    def __init__(self, *said: int) -> None:
+        super().__init__("http://127.0.0.1:1")
+        self.said = list(said)
+
+    def join(
+        self, name: str, base_url: str, about: About | None = None, *, rotate: bool = False
+    ) -> Identity:
+        if self.said:
+            raise Refusal({"error": "not_now", "status_code": self.said.pop(0)})
+        return Identity(7, "a-token", None)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_fetcher_outlives_a_headwater_that_is_busy_while_it_joins(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kit, "AFTER_TROUBLE", 0.01)
+    fetcher = Fetcher("a", lambda _: True, lambda _: Failed(), headwater="http://127.0.0.1:1")
+    monkeypatch.setattr(fetcher, "_door", _Busy(status, status))
+    with working(fetcher):
+        assert fetcher.fetcher_id == 7
+
+
+def test_a_fetcher_that_may_not_join_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetcher = Fetcher("a", lambda _: True, lambda _: Failed(), headwater="http://127.0.0.1:1")
+    monkeypatch.setattr(fetcher, "_door", _Busy(403))
+    with pytest.raises(Refusal):
+        fetcher.run()
+
+
+class _Resting(_Busy):
+    """Two visits are due, and the host of the first one rests for a week."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        far = datetime.now(UTC) + timedelta(days=7)
+        first = Work.of({**WORK, "config": None})
+        self.due = [replace(first, not_before=far), replace(first, subscription_id=2)]
+        self.put_off: list[RenewIn] = []
+        self.reported: list[Work | int] = []
+
+    def claim(
+        self, fetcher_id: int, *, limit: int = 10, lease_seconds: float | None = None
+    ) -> tuple[list[Work], str | None]:
+        due, self.due = self.due, []
+        return due, None
+
+    def renew(
+        self, fetcher_id: int, works: Iterable[Work], *, lease_seconds: float | None = None
+    ) -> set[int]:
+        claims = [ClaimIn(**work.claim) for work in works]
+        try:
+            self.put_off.append(RenewIn(claims=claims, lease_seconds=lease_seconds))
+        except ValidationError as trouble:
+            raise Refusal({"error": "validation_error", "status_code": 422}) from trouble
+        return set()
+
+    def report(
+        self, fetcher_id: int, work: Work | int, result: Result, *, elapsed_ms: float = 0.0
+    ) -> dict[str, Any]:
+        self.reported.append(work)
+        return {}
+
+
+def test_a_rest_longer_than_any_lease_costs_no_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is put off by the longest lease there is; what was claimed with it is visited."""
+    headwater = _Resting()
+    monkeypatch.setattr(kit, "Client", lambda *_: headwater)
+    fetcher = Fetcher("a", lambda _: True, lambda _: Failed(), headwater="http://127.0.0.1:1")
+    with working(fetcher):
+        until(lambda: headwater.reported)
+    assert [each.lease_seconds for each in headwater.put_off] == [86_400]
+    assert [work.subscription_id for work in headwater.reported if isinstance(work, Work)] == [2]

@@ -1,5 +1,6 @@
 """What a registered fetcher says it met, as the same Outcome a visit of our own would have been."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,12 +13,13 @@ from headwater.fetch.codes import MEANINGS, status_code_name
 from headwater.fetch.outcome import Failed, Outcome, Throttled
 from headwater.fetch.verdict import Terms, failed, verdict
 from headwater.values.response import Answer, Exchange, Headers
-from headwater.values.url import host_of
+from headwater.values.url import host_of, redacted
 
 TROUBLE_OF_ITS_OWN = "fetcher_error"
 JSON_FEED = "https://jsonfeed.org/version/1.1"
 LONGEST_DETAIL = 1_000
 
+_WORD = re.compile(r"[^\s\"'<>()]+")
 _OK, _NOT_MODIFIED, _GONE, _TOO_MANY = 200, 304, 410, 429
 
 
@@ -170,4 +172,9 @@ def _failure(said: Trouble, errand: Errand) -> Failed:
     code = said.code or (status_code_name(said.status) if said.status else TROUBLE_OF_ITS_OWN)
     if code not in MEANINGS:
         raise BadInput("There is no such code of a failed visit.", known=sorted(MEANINGS))
-    return failed(_exchange(errand, said.status), code, said.detail[:LONGEST_DETAIL])
+    return failed(_exchange(errand, said.status), code, _shown(said.detail)[:LONGEST_DETAIL])
+
+
+def _shown(detail: str) -> str:
+    """Words of somebody else's code, which likes to name whole URLs: fit for records and events."""
+    return _WORD.sub(lambda word: redacted(word[0]), detail)

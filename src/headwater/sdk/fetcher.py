@@ -50,6 +50,8 @@ OnNews = Callable[[News], object]
 LOOK_EVERY = 30.0
 """How often work is asked for when nobody told of any."""
 AFTER_TROUBLE = 5.0
+LONGEST_LEASE = 86_400.0
+"""What Headwater lets anybody ask for."""
 _UNAUTHORIZED = 401
 
 _log = logging.getLogger("headwater.sdk")
@@ -121,7 +123,9 @@ class Fetcher:
         while not self._stopped:
             try:
                 action()
-            except Unreachable as trouble:
+            except (Unreachable, Refusal) as trouble:
+                if isinstance(trouble, Refusal) and not trouble.may_pass:
+                    raise
                 _log.warning("%s", trouble.message)
                 self._bell.wait(AFTER_TROUBLE)
             else:
@@ -191,7 +195,8 @@ class Fetcher:
 
     def _put_off(self, work: Work, until: datetime) -> None:
         """A host that asked for rest gets it: the work is due again when the longer lease ends."""
-        self._inside.renew(self.fetcher_id, [work], lease_seconds=_seconds_until(until))
+        rest = min(max(_seconds_until(until), 0.0), LONGEST_LEASE)
+        self._inside.renew(self.fetcher_id, [work], lease_seconds=rest)
 
     def _do(self, work: Work) -> None:
         began = time.monotonic()

@@ -101,3 +101,16 @@ async def test_a_softly_deleted_one_can_be_deleted_for_good_by_its_url(
     assert (await registry.api.delete(target)).status == 404
     assert (await registry.api.delete(target + "?hard=true")).status == 200
     assert (await registry.api.get("/subscriptions/1")).status == 404
+
+
+async def test_who_comes_back_to_another_fetcher_is_told_of_before_it_is_told_where_to(
+    registry: Registry,
+) -> None:
+    """Whoever follows the events in order must end with the fetcher that has it now."""
+    first, second = await registry.joined("first"), await registry.joined("second", priority=10)
+    await registry.subscribed("https://sources.example/a")
+    await registry.api.delete("/subscriptions/1")
+    back = await registry.api.patch("/subscriptions/1", {"is_active": True, "fetcher_id": second})
+    assert (back.status, back.json["fetcher_id"]) == (200, second)
+    told = [(name, payload["fetcher_id"]) for name, payload in await registry.events()]
+    assert told[-2:] == [("subscription_created", first), ("subscription_assigned", second)]

@@ -30,13 +30,18 @@ async def begin(tx: Transaction, fetcher_id: int) -> None:
     )
 
 
-async def waiting(view: Reader, now: int) -> list[Receiver]:
-    """Those nobody delivers to at this moment and who are not to be left alone for a while."""
+async def waiting(view: Reader, now: int, too_far: int) -> list[Receiver]:
+    """Those nobody delivers to at this moment and who are not to be left alone for a while.
+
+    A moment beyond `too_far` is of a clock that has been set back since: nobody waits for it.
+    """
     rows = await view.rows(
         "SELECT fetcher_id, name, base_url, signing_key, news_seq, news_failures"
         " FROM fetcher_modules WHERE wants_news AND is_enabled AND base_url NOT LIKE 'inproc:%'"
-        " AND (news_next_try_at IS NULL OR news_next_try_at <= ?) ORDER BY fetcher_id",
+        " AND (news_next_try_at IS NULL OR news_next_try_at <= ? OR news_next_try_at > ?)"
+        " ORDER BY fetcher_id",
         now,
+        too_far,
     )
     return [
         Receiver(
@@ -51,15 +56,17 @@ async def waiting(view: Reader, now: int) -> list[Receiver]:
     ]
 
 
-async def hold(tx: Transaction, receiver: Receiver, now: int, lease_end: int) -> bool:
+async def hold(tx: Transaction, receiver: Receiver, now: int, too_far: int, lease_end: int) -> bool:
     """False when somebody else was faster, or it has been told something since we looked."""
     touched = await tx.run(
         "UPDATE fetcher_modules SET news_next_try_at = ? WHERE fetcher_id = ? AND news_seq = ?"
-        " AND wants_news AND is_enabled AND (news_next_try_at IS NULL OR news_next_try_at <= ?)",
+        " AND wants_news AND is_enabled"
+        " AND (news_next_try_at IS NULL OR news_next_try_at <= ? OR news_next_try_at > ?)",
         lease_end,
         receiver.fetcher_id,
         receiver.told,
         now,
+        too_far,
     )
     return touched == 1
 
