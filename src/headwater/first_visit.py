@@ -229,7 +229,7 @@ async def _ask_in_turn(engine: Engine, visits: Visits, question: Ask) -> Outcome
         outcome = await visits.fetch(question)
         return outcome
     finally:
-        address = outcome.exchange.answer.address if outcome else None
+        address = outcome.exchange.own_address if outcome else None
         engine.turns.finish(host, clock.monotonic(), address)
 
 

@@ -180,7 +180,7 @@ def _learned(settled: Settled) -> Learned:
         new_entries=len(settled.changes.new),
         new_today=settled.new_today,
         today=settled.today,
-        address=answer.address or due.last_address,
+        address=finished.outcome.exchange.own_address or due.last_address,
     )
 
 

@@ -360,3 +360,14 @@ def test_trusted_certificates_come_from_a_file_that_exists(tmp_path: Path) -> No
     assert Path(trusted_store(None)).is_file()
     with pytest.raises(BadSettings, match="no file of trusted certificates"):
         CurlWeb(WebLimits(ca_file=str(tmp_path / "none.pem")), AddressPolicy())
+
+
+async def test_the_body_of_a_redirect_is_not_read_whatever_length_it_announces() -> None:
+    chunks = b"10000\r\n" + b"a" * 65_536 + b"\r\n"
+    head = (
+        b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n"
+    )
+    async with Site(head + chunks * 200) as site, a_web() as web:
+        answer = await web.get(site.url(), (), deadline=5)
+    assert (answer.status, answer.error, answer.body) == (302, None, b"")

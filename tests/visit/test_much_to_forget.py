@@ -171,3 +171,25 @@ async def test_looking_for_unused_payloads_uses_an_index(engine: Engine) -> None
             plan = "SELECT indexname AS detail FROM pg_indexes WHERE tablename = 'raw_fetches'"
         rows = await view.rows(plan)
     assert any("raw_fetches_living" in row.detail for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("index", "question"),
+    [
+        (
+            "raw_fetches_unneeded",
+            "SELECT fetch_id, row_number() OVER (PARTITION BY feed_id ORDER BY fetched_at DESC)"
+            " FROM raw_fetches WHERE expired_at IS NULL AND NOT keep",
+        ),
+        ("feeds_throttled", "SELECT host FROM feeds WHERE last_outcome = 'throttled'"),
+        ("entry_aliases_by_alias", "SELECT uid_key FROM entry_aliases WHERE alias_key = x'00'"),
+    ],
+)
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_what_is_long_over_is_not_looked_through_again(
+    engine: Engine, index: str, question: str
+) -> None:
+    """Raw fetches are never deleted: an hourly look at all of them would take longer each hour."""
+    async with engine.database.read() as view:
+        rows = await view.rows(f"EXPLAIN QUERY PLAN {question}")
+    assert any(index in row.detail for row in rows)

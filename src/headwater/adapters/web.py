@@ -9,11 +9,13 @@ from time import monotonic
 import pycurl
 
 from headwater.adapters.web_limits import WebLimits, trusted_store
+from headwater.adapters.web_lookup import Lookups
 from headwater.adapters.web_sockets import Sockets, sockets_for
 from headwater.adapters.web_transfer import Transfer, header_lines
 from headwater.errors import BadInput
 from headwater.fetch.address import AddressPolicy, check_url
 from headwater.values.response import Answer, Headers
+from headwater.values.url import Parts
 
 _TIMED_OUT_NUMBER = pycurl.E_OPERATION_TIMEDOUT
 
@@ -29,6 +31,8 @@ class CurlWeb:
         self, limits: WebLimits, address: AddressPolicy, *, resolve: Sequence[str] = ()
     ) -> None:
         self._limits, self._policy, self._resolve = limits, address, tuple(resolve)
+        self._pinned = {entry.lstrip("+").partition(":")[0] for entry in resolve}
+        self._lookups = Lookups()
         self._ca_file = trusted_store(limits.ca_file)
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_MAXCONNECTS, limits.kept_connections)
@@ -66,8 +70,17 @@ class CurlWeb:
             return _unasked(url, "timeout", "no time was left to ask")
         loop = self._bind()
         lines = header_lines(headers, has_body=body is not None)
+        began = monotonic()
+        found = await self._addresses(url, parts, min(deadline, self._limits.connect))
+        if isinstance(found, Answer):
+            return found
+        deadline -= monotonic() - began
+        if self._closed:
+            raise RuntimeError("this CurlWeb is closed")
         transfer = self._idle.pop() if self._idle else self._new_transfer()
         transfer.begin(url, parts, headers, lines, deadline, verify_tls)
+        transfer.lead_to(parts, found)
+        transfer.asked_at = began
         transfer.carry(body)
         future: asyncio.Future[Answer] = loop.create_future()
         transfer.future = future
@@ -82,6 +95,18 @@ class CurlWeb:
             if transfer.future is future:
                 self._release(transfer)
             raise
+
+    async def _addresses(self, url: str, parts: Parts, seconds: float) -> list[str] | Answer:
+        """None where libcurl needs no lookup: the gate still looks at each before it is dialled."""
+        if parts.is_literal or parts.host in self._pinned:
+            return []
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._lookups.addresses(parts.host)
+        except TimeoutError:
+            return _unasked(url, "timeout", f"no address for the host name within {seconds:g} s")
+        except OSError as trouble:
+            return _unasked(url, "dns_error", f"{parts.host}: {trouble.strerror or trouble}")
 
     async def close(self) -> None:
         """Ends what is under way; afterwards no handle, timer or descriptor is left."""

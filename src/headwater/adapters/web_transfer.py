@@ -39,6 +39,7 @@ class Transfer:
     ) -> None:
         self._limits, self._policy = limits, policy
         self._verify_tls, self._is_post = True, False
+        self._resolve, self._led_to = tuple(resolve), ""
         self.easy = pycurl.Curl()
         self._set_up(ca_file, resolve)
         self._forget()
@@ -55,7 +56,7 @@ class Transfer:
         self._forget()
         self.url, self._host, self._is_tls = url, parts.host, parts.scheme == "https"
         self._port, self.sent = parts.port, (("Host", _host_field(parts)), *headers)
-        self.started = self.heard_at = monotonic()
+        self.asked_at = self.started = self.heard_at = monotonic()
         easy = self.easy
         easy.setopt(pycurl.URL, parts.target)
         easy.setopt(pycurl.HTTPHEADER, lines)
@@ -64,6 +65,19 @@ class Transfer:
             self._verify_tls = verify_tls
             easy.setopt(pycurl.SSL_VERIFYPEER, int(verify_tls))
             easy.setopt(pycurl.SSL_VERIFYHOST, 2 if verify_tls else 0)
+
+    def lead_to(self, parts: Parts, addresses: Sequence[str]) -> None:
+        """Where the name was found: libcurl looks for nothing. The name before it is forgotten."""
+        if not addresses and not self._led_to:
+            return
+        # libcurl knows a name with its last dot by that name, and as given.
+        spelt = parts.origin.partition("://")[2].partition(":")[0]
+        names = [f"{name}:{parts.port}" for name in dict.fromkeys((parts.host, spelt))]
+        listed = ",".join(f"[{each}]" if ":" in each else each for each in addresses)
+        old = [f"-{name}" for name in self._led_to.split()]
+        new = [f"{name}:{listed}" for name in names] if addresses else []
+        self._led_to = " ".join(names) if addresses else ""
+        self.easy.setopt(pycurl.RESOLVE, [*self._resolve, *old, *new])
 
     def carry(self, body: bytes | None) -> None:
         """What a POST brings along; None makes it a GET again."""
@@ -85,7 +99,7 @@ class Transfer:
             request_headers=self.sent,
             response_headers=_parsed_headers(self._lines),
             body=b"" if self.stopped == _REDIRECT else b"".join(self._chunks),
-            elapsed=monotonic() - self.started,
+            elapsed=monotonic() - self.asked_at,
             address=self.easy.getinfo(pycurl.PRIMARY_IP) or None,
             error=error,
             error_detail=detail,
@@ -168,7 +182,7 @@ class Transfer:
             return None
         self._headers_done = True
         # The body of a redirect is never read, not even waited for.
-        if 300 <= self.status < 400 and self.status != 304 and self._announced_bytes() != 0:
+        if 300 <= self.status < 400 and self.status != 304 and not self._ends_here():
             return self.stop(_REDIRECT, "")
         return None
 
@@ -184,6 +198,11 @@ class Transfer:
             return self.stop("body_too_large", f"more than {limit} bytes came")
         self._chunks.append(chunk)
         return None
+
+    def _ends_here(self) -> bool:
+        """A body in chunks has no length, whatever is announced."""
+        names = {line.partition(b":")[0].lower() for line in self._lines}
+        return self._announced_bytes() == 0 and b"transfer-encoding" not in names
 
     def _announced_bytes(self) -> int | None:
         for line in self._lines:

@@ -108,9 +108,7 @@ class Claims:
         since = now - round(MICROS / self._settings.host_rps)
         async with engine.database.read() as view:
             asked = await shards.recently_asked_hosts(view, engine.worker, since)
-            resting = await shards.resting_hosts(
-                view, engine.worker, engine.schedule.initial_interval, now
-            )
+            resting = await shards.resting_hosts(view, engine.schedule.initial_interval, now)
         self._be_careful_with(asked)
         for host, until in resting:
             engine.turns.rest(host, monotonic + (until - now) / MICROS)

@@ -180,7 +180,7 @@ class Worker:
             remembered = await self._visits.visit(due)
             tell(due, remembered)
             if isinstance(remembered, Settled):
-                address = remembered.finished.outcome.exchange.answer.address
+                address = remembered.finished.outcome.exchange.own_address
             elif isinstance(remembered, Refused):
                 await self._claims.give_back([(due, engine.schedule.max_interval)])
         except TooSoon as rest:

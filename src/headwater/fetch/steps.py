@@ -139,7 +139,7 @@ class _Way:
 
     async def hop_to(self, target: str, answer: Answer, hop_turn: HopTurn | None) -> None:
         """A host that did not ask for us waits its turn like any other."""
-        self._hops += (Hop(self.url, answer.status or 0, target),)
+        self._hops += (Hop(self.url, answer.status or 0, target, answer.address),)
         self._last = answer
         changes_host = host_of(target) != host_of(self.url)
         self.url = target

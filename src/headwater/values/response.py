@@ -17,11 +17,12 @@ class Validators:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One redirect that was followed."""
+    """One redirect that was followed; `address` is where the host was found that said so."""
 
     url: str
     status: int
     location: str
+    address: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,11 @@ class Exchange:
     @property
     def final_url(self) -> str:
         return self.answer.url
+
+    @property
+    def own_address(self) -> str | None:
+        """Where the host of the asked URL was found, wherever it led."""
+        return self.hops[0].address if self.hops else self.answer.address
 
     @property
     def has_body(self) -> bool:

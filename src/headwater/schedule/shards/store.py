@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 
-from headwater.ports import Reader, Transaction, marks
+import orjson
+
+from headwater.errors import BadUrl
+from headwater.ports import Reader, Row, Transaction, marks
 from headwater.schedule.due import REST_ENDS
 from headwater.values.ids import FeedPk, WorkerId
+from headwater.values.url import host_of
 
 SHARDS = 1024
 
@@ -89,43 +93,58 @@ async def recently_asked_hosts(view: Reader, worker: WorkerId, since: int) -> li
     return [row.host for row in rows]
 
 
-async def resting_hosts(
-    view: Reader, worker: WorkerId, unsaid: float, now: int
-) -> list[tuple[str, int]]:
-    """Hosts of our shards that asked for a rest, and until when.
+_RESTS = (
+    f"SELECT f.id, f.host, v.hops, {REST_ENDS} AS until FROM feeds f LEFT JOIN visits v"
+    " ON v.feed_id = f.id AND v.scheduled_at ="
+    " (SELECT max(latest.scheduled_at) FROM visits latest WHERE latest.feed_id = f.id)"
+    " WHERE f.last_outcome = 'throttled'"
+)
+"""Who was told to wait, and on which way: at its end is the host that said so."""
+
+
+async def resting_hosts(view: Reader, unsaid: float, now: int) -> list[tuple[str, int]]:
+    """Hosts that asked one of our own workers for a rest, and until when.
 
     `unsaid` is the rest, in seconds, of one that did not say how long.
     """
     rows = await view.rows(
-        f"SELECT host, {REST_ENDS} AS until FROM feeds WHERE last_outcome = 'throttled'"
-        f" AND {_OURS} GROUP BY host",
+        f"{_RESTS} AND f.shard >= 0 GROUP BY f.id, f.host, v.hops",
         int(unsaid),
-        worker,
     )
-    return [(row.host, row.until) for row in rows if row.until is not None and row.until > now]
+    return [(_who_said_so(row), row.until) for row in rows if (row.until or 0) > now]
 
 
 async def end_of_rest(view: Reader, feed: FeedPk, unsaid: float) -> int | None:
-    """Until when the host of this feed rests, as any feed was told that the same visitor asks."""
-    row = await view.row(
-        f"SELECT {REST_ENDS} AS until FROM feeds WHERE last_outcome = 'throttled' AND host ="
-        " (SELECT host FROM feeds WHERE id = ?) AND shard = (SELECT shard FROM feeds WHERE id = ?)",
-        int(unsaid),
-        feed,
-        feed,
+    """Until when the host of this feed rests, or the one it led to, as any feed was told that the
+    same visitor asks."""
+    asked = await view.row("SELECT host, shard FROM feeds WHERE id = ?", feed)
+    if asked is None:
+        return None
+    same_visitor = "f.shard >= 0" if asked.shard >= 0 else f"f.shard = {int(asked.shard)}"
+    rows = await view.rows(
+        f"{_RESTS} AND {same_visitor} GROUP BY f.id, f.host, v.hops", int(unsaid)
     )
-    return row.until if row else None
+    return max(
+        (
+            row.until
+            for row in rows
+            if row.until is not None and (row.id == feed or _who_said_so(row) == asked.host)
+        ),
+        default=None,
+    )
 
 
 async def rest_of_host(view: Reader, host: str, unsaid: float) -> int | None:
     """Until when a host rests, as any of our own workers was told."""
-    row = await view.row(
-        f"SELECT {REST_ENDS} AS until FROM feeds WHERE last_outcome = 'throttled' AND host = ?"
-        " AND shard >= 0",
-        int(unsaid),
-        host,
-    )
-    return row.until if row else None
+    rests = await resting_hosts(view, unsaid, 0)
+    return max((until for resting, until in rests if resting == host), default=None)
+
+
+def _who_said_so(row: Row) -> str:
+    try:
+        return host_of(orjson.loads(row.hops)[-1][2]) if row.hops else str(row.host)
+    except BadUrl:  # as a registered fetcher may have reported it
+        return str(row.host)
 
 
 async def abandoned_shards(view: Reader, now: int) -> int:
