@@ -109,14 +109,15 @@ class SinkDeliveries:
             memory = self._memories.get(sink.id) or self._new_memory(sink)
             self._memories[sink.id] = memory
             memory.see(sink)
-            if sink.is_due(now) and _has_something(memory, last):
+            is_due = sink.is_due(now, self.policy.longest_wait)
+            if is_due and _has_something(memory, last):
                 if self._has_room(sink):
                     self._begin(memory)
                 else:
                     without_place += 1
             elif memory.is_open and not sink.runs:
                 self._running[sink.id] = asyncio.create_task(self._close(memory))
-            elif sink.is_due(now) and self._is_unsaid(memory):
+            elif is_due and self._is_unsaid(memory):
                 self._running[sink.id] = asyncio.create_task(self._say(memory))
         self._ask_for_places(without_place)
         self._forget_others({sink.id for sink in sinks})
@@ -272,7 +273,11 @@ class SinkDeliveries:
             await asyncio.gather(keeper, return_exceptions=True)
         if delivery.settled is not None:
             memory.left = (*delivery.settled, delivery.sink.updated_at)
-        memory.noted, memory.reached = self.engine.clock.monotonic(), delivery.cursor
+        # What could not be written, since somebody else has the lease, is met again: a dead letter
+        # may be among it.
+        is_noted = delivery.settled is not None and delivery.settled[0] == delivery.cursor
+        memory.noted = self.engine.clock.monotonic()
+        memory.reached = delivery.cursor if is_noted else delivery.sink.cursor
         if not delivery.has_letters:
             memory.letters_seen = delivery.sink.updated_at
         if delivery.is_spent:

@@ -77,7 +77,7 @@ class PersonalFeeds:
         self._version = _NOTHING_KNOWN
         self._asked_at = _NEVER
         self._look: asyncio.Task[None] | None = None
-        self._builds: dict[tuple[FeedReader, Ask], asyncio.Task[Built]] = {}
+        self._builds: dict[tuple[FeedReader, Ask, int], asyncio.Task[Built]] = {}
         self._turns = asyncio.Semaphore(policy.builds_at_once)
         self._noted: dict[str, float] = {}
         self._used: dict[str, int] = {}
@@ -102,7 +102,8 @@ class PersonalFeeds:
         personal_feed_looked_up(hit=hit)
         if entry is not None and hit:
             return entry.built
-        key = (holder.reader, ask)
+        # One that began before the last change may have been read before it.
+        key = (holder.reader, ask, self._memory.generation)
         build = self._builds.get(key)
         if build is None:
             build = self._builds[key] = _started(self._build(holder.reader, ask))

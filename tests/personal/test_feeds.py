@@ -432,3 +432,18 @@ async def test_uses_wait_for_a_store_that_is_away(world: World) -> None:
     await world.feeds.close()
     (token,) = await world.store.tokens("id-of-mia")
     assert token.last_used_at == BEGIN
+
+
+async def test_who_asks_after_a_change_is_not_given_what_was_read_before_it(world: World) -> None:
+    """However long the store takes for the document that somebody else waits for already."""
+    go_on = world.counted.hold("newest")
+    early = asyncio.create_task(world.shown("sesame"))
+    await world.counted.begun["newest"].wait()
+    await world.store.add([an_item("news", 3)])
+    await world.clock.advance(1)
+    del world.counted.held["newest"]
+    late = asyncio.create_task(world.shown("sesame"))
+    await asyncio.wait([late], timeout=0.2)
+    go_on.set()
+    await early
+    assert b"Title 3" in (await late).body

@@ -404,3 +404,21 @@ async def test_an_empty_category_is_forgotten_in_the_end(store: PersonalRedis, p
     await store.upkeep(BEGIN + 75 * DAY)
     left = [key for key in await pen.keys("rss:*") if "version" not in key]
     assert sorted(left) == ["rss:changes", "rss:upkeep-turn"]
+
+
+@pytest.mark.parametrize(
+    "name", [uuid7_at(BEGIN + 10 * DAY), "5f2c1d34-0000-4000-8000-000000000001"]
+)
+async def test_one_from_the_future_does_not_come_again_when_its_time_is_over(
+    name: str, store: PersonalRedis, pen: Any
+) -> None:
+    """Its date is ten days ahead when it is found, and it has no end of its own."""
+    key = await written(pen, "news", name, pub_date="2026-01-15T12:00:00+00:00")
+    await pen.persist(key)
+    await store.upkeep(BEGIN)
+    assert await guids_in(store, ["news"]) == [name]
+    over = BEGIN + 14 * DAY
+    for moment in (over, over + SECOND, over + DAY):
+        await store.upkeep(moment)
+        assert await guids_in(store, ["news"], now=moment) == []
+    assert await pen.exists(key)

@@ -411,3 +411,14 @@ async def test_news_goes_on_after_the_clock_was_set_back(
     virtual_clock.step(-30 * 86_400)
     await deliver(engine)
     assert receiver.numbers == [1, 1]
+
+
+async def test_an_event_that_cannot_be_read_keeps_no_news_from_anybody(
+    remote: Remote, engine: Engine, receiver: Receiver
+) -> None:
+    await remote.fetcher("weather", receiver.base_url, wants_news=True)
+    await tell(engine, "subscription_created", "subscription_changed", "subscription_deleted")
+    async with engine.database.write() as tx:
+        await tx.run("UPDATE events SET payload = ? WHERE seq = ?", "[1, 2", 2)
+    await deliver(engine)
+    assert receiver.numbers == [1, 3]

