@@ -19,7 +19,9 @@ class Family:
     def look(self) -> None:
         for pid in (self.pid, *_descendants(self.pid)):
             try:
-                self.peaks[pid] = max(self.peaks.get(pid, 0), _peak(pid))
+                # A peak only grows, but for a child that has just become another program: before
+                # that, its parent's memory counts as its own.
+                self.peaks[pid] = _peak(pid)
                 self.spent[pid] = _cpu(Path(f"/proc/{pid}/stat"))
             except (FileNotFoundError, ProcessLookupError):
                 continue
