@@ -1,28 +1,14 @@
 """Sinks whose pauses and leases were written while the clock was ahead."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
-
-from headwater.adapters.database import SqlDatabase
 from headwater.announce.queries import seq_at
 from headwater.announce.sinks import store
 from headwater.ports import Receipt
 from headwater.values.instant import to_micros
-from tests.clock import VirtualClock
-from tests.sinks.world import SinkWorld, opened_world
+from tests.sinks.world import SinkWorld
 
 DAY = 86_400.0
-
-
-@pytest.fixture
-async def world(
-    database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
-) -> AsyncIterator[SinkWorld]:
-    async with opened_world(database, virtual_clock, tmp_path) as world:
-        yield world
 
 
 async def test_a_sink_that_failed_while_the_clock_was_ahead_is_tried_again(
