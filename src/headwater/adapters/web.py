@@ -97,7 +97,7 @@ class CurlWeb:
             raise
 
     async def _addresses(self, url: str, parts: Parts, seconds: float) -> list[str] | Answer:
-        """None where libcurl needs no lookup: the gate still looks at each before it is dialled."""
+        """Of a name that has to be looked up, else none. The gate looks at each that is dialled."""
         if parts.is_literal or parts.host in self._pinned:
             return []
         try:

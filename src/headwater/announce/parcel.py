@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 import orjson
 
@@ -21,19 +22,23 @@ def parcel_of(
 ) -> Parcel:
     """BadPayload when `payload_json` is no JSON object: that event can be told to nobody."""
     try:
-        payload = orjson.loads(payload_json)
-        moment = _in_words(at)
+        payload, moment = payload_of(payload_json), _in_words(at)
     except (ValueError, OverflowError) as trouble:
         raise BadPayload(str(trouble), seq=seq, event_id=event_id) from trouble
-    if not isinstance(payload, dict):
-        said = "The payload is no JSON object."
-        raise BadPayload(said, seq=seq, event_id=event_id)
     # The text as it is kept costs nothing to send. A line break between its parts would end the
     # line that it is sent on; nothing of ours writes one, a hand in the database might.
     is_one_line = "\n" not in payload_json and "\r" not in payload_json
     text = payload_json.encode() if is_one_line else orjson.dumps(payload)
     body = _sent(seq, event_id, type, moment, feed_id, text)
     return Parcel(seq, event_id, type, at, feed_id, payload, body)
+
+
+def payload_of(payload_json: str) -> dict[str, Any]:
+    """ValueError when it is no JSON object."""
+    payload = orjson.loads(payload_json)
+    if not isinstance(payload, dict):
+        raise ValueError("The payload is no JSON object.")
+    return payload
 
 
 def body_of(

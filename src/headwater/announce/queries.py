@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from headwater.announce.parcel import BadPayload, parcel_of
+from headwater.announce.parcel import BadPayload, parcel_of, payload_of
 from headwater.announce.wanted import EVERYTHING, Wanted
 from headwater.ports import Parcel, Reader, Row, Value, marks
 from headwater.values.ids import key_of
@@ -188,10 +188,8 @@ async def last_seq(view: Reader) -> int:
 def _event_of(row: Row) -> ToldEvent | None:
     """None when its row is damaged."""
     try:
-        payload, at = orjson.loads(str(row.payload)), from_micros(row.at)
+        payload, at = payload_of(str(row.payload)), from_micros(row.at)
     except (ValueError, OverflowError):
-        return None
-    if not isinstance(payload, dict):
         return None
     return ToldEvent(row.seq, row.event_id, row.type, at, row.feed_id, payload)
 
