@@ -19,7 +19,7 @@ from headwater.values.url import origin_of
 log = logger("unlock")
 
 RENEWED_AT_ONCE = 1_000
-"""Of each kind, in one round of housekeeping."""
+"""Of each kind, in one transaction of housekeeping."""
 
 
 async def keyring_of(engine: Engine, feed: FeedPk, url: str) -> Keyring:
@@ -61,19 +61,27 @@ async def renew_seals(engine: Engine) -> int:
     except BadSettings as trouble:
         log.error("secret_key_unusable", detail=trouble.message)
         return 0
-    if not mark:
-        return 0
-    renewed = 0
-    async with engine.database.write() as tx:
-        for old in await store.sealed_otherwise(tx, mark, RENEWED_AT_ONCE):
-            try:
-                plain = engine.vault.open(old.secret, about=old.about)
-            except SecretUnreadable as trouble:
-                log.error("secret_unreadable", about=old.about, detail=trouble.message)
-                continue
-            await store.renew(tx, old, engine.vault.seal(plain, about=old.about))
-            renewed += 1
+    renewed, looked_at = 0, list[Sealed]()
+    while mark:
+        async with engine.database.write() as tx:
+            # What no key opens any more stays as it is; what comes after it has its turn.
+            page = await store.sealed_otherwise(tx, mark, RENEWED_AT_ONCE, after=looked_at)
+            for old in page:
+                renewed += await _renewed(tx, engine, old)
+        if not page:
+            break
+        looked_at += page
     return renewed
+
+
+async def _renewed(tx: Transaction, engine: Engine, old: Sealed) -> bool:
+    try:
+        plain = engine.vault.open(old.secret, about=old.about)
+    except SecretUnreadable as trouble:
+        log.error("secret_unreadable", about=old.about, detail=trouble.message)
+        return False
+    await store.renew(tx, old, engine.vault.seal(plain, about=old.about))
+    return True
 
 
 def sealed_for_group(engine: Engine, group_id: int, credentials: Credentials) -> bytes:

@@ -6,6 +6,8 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from headwater.adapters.vault import open_vault
 from headwater.remember import Remembered
 from headwater.settle import Settled
@@ -371,3 +373,21 @@ def test_neither_the_log_nor_the_data_folder_nor_an_opml_file_holds_a_planted_se
     assert found_in(heap) == []
     assert found_in(said) == []
     assert (folder / "secret.key").stat().st_mode & 0o777 == 0o600
+
+
+async def test_secrets_that_no_key_opens_do_not_stand_before_those_that_one_does(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.unlock.RENEWED_AT_ONCE", 1)
+    lost = await world.subscribed(private(world, "/lost.xml").url, credentials={"bearer": TOKEN})
+    for path in ("/a.xml", "/b.xml"):
+        await world.subscribed(private(world, path).url, credentials={"bearer": TOKEN})
+    async with world.engine.database.write() as tx:
+        await tx.run(
+            "UPDATE rss_subscriptions SET credentials = ? WHERE subscription_id = ?",
+            b"\x01" + bytes(60),
+            lost["subscription_id"],
+        )
+    old, new = (world.blobs / "secret.key").read_text().strip(), b64encode(b"n" * 32).decode()
+    world.engine.vault = open_vault(f"{new},{old}", tmp_path / "unused")
+    assert await renew_seals(world.engine) == 2

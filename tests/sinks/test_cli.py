@@ -64,6 +64,16 @@ def test_a_webhook_is_made_and_its_secret_shown_once(alone: Shell) -> None:
     assert "36 for each event" in shown.out
 
 
+@pytest.mark.parametrize("name", ["chat/dead-letters", "chat/x", "..", "."])
+def test_a_name_does_not_lead_to_something_else(alone: Shell, name: str) -> None:
+    assert alone("sinks", "add", "webhook", "chat", f"url={HOOK}").code == 0
+    for words in (("show", name), ("dead", name), ("remove", name, "--yes")):
+        refused = alone("sinks", *words)
+        assert (refused.code, refused.out) == (4, "")
+        assert refused.err == f"headwater: Nothing is called {name!r}.\n"
+    assert [sink["name"] for sink in alone("sinks", "--json").json] == ["chat"]
+
+
 def test_secrets_come_by_file_or_stdin(alone: Shell, tmp_path: Path) -> None:
     file = tmp_path / "secrets.json"
     file.write_text(json.dumps({"secret": SECRET}))

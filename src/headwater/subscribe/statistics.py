@@ -32,12 +32,19 @@ class Window:
 
 def window_of(text: str, days_kept: int) -> Window:
     """`7d` or `all`. Single days are kept for so long; what is older is in `all` only."""
-    if text == "all":
-        return Window(None)
+    return Window(None) if text == "all" else _days_of(text, days_kept, ", or all")
+
+
+def days_of(text: str, days_kept: int) -> Window:
+    """`7d`, where `all` would say nothing."""
+    return _days_of(text, days_kept, "")
+
+
+def _days_of(text: str, days_kept: int, also: str) -> Window:
     given = _DAYS.fullmatch(text)
     if given is None or int(given[1]) > days_kept:
         raise BadInput(
-            f"window must be a number of days from 1d to {days_kept}d, or all.", field="window"
+            f"window must be a number of days from 1d to {days_kept}d{also}.", field="window"
         )
     return Window(int(given[1]))
 

@@ -104,7 +104,10 @@ async def test_what_is_not_there_and_what_makes_no_sense_is_refused(api: Api, ri
     for window in ("0d", "91d", "week", "7"):
         assert (await api.get(f"/feeds/{feed_id}/stats?window={window}")).error == "bad_input"
         assert (await api.get(f"/slo?window={window}")).error == "bad_input"
-    assert (await api.get("/slo?window=all")).error == "bad_input"
+    for window in ("all", "week"):
+        refused = await api.get(f"/slo?window={window}")
+        assert refused.error == "bad_input"
+        assert refused.json["message"] == "window must be a number of days from 1d to 90d."
     assert (await api.get("/slo?worst=101")).status == 422
     nobody = "01900000-0000-7000-8000-00000000ffff"
     assert (await api.get(f"/feeds/{nobody}/stats")).error == "not_found"

@@ -6,11 +6,10 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from headwater.entrypoints.api.asking import REFUSALS, At, told
-from headwater.entrypoints.api.evidence import WindowIn
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.figures import promises
 from headwater.service_levels import Level, Name, Unit, service_levels
-from headwater.subscribe.statistics import window_of
+from headwater.subscribe.statistics import days_of
 from headwater.values.url import redacted
 
 router = APIRouter(tags=["statistics"], responses=REFUSALS)
@@ -74,11 +73,13 @@ class LevelsRecord(Record):
 @router.get("/slo", response_model=LevelsRecord)
 async def show_service_levels(
     at: At,
-    window: WindowIn = USUAL_DAY,
+    window: Annotated[
+        str, Query(max_length=16, description="Whole days in UTC up to now, such as 7d.")
+    ] = USUAL_DAY,
     worst: Annotated[int, Query(ge=0, le=100, description="How many feeds to name.")] = 5,
 ) -> Response:
     """Speed, failures and freshness beside what is promised of them."""
-    days = window_of(window, at.settings.statistics_days)
+    days = days_of(window, at.settings.statistics_days)
     levels = await service_levels(at.engine, promises(at.settings), days, worst=worst)
     return told(
         LevelsRecord(

@@ -62,6 +62,10 @@ def group_meant(api: Api, text: str) -> Record:
 
 
 def path(*parts: object) -> str:
+    """Where something lives. A slash in a name would lead elsewhere: servers undo its quoting."""
+    for part in map(str, parts):
+        if "/" in part or part in {".", ".."}:
+            raise NotFound(f"Nothing is called {part!r}.", given=part)
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
 
 

@@ -1,5 +1,6 @@
 """Credentials in the database: sealed before they come here, opened after they have left."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -93,15 +94,23 @@ _PLACES = {
 """What a secret is about → where it is kept: table, key and column."""
 
 
-async def sealed_otherwise(view: Reader, mark: bytes, limit: int) -> list[Sealed]:
-    """Secrets that do not begin with this mark; with an empty one, all of them."""
+async def sealed_otherwise(
+    view: Reader, mark: bytes, limit: int, *, after: Iterable[Sealed] = ()
+) -> list[Sealed]:
+    """Secrets that do not begin with this mark; with an empty one, all of them.
+
+    So many of each kind, in the order of their rows, `after` those of earlier calls.
+    """
+    last = dict(_place_of(each) for each in after)
     found: list[Sealed] = []
     for what, (table, key, column) in _PLACES.items():
         other = f" AND substr({column}, 1, {len(mark)}) <> ?" if mark else ""
+        later = f" AND {key} > ?" if what in last else ""
         rows = await view.rows(
-            f"SELECT {key} AS id, {column} AS secret FROM {table} WHERE {column} IS NOT NULL{other}"
-            f" ORDER BY {key} LIMIT ?",
+            f"SELECT {key} AS id, {column} AS secret FROM {table}"
+            f" WHERE {column} IS NOT NULL{other}{later} ORDER BY {key} LIMIT ?",
             *((mark,) if mark else ()),
+            *((last[what],) if what in last else ()),
             limit,
         )
         found += [Sealed(f"{what}:{row.id}", row.secret) for row in rows]
@@ -110,11 +119,18 @@ async def sealed_otherwise(view: Reader, mark: bytes, limit: int) -> list[Sealed
 
 async def renew(tx: Transaction, old: Sealed, secret: bytes) -> None:
     """The same under another key, unless somebody set it anew meanwhile."""
-    what, _, which = old.about.partition(":")
+    what, which = _place_of(old)
     table, key, column = _PLACES[what]
     await tx.run(
         f"UPDATE {table} SET {column} = ? WHERE {key} = ? AND {column} = ?",
         secret,
-        which if key == "name" else int(which),
+        which,
         old.secret,
     )
+
+
+def _place_of(sealed: Sealed) -> tuple[str, str | int]:
+    """The kind of thing a secret is about, and its key."""
+    what, _, which = sealed.about.partition(":")
+    _, key, _ = _PLACES[what]
+    return what, which if key == "name" else int(which)
