@@ -5,6 +5,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 from bench.poll.contenders import (
@@ -74,7 +75,7 @@ def main() -> int:
                 origin.port, shape.feeds, shape.items, given.parallel, given.naive_python
             )
             if given.profile:
-                print(profile(given.profile, course))
+                print(profile(given.profile, origin, course))
                 return 0
             if given.tap:
                 met = tap(given.rounds or 10, origin, course, say=_progress)
@@ -93,7 +94,7 @@ def compare(given: argparse.Namespace, origin: Publishers, course: Course) -> in
             " `--only bare headwater` goes without."
         )
     contenders = [CONTENDERS[name]() for name in names]
-    runs: Runs = {each.name: {"cold": [], "304": []} for each in contenders}
+    runs: Runs = {each.name: {what: [] for what in PASSES} for each in contenders}
     # Nothing is deleted before the end: ext4 looks at every file deleted a minute ago or less
     # whenever one is made, and whoever came next would pay for that.
     with tempfile.TemporaryDirectory(prefix="bench-poll-") as name:
@@ -130,7 +131,8 @@ def _round(
 ) -> None:
     origin.counts()
     for what in PASSES:
-        runs[contender.name][what].append(contender.run(what, folder, course))
+        with origin.publishing() if what == "steady" else nullcontext():
+            runs[contender.name][what].append(contender.run(what, folder, course))
         check_requests(contender.name, what, origin.counts(), course)
         if isinstance(contender, Headwater):
             check_archive(folder, what, origin.digests(), course)

@@ -2,8 +2,8 @@
 
 Started as `python -m bench.poll.bare PASS FOLDER PORT FEEDS PARALLEL HOW`, where HOW is `documents`
 (libcurl inflates what it gets, so that the text of the feed is there) or `wire` (the bytes as they
-were served are counted and dropped). The validators of the cold pass are left in the folder,
-outside the timing, for the other pass to begin with.
+were served are counted and dropped). The validators of each pass are left in the folder,
+outside the timing, for the next pass to begin with.
 """
 
 import json
@@ -81,7 +81,7 @@ def download(notes: list[Note], parallel: int, *, inflates: bool) -> None:
 def main() -> None:
     what, folder, port, feeds, parallel, how = sys.argv[1:]
     kept = Path(folder) / "validators.json"
-    etags = json.loads(kept.read_text()) if what == "304" else {}
+    etags = {} if what == "cold" else json.loads(kept.read_text())
     notes = [Note(url, etags.get(url)) for url in urls(int(feeds), int(port))]
     stopwatch.started()
     download(notes, int(parallel), inflates=how == "documents")

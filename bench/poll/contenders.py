@@ -14,8 +14,8 @@ from typing import Any, Literal, Protocol
 
 from bench.poll.processes import Family
 
-Pass = Literal["cold", "304"]
-PASSES: tuple[Pass, ...] = ("cold", "304")
+Pass = Literal["cold", "304", "steady"]
+PASSES: tuple[Pass, ...] = ("cold", "304", "steady")
 
 ROOT = Path(__file__).resolve().parents[2]
 HOUR_MICROS = 3_600_000_000

@@ -4,12 +4,14 @@ import sqlite3
 from hashlib import sha256
 from pathlib import Path
 
-from bench.poll.contenders import Course, Failed, Pass
+from bench.poll.contenders import PASSES, Course, Failed, Pass
+from bench.poll.documents import NEWS, has_news
 
 
 def check_requests(who: str, what: Pass, counts: dict[str, int], course: Course) -> None:
-    """Exactly one request for each feed; in the second pass all conditional, all 304."""
-    conditional = course.feeds if what == "304" else 0
+    """Exactly one request for each feed; all conditional after the first pass, and 304 where there
+    are no news."""
+    conditional = 0 if what == "cold" else course.feeds
     _expect(
         f"{who}, {what}: requests",
         counts,
@@ -17,25 +19,31 @@ def check_requests(who: str, what: Pass, counts: dict[str, int], course: Course)
             "requests": course.feeds,
             "asked": course.feeds,
             "conditional": conditional,
-            "not_modified": conditional,
+            "not_modified": conditional - _with_news(what, course),
             "other": 0,
         },
     )
 
 
-def check_archive(folder: Path, what: Pass, digests: list[str], course: Course) -> None:
+def check_archive(folder: Path, what: Pass, digests: dict[str, list[str]], course: Course) -> None:
     """What Headwater left behind, row by row and byte by byte."""
-    entries = course.feeds * course.items
+    changed = _with_news(what, course)
+    entries = course.feeds * course.items + changed * NEWS
+    bodies = digests["first"] + (digests["later"] if changed else [])
     database = sqlite3.connect(folder / "headwater.db")
     try:
         _check_visits(database, what, course)
         _expect("entries", _one(database, "SELECT count(*) FROM entries"), entries)
-        _expect("feeds with entries", _one(database, _FULL_FEEDS, course.items), course.feeds)
+        for count, feeds in (
+            (course.items, course.feeds - changed),
+            (course.items + NEWS, changed),
+        ):
+            _expect("feeds with all entries", _one(database, _FULL_FEEDS, count), feeds)
         _expect("entries without their raw", _one(database, _ORPHANS), 0)
-        _expect("raw fetches", _one(database, "SELECT count(*) FROM raw_fetches"), course.feeds)
+        _expect("raw fetches", _one(database, "SELECT count(*) FROM raw_fetches"), len(bodies))
         _check_events(database, entries)
         _expect("broken references", database.execute("PRAGMA foreign_key_check").fetchall(), [])
-        _check_blobs(database, folder / "blobs", digests)
+        _check_blobs(database, folder / "blobs", bodies)
     finally:
         database.close()
 
@@ -47,13 +55,18 @@ _ORPHANS = (
 )
 
 
+def _with_news(what: Pass, course: Course) -> int:
+    return sum(map(has_news, range(course.feeds))) if what == "steady" else 0
+
+
 def _check_visits(database: sqlite3.Connection, what: Pass, course: Course) -> None:
     kinds = database.execute(
         "SELECT status, conditional, error IS NULL, count(*) FROM visits"
-        " GROUP BY 1, 2, 3 ORDER BY 1"
+        " GROUP BY 1, 2, 3 ORDER BY 1, 2"
     ).fetchall()
-    wanted = [(200, 0, 1, course.feeds), (304, 1, 1, course.feeds)]
-    _expect(f"visits after {what}", kinds, wanted if what == "304" else wanted[:1])
+    changed, later = _with_news(what, course), course.feeds * PASSES.index(what)
+    wanted = [(200, 0, 1, course.feeds), (200, 1, 1, changed), (304, 1, 1, later - changed)]
+    _expect(f"visits after {what}", kinds, [kind for kind in wanted if kind[3]])
 
 
 def _check_events(database: sqlite3.Connection, entries: int) -> None:

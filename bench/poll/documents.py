@@ -29,6 +29,14 @@ class Shape:
     seed: int = 1
 
 
+NEWS_OF_EVERY, NEWS = 5, 3
+"""Every fifth feed has news in the steady pass: three items, and its three oldest are gone."""
+
+
+def has_news(number: int) -> bool:
+    return number % NEWS_OF_EVERY == 0
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
     """One feed as its server has it."""
@@ -58,25 +66,33 @@ def urls(feeds: int, port: int) -> list[str]:
     return [url_of(number, port) for number in range(feeds)]
 
 
-def served(shape: Shape) -> Iterator[Served]:
-    """Every feed in turn; about a third of them Atom, the others RSS 2.0."""
+def served(shape: Shape) -> Iterator[tuple[Served, Served | None]]:
+    """Every feed in turn, and what it becomes if it has news.
+
+    About a third of them are Atom, the others RSS 2.0.
+    """
     prose = Prose(random.Random(shape.seed))
     for number in range(shape.feeds):
         luck = random.Random(f"{shape.seed}:{number}")
-        size = luck.randint(shape.smallest, shape.largest)
-        items = [
-            _item(number, place, size // shape.items, prose, luck) for place in range(shape.items)
-        ]
-        is_atom = number % 3 == 2
-        text = _atom(number, items) if is_atom else _rss(number, items)
-        body = text.encode()
-        yield Served(
-            body=body,
-            coded=gzip.compress(body, compresslevel=6, mtime=0),
-            content_type=f"application/{'atom' if is_atom else 'rss'}+xml; charset=utf-8",
-            etag=f'"{sha256(body).hexdigest()[:20]}"',
-            last_modified=_rfc822(NEWEST - timedelta(minutes=number)),
-        )
+        size = luck.randint(shape.smallest, shape.largest) // shape.items
+        items = [_item(number, place, size, prose, luck) for place in range(shape.items)]
+        later = None
+        if has_news(number):
+            news = [_item(number, place, size, prose, luck) for place in range(-NEWS, 0)]
+            later = _served(number, [*news, *items[:-NEWS]])
+        yield _served(number, items), later
+
+
+def _served(number: int, items: list["Item"]) -> Served:
+    is_atom = number % 3 == 2
+    body = (_atom(number, items) if is_atom else _rss(number, items)).encode()
+    return Served(
+        body=body,
+        coded=gzip.compress(body, compresslevel=6, mtime=0),
+        content_type=f"application/{'atom' if is_atom else 'rss'}+xml; charset=utf-8",
+        etag=f'"{sha256(body).hexdigest()[:20]}"',
+        last_modified=_rfc822(items[0].published),
+    )
 
 
 @dataclass(frozen=True, slots=True)

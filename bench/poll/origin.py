@@ -2,7 +2,8 @@
 
 Started as `python -m bench.poll.origin`. Answers are made before the first question comes, so
 that what is measured is whoever asks. On standard input: `counts` (answers what was asked since
-the last `counts`), `digests` (the SHA-256 of every body on the wire). The end of input ends it.
+the last `counts`), `digests` (the SHA-256 of every body on the wire), `publish` (every fifth feed
+has news from now on), `withdraw` (none has). The end of input ends it.
 """
 
 import argparse
@@ -46,6 +47,20 @@ class Answers:
     etag: bytes
 
 
+@dataclass(slots=True)
+class Feed:
+    """`now` is one of the other two; most feeds have no news."""
+
+    now: Answers
+    first: Answers
+    later: Answers
+
+    @classmethod
+    def of(cls, first: Served, later: Served | None) -> "Feed":
+        old = answers_of(first)
+        return cls(old, old, old if later is None else answers_of(later))
+
+
 def answers_of(feed: Served) -> Answers:
     common = (
         "Date: Sun, 01 Jun 2025 12:00:00 GMT\r\nServer: origin\r\n"
@@ -63,10 +78,10 @@ def answers_of(feed: Served) -> Answers:
 class Publisher(asyncio.Protocol):
     """One connection to one feed's server."""
 
-    __slots__ = ("_answers", "_counts", "_heard", "_number", "_transport")
+    __slots__ = ("_counts", "_feed", "_heard", "_number", "_transport")
 
-    def __init__(self, number: int, answers: Answers, counts: Counts) -> None:
-        self._number, self._answers, self._counts = number, answers, counts
+    def __init__(self, number: int, feed: Feed, counts: Counts) -> None:
+        self._number, self._feed, self._counts = number, feed, counts
         self._heard = b""
         self._transport: asyncio.Transport | None = None
 
@@ -88,16 +103,17 @@ class Publisher(asyncio.Protocol):
             self._transport.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
             return
         counts.asked.add(self._number)
+        answers = self._feed.now
         at = request.lower().find(b"\r\nif-none-match:")
         if at < 0:
-            self._transport.write(self._answers.whole)
+            self._transport.write(answers.whole)
             return
         counts.conditional += 1
-        if self._answers.etag in request[at:].split(b"\r\n", 2)[1]:
+        if answers.etag in request[at:].split(b"\r\n", 2)[1]:
             counts.not_modified += 1
-            self._transport.write(self._answers.unchanged)
+            self._transport.write(answers.unchanged)
         else:
-            self._transport.write(self._answers.whole)
+            self._transport.write(answers.whole)
 
 
 def listeners(feeds: int, ports: tuple[int, ...]) -> tuple[int, list[socket.socket]]:
@@ -118,18 +134,20 @@ def listeners(feeds: int, ports: tuple[int, ...]) -> tuple[int, list[socket.sock
 
 async def serve(shape: Shape, ports: tuple[int, ...]) -> None:
     loop = asyncio.get_running_loop()
-    feeds = list(served(shape))
+    documents = list(served(shape))
     port, sockets = listeners(shape.feeds, ports)
-    counts = Counts()
+    feeds, counts = [Feed.of(*each) for each in documents], Counts()
     for number, (feed, listener) in enumerate(zip(feeds, sockets, strict=True)):
-        publisher = partial(Publisher, number, answers_of(feed), counts)
-        await loop.create_server(publisher, sock=listener)
-    digests = [feed.sha256 for feed in feeds]
-    sizes = {
-        "bytes": sum(len(feed.body) for feed in feeds),
-        "coded": sum(len(feed.coded) for feed in feeds),
+        await loop.create_server(partial(Publisher, number, feed, counts), sock=listener)
+    digests = {
+        "first": [first.sha256 for first, _ in documents],
+        "later": [later.sha256 for _, later in documents if later is not None],
     }
-    del feeds
+    sizes = {
+        "bytes": sum(len(first.body) for first, _ in documents),
+        "coded": sum(len(first.coded) for first, _ in documents),
+    }
+    del documents
     tell({"port": port, **sizes})
     async for line in _lines():
         if line == "counts":
@@ -138,6 +156,10 @@ async def serve(shape: Shape, ports: tuple[int, ...]) -> None:
                 setattr(counts, each.name, set() if each.name == "asked" else 0)
         elif line == "digests":
             tell(digests)
+        elif line in {"publish", "withdraw"}:
+            for feed in feeds:
+                feed.now = feed.later if line == "publish" else feed.first
+            tell(line)
 
 
 async def _lines() -> Any:

@@ -3,10 +3,12 @@
 import pstats
 import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.poll.contenders import ROOT, Course, Headwater, Pass
+from bench.poll.publishers import Publishers
 
 TOP = 30
 
@@ -21,15 +23,16 @@ class Function:
     total: float
 
 
-def profile(what: Pass, course: Course) -> str:
-    """The pass asked for, alone; a 304 pass has its cold one before it, unwatched."""
+def profile(what: Pass, origin: Publishers, course: Course) -> str:
+    """The pass asked for, alone; the others have the cold one before them, unwatched."""
     with tempfile.TemporaryDirectory(prefix="bench-poll-") as name:
         folder, kept = Path(name), Path(name) / "profile"
         contender = Headwater()
-        if what == "304":
+        if what != "cold":
             contender.run("cold", folder, course)
         contender.profile = kept
-        measured = contender.run(what, folder, course)
+        with origin.publishing() if what == "steady" else nullcontext():
+            measured = contender.run(what, folder, course)
         functions = list(_functions(kept))
     spent = "  ".join(f"{who.replace('_', ' ')} {cpu:.2f}" for who, cpu in measured.cpu.items())
     ours = [each for each in functions if "headwater/" in each.where]

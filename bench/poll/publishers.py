@@ -24,9 +24,19 @@ class Publishers:
         counts: dict[str, int] = _ask(self._process, "counts")
         return counts
 
-    def digests(self) -> list[str]:
-        digests: list[str] = _ask(self._process, "digests")
+    def digests(self) -> dict[str, list[str]]:
+        """Of the `first` documents, and of the `later` ones with news."""
+        digests: dict[str, list[str]] = _ask(self._process, "digests")
         return digests
+
+    @contextmanager
+    def publishing(self) -> Iterator[None]:
+        """Every fifth feed has news meanwhile."""
+        _ask(self._process, "publish")
+        try:
+            yield
+        finally:
+            _ask(self._process, "withdraw")
 
 
 @contextmanager

@@ -20,9 +20,9 @@ def bars(runs: Runs) -> list[Bar]:
         return []
     found = []
     if BARE in runs:
-        for what in PASSES:
+        for what, least in SHARE_OF_BARE.items():
             share = speed(runs[MAIN][what], runs[BARE][what])
-            found.append(Bar(f"{what}: share of the bare loop's speed", share, SHARE_OF_BARE[what]))
+            found.append(Bar(f"{what}: share of the bare loop's speed", share, least))
     peak = max(each.all_mb for what in PASSES for each in runs[MAIN][what])
     found.append(
         Bar("memory, MB, all processes at their peaks", peak, MOST_MEGABYTES, at_most=True)
@@ -54,7 +54,7 @@ def _in_round(runs: list[Measured], turn: int, rounds: int) -> list[Measured]:
 
 def table(runs: Runs, course: Course) -> str:
     head = (
-        f"{'':<17}{'pass':<6}{'feeds/s':>9}{'seconds':>9}{'× bare':>8}{'× naive':>9}"
+        f"{'':<17}{'pass':<8}{'feeds/s':>9}{'seconds':>9}{'× bare':>8}{'× naive':>9}"
         f"{'MB main':>9}{'MB all':>8}{'CPU s':>8}   seconds of every round"
     )
     lines = [head, "-" * len(head)]
@@ -74,7 +74,7 @@ def _line(name: str, what: Pass, runs: Runs, course: Course) -> str:
     cpu = median(sum(each.cpu.values()) for each in rounds)
     every = "  ".join(f"{each.seconds:.3f}" for each in rounds)
     return (
-        f"{name:<17}{what:<6}{course.feeds / middle:>9,.0f}{middle:>9.3f}{shares}"
+        f"{name:<17}{what:<8}{course.feeds / middle:>9,.0f}{middle:>9.3f}{shares}"
         f"{memory[0]:>9.0f}{memory[1]:>8.0f}{cpu:>8.2f}   {every}"
     )
 

@@ -46,7 +46,7 @@ def _run(contender: Headwater, origin: Publishers, course: Course) -> Measured:
         check_requests(contender.name, "cold", origin.counts(), course)
         check_archive(folder, "cold", origin.digests(), course)
         if contender.tap:
-            check_tap(folder / "out", origin.digests(), course)
+            check_tap(folder / "out", origin.digests()["first"], course)
         return measured
 
 
