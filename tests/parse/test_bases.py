@@ -105,6 +105,8 @@ HTML: list[tuple[str, str]] = [
     ('<img srcset="https://c.org/a 1x">', '<img srcset="https://c.org/a 1x">'),
     ('<img srcset=" , ">', '<img srcset=" , ">'),
     ('<img alt="a > b" src="/i.png">', '<img alt="a > b" src="https://example.org/i.png">'),
+    ('<img alt="<b>c</b>" src="/i.png">',
+     '<img alt="<b>c</b>" src="https://example.org/i.png">'),
     ("<p><a title='x>' href='/x'>y</a>", """<p><a title='x>' href="https://example.org/x">y</a>"""),
     ('<p>5 > 4, href="/x"</p>', '<p>5 > 4, href="/x"</p>'),
     ('<i>it\'s</i> an href="/x" too', '<i>it\'s</i> an href="/x" too'),

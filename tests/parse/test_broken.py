@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.parse import Category, Document, Enclosure, parse
+from headwater.parse import Category, Document, Enclosure, Person, Text, parse
 
 HOME = "https://example.org/feed"
 
@@ -65,6 +65,22 @@ REPAIRED: list[tuple[str, list[str | None], str]] = [
     ("<item><title>x</title><source url=u>s</source></item>", ["x"], "tags_repaired"),
     ("<item><title a='1' a='2'>x</title></item>", ["x"], "not_well_formed"),
     ("<item><title disabled>x</title></item>", ["x"], "tags_repaired"),
+    ("<item><title a='<b>'>x</title></item>", ["x"], "tags_repaired"),
+    ("<item><title>x</ title></item>" + item("y"), ["x", "y"], "tags_repaired"),
+    ("<item><title>x<description>d</description></item>" + item("y"), ["x", "y"], "tags_repaired"),
+    ("<item><title><![CDATA[a & b</title></item>" + item("y"), ["a & b", "y"], "tags_repaired"),
+    ("<item><title><![CDATA[x]></title></item>" + item("y"), ["x", "y"], "tags_repaired"),
+    (
+        "<item><title><![CDATA[x]] ></title></item>" + item("<![CDATA[y]>"),
+        ["x", "y"],
+        "tags_repaired",
+    ),
+    ("<item><title>x</title><!-- c</item>" + item("y"), ["x", "y"], "tags_repaired"),
+    ("<!-->" + item("x") + "<!-- c --!>" + item("y"), ["x", "y"], "tags_repaired"),
+    (item("a &lt b &amp c &quot"), ['a < b & c "'], "entities_repaired"),
+    (item("m&sup2 & &frac12"), ["m\u00b2 & \u00bd"], "entities_repaired"),
+    (item("&#99999999999;&#xFFFFFFFFFF;"), ["\ufffd\ufffd"], "entities_repaired"),
+    (item("&#00000000000065;&#x00000000041; &"), ["AA &"], "entities_repaired"),
 ]
 
 
@@ -108,6 +124,41 @@ def test_a_bracket_in_an_attribute_does_not_end_the_element() -> None:
     assert "tags_repaired" in codes(document)
 
 
+def test_tags_in_an_attribute_do_not_end_the_element() -> None:
+    enclosure = """<enclosure title="a <b>c</b>" url='https://e.org/a' type='audio/mpeg'/>"""
+    document = parse(rss(f"<item>{enclosure}<category domain='c<d>'>x</category></item>"))
+    (entry,) = document.entries
+    assert entry.enclosures == (Enclosure("https://e.org/a", "audio/mpeg", title="a <b>c</b>"),)
+    assert entry.categories == (Category("x", "c<d>"),)
+
+
+def test_a_value_without_quotes_may_end_with_a_slash() -> None:
+    body = b"<rss xml:base=https://e.org/a/><channel><item><link>b</link></item></channel></rss>"
+    assert parse(body).entries[0].link == "https://e.org/a/b"
+    document = parse(rss("<item><description><a href=https://e.org/>x</a></description></item>"))
+    assert document.entries[0].summary == Text('<a href="https://e.org/">x</a>', "xhtml")
+
+
+def test_a_field_that_is_not_closed_ends_where_the_next_begins() -> None:
+    fields = {"title": "t", "id": "i", "summary": "s", "updated": "2004-01-01", "rights": "r"}
+    for broken in fields:
+        inner = "".join(
+            f"<{name}>{value}" + (f"</{name}>" if name != broken else "")
+            for name, value in fields.items()
+        )
+        (entry,) = parse(f"<feed><entry>{inner}</entry></feed>".encode()).entries
+        assert (entry.title, entry.native_id) == (Text("t"), "i")
+        assert (entry.summary, entry.rights) == (Text("s"), "r")
+        assert entry.updated is not None
+    document = parse(rss("<description>d<language>de<copyright>c<generator>g" + item("x")))
+    assert document.feed.subtitle == Text("d", "html")
+    assert (document.feed.language, document.feed.rights) == ("de", "c")
+    (entry,) = parse(rss("<item><foo><dc:title>t</dc:title></item>")).entries
+    assert entry.title == Text("t")
+    (entry,) = parse(b"<feed><entry><author><name>J<email>j@e.org</email></entry></feed>").entries
+    assert entry.authors == (Person("J", "j@e.org"),)
+
+
 def test_a_quote_that_is_missing_does_not_hide_what_follows() -> None:
     document = parse(rss('<item><x a="1/><title>t</title></item>' + item("u")))
     assert titles(document) == ["t", "u"]
@@ -122,7 +173,14 @@ def test_undeclared_prefixes_are_known_by_their_usual_meaning() -> None:
     assert entry.extensions["foo"]["bar"] == ("x",)
 
 
-BEFORE = [b"\n\n", b"\xef\xbb\xbf", b"junk ", b"<br />\n<b>Warning</b>: x on line 3<br />\n"]
+BEFORE = [
+    b"\n\n",
+    b"\xef\xbb\xbf",
+    b"junk ",
+    b"[notice] x ",
+    b"{x} ",
+    b"<br />\n<b>Warning</b>: x on line 3<br />\n",
+]
 
 
 @pytest.mark.parametrize("junk", BEFORE)
@@ -148,6 +206,11 @@ CUTS: list[tuple[bytes, int]] = [
     (b"<rss><channel><title>T</title><item><title>1", 0),
     (b"<rss><channel><title>T", 0),
     (b"<feed><entry><title>1</title></entry><entry><title>2", 1),
+    (b"<rss><channel><item><title>1</title></item", 1),
+    (b"<rss><channel><item><title>1</title></", 1),
+    (b"<feed><entry><title>1</title></entry><entry><title>2</title></entrx", 1),
+    (b"<rss><channel><item><title>1</title></item><item><d><![CDATA[<b></b>", 1),
+    (b"<rss><channel><item><title>1</title></item><!-- <item>", 1),
 ]
 
 
@@ -157,6 +220,13 @@ def test_a_cut_off_document_keeps_its_complete_items(body: bytes, complete: int)
     assert document.partial
     assert "partial" in codes(document)
     assert titles(document) == ["1"] * complete
+
+
+@pytest.mark.parametrize("torn", [b"", b"<", b"</", b"</li", b"</link", b"<b", b"<b c='"])
+def test_a_torn_tag_is_no_text(torn: bytes) -> None:
+    document = parse(b"<rss><channel><link>https://e.org/</link><title>T" + torn)
+    assert document.feed.title == Text("T")
+    assert parse(b"<rss><channel><link>https://e.org/" + torn).feed.link == "https://e.org/"
 
 
 def test_a_whole_document_is_not_partial() -> None:
@@ -208,6 +278,7 @@ DECLARED: list[tuple[str, str, str]] = [
     ("<!ENTITY x '&#38;lt;'>", "&x;", "<"),
     ("<!ENTITY x '&amp;amp;'>", "&x;", "&amp;"),
     ("<!ENTITY x 'one'><!ENTITY x 'two'>", "&x;", "one"),
+    ("<!ENTITY x '<b>y</b>'>", "&x;", "<b>y</b>"),
     ("<!ENTITY a-b 'x'><!ENTITY a.b 'y'><!ENTITY a_b 'z'>", "&a-b; &a.b; &a_b;", "x y z"),
 ]
 

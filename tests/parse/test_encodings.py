@@ -4,7 +4,7 @@ import codecs
 
 import pytest
 
-from headwater.parse import parse
+from headwater.parse import Text, parse
 
 
 def feed(title: str, declared: str | None = None) -> str:
@@ -90,6 +90,9 @@ LABELS: list[tuple[str, str, str]] = [
     ("EBCDIC-CP-BE", "cp500", "caf\u00e9 [x]"),
     ("IBM1140", "cp1140", "caf\u00e9 \u20ac"),
     ("cp1026", "cp1026", "caf\u00e9 \u011f"),
+    ("IBM01140", "cp1140", "caf\u00e9 \u20ac"),
+    ("iso-8859-5-1988", "iso8859_5", "\u041f\u0440\u0438\u0432\u0435\u0442"),
+    ("iso_8859_2_1987", "iso8859_2", "\u0159e\u010d"),
 ]
 
 
@@ -145,12 +148,26 @@ LIES: list[tuple[bytes, str | None, str]] = [
     (feed("caf\u00e9 \u00fb", "shift_jis").encode("latin-1"), None, "caf\u00e9 \u00fb"),
     (feed("caf\u00e9", "cp037").encode(), "text/xml; charset=cp500", "caf\u00e9"),
     (feed("caf\u00e9").encode("cp500"), "text/xml; charset=cp500", "caf\u00e9"),
+    (feed("caf\u00e9", "ebcdic-klingon").encode("cp037"), None, "caf\u00e9"),
+    (feed("\u0159", "iso-8859-2").replace('"', "").encode("iso8859_2"), None, "\u0159"),
+    (codecs.BOM_UTF16_LE + feed("caf\u00e9").encode(), None, "caf\u00e9"),
+    (codecs.BOM_UTF16_BE + feed("\u4f60", "gbk").encode("gbk"), None, "\u4f60"),
+    (b"\x00" + feed("caf\u00e9").encode(), None, "caf\u00e9"),
+    (b"\x00" + feed("caf\u00e9", "utf-8").encode(), None, "caf\u00e9"),
+    (feed("\ud83d\ude00").encode("utf-8", "surrogatepass"), None, "\U0001f600"),
+    (feed("\u65e5 \ude00").encode("utf-8", "surrogatepass"), None, "\u65e5 \ufffd"),
 ]
 
 
 @pytest.mark.parametrize(("body", "content_type", "title"), LIES)
 def test_a_lie_is_found_out(body: bytes, content_type: str | None, title: str) -> None:
     assert title_of(body, content_type) == title
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_space_before_a_wide_document_does_not_hide_it(codec: str) -> None:
+    body = ("\n \t" + feed("caf\u00e9 \u65e5")).encode(codec)
+    assert title_of(body, f"text/xml; charset={codec}") == "caf\u00e9 \u65e5"
 
 
 def test_one_bad_byte_does_not_spoil_a_document() -> None:
@@ -199,6 +216,13 @@ def test_a_codec_that_is_not_on_the_list_is_never_used(label: str) -> None:
 def test_lines_of_ebcdic_end_with_a_mark_of_its_own() -> None:
     body = feed("a\nb", "cp037").encode("cp037").replace(b"\x25", b"\x15")
     assert title_of(body) == "a\nb"
+
+
+def test_entries_with_halves_of_characters_have_no_fragments() -> None:
+    text = "<rss><channel><item><title>\ud83d\ude00</title></item></channel></rss>"
+    (entry,) = parse(text.encode("utf-8", "surrogatepass")).entries
+    assert entry.title == Text("\U0001f600")
+    assert entry.fragment is None
 
 
 def test_entries_in_ebcdic_have_no_fragments() -> None:

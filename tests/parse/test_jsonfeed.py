@@ -182,6 +182,8 @@ def test_lone_surrogates_do_not_survive() -> None:
 SLIPS = [
     '{"items": [{"id": "1", "content_text": "a,]\\nb",},], "title": "T",}',
     '{"items": [{"id": "1", "content_text": "a,]\nb"}], "title": "T"}',
+    '{"items": [{"id": "1", "content_text": "\\a,\\]\\\nb"}], "title": "T"}',
+    '{"items": [{"id": "1", "content_text": "a,]\\nb"}], "title": "T"}<!-- cached -->',
 ]
 
 

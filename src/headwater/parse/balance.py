@@ -10,11 +10,13 @@ from headwater.parse.sections import CDATA, MARKUP, sections
 
 # An address in angle brackets, <a@b.org> or <https://b.org>, is no tag.
 # Quoted values stop soon after a "<", so that no quote can make the scan look far ahead twice.
+# One that holds whole tags must end where a value ends: else it is one that lost its quote.
 _TOKEN = re.compile(
     rb"<\?[^<]*?\?>"
-    rb"|<(/?)([A-Za-z_][\w:.-]*+)(?!@|(?<=:)//)((?:[^<>\"']++"
-    rb"|\"[^\"<]*+(?:<[^\"<>=]{0,80}+)?\"|'[^'<]*+(?:<[^'<>=]{0,80}+)?')*+)>"
-    rb"|<(/?)([A-Za-z_][\w:.-]*+)(?!@|(?<=:)//)([^<>]*+)>"
+    rb"|<(/\s*+)?([A-Za-z_][\w:.-]*+)(?!@|(?<=:)//)((?:[^<>\"']++"
+    rb"|\"[^\"<]*+(?:(?:<[^\"<>=]{0,80}+)?\"|<[^\"]{0,200}+(?<!=)\"(?=[\s/>]))"
+    rb"|'[^'<]*+(?:(?:<[^'<>=]{0,80}+)?'|<[^']{0,200}+(?<!=)'(?=[\s/>])))*+)>"
+    rb"|<(/\s*+)?([A-Za-z_][\w:.-]*+)(?!@|(?<=:)//)([^<>]*+)>"
     # tags that lost their brackets: any end, and the beginnings that matter most
     rb"|<(/)([A-Za-z_][\w:.-]*+)\s*(?=<)()"
     rb"|<()(rss|feed|channel|item|entry|title|link|description)((?:\s[^<>]*+)?)(?=<)"
@@ -24,7 +26,9 @@ _SOUND = re.compile(rb"""(?:\s+[A-Za-z_][\w:.-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*\s
 _ATTRIBUTE = re.compile(
     rb"""([A-Za-z_][\w:.-]*)(?:\s*=\s*("[^"]*(?:"|\Z)|'[^']*(?:'|\Z)|[^\s"'<>]+))?"""
 )
-_TAG_NAME = re.compile(rb"<(/?[A-Za-z_][\w:.-]*+)(?![^<>]*+/>)")
+_BARE_VALUE = re.compile(rb"=[^\s\"'<>=]+/\Z")
+_TORN_TAG = re.compile(rb"<(?:/|[A-Za-z_])[^<>]*+\Z")
+_TAG_NAME = re.compile(rb"<(/?[A-Za-z_][\w:.-]*+)(?![^<>]*+(?<=/)>)")
 
 _NO_TAG = (b"", None, b"")
 ENTRIES = frozenset((b"item", b"entry"))
@@ -34,6 +38,13 @@ _STRUCTURE = ENTRIES | _PARENTS
 _PLAIN_FIELDS = frozenset(
     (b"title", b"link", b"guid", b"pubdate", b"category", b"comments", b"author")
 )
+# No markup of text: one that begins in a field that was not closed stands after it.
+_OTHER_FIELDS = frozenset(
+    b"description enclosure language copyright generator lastbuilddate image ttl id updated"
+    b" published summary content rights subtitle name email uri modified issued created".split()
+)
+_PREFIXES = frozenset(b"atom content dc dcterms feedburner itunes media slash thr wfw".split())
+_GROUPS = frozenset((b"author", b"contributor", b"source", b"image", b"group", b"owner"))
 
 
 @dataclass(slots=True)
@@ -64,6 +75,7 @@ class _State:
 def balanced(document: bytes, depth: int, tally: Tally) -> Balanced:
     """One pass, a stack of open elements, linear in the length of the document."""
     state = _State(depth, *_unclosed_and_surplus(document))
+    document, torn_tag = _without_torn_tag(document)
     is_torn = False
     for kind, text, is_closed in sections(document):
         if kind == CDATA:
@@ -73,12 +85,30 @@ def balanced(document: bytes, depth: int, tally: Tally) -> Balanced:
         if state.root_closed:
             break
         is_torn = not is_closed
+    if torn_tag and not state.root_closed:
+        _end_with(torn_tag, state)
     is_cut = not state.root_closed
     if is_cut:
         _end_early(state, is_torn)
     if state.repairs:
         tally.note("tags_repaired", "elements that were not closed properly", state.repairs)
     return Balanced(b"".join(state.pieces), is_cut, state.is_verbatim and not state.repairs)
+
+
+def _without_torn_tag(document: bytes) -> tuple[bytes, bytes]:
+    """The document up to a tag that was cut off at its end, and what there is of that tag."""
+    at = document.rfind(b"<")
+    if at < 0 or _TORN_TAG.match(document, at) is None:
+        return document, b""
+    return document[:at], document[at:]
+
+
+def _end_with(torn_tag: bytes, state: _State) -> None:
+    """Enough of an end tag to see that the element was complete; the root is not."""
+    state.repairs += 1
+    ended = torn_tag[2:].rstrip().lower()
+    if torn_tag[1:2] == b"/" and state.stack[1:] and state.stack[-1].lower().startswith(ended):
+        _close(state.stack[-1], state)
 
 
 def _unclosed_and_surplus(document: bytes) -> tuple[frozenset[bytes], dict[bytes, int]]:
@@ -110,7 +140,7 @@ def _balance(markup: bytes, state: _State) -> None:
         if name is None:
             _keep_as_text(token[0], state, at == len(markup))
         elif slash:
-            state.repairs += token[0][-1:] != b">"
+            state.repairs += slash != b"/" or token[0][-1:] != b">"
             _close(name, state)
         else:
             state.repairs += token[0][-1:] != b">"
@@ -137,10 +167,14 @@ def _open(name: bytes, rest: bytes, state: _State) -> None:
         while stack and (stack[-1].lower() in state.unclosed or _is_plain_field(stack[-1])):
             _pop(state)
             state.repairs += 1
+    elif stack and state.unclosed and _is_other_field(name):
+        while stack and _is_left_open(stack[-1].lower(), state):
+            _pop(state)
+            state.repairs += 1
     if len(stack) >= state.depth:
         state.repairs += 1
         return
-    closed = rest.endswith(b"/")
+    closed = rest.endswith(b"/") and not _goes_on(name, rest, state)
     attributes = rest[:-1] if closed else rest
     if attributes and _SOUND.fullmatch(attributes) is None:
         attributes = _sound_attributes(attributes)
@@ -154,6 +188,19 @@ def _open(name: bytes, rest: bytes, state: _State) -> None:
         state.entry_starts.append(len(state.pieces))
     state.pieces.append(b"<%b%b>" % (name, attributes))
     stack.append(name)
+
+
+def _is_left_open(lowered: bytes, state: _State) -> bool:
+    return lowered in state.unclosed and _local(lowered) not in _GROUPS
+
+
+def _goes_on(name: bytes, rest: bytes, state: _State) -> bool:
+    """Whether the slash belongs to a value without quotes, of an element that is ended later."""
+    lowered = name.lower()
+    if not state.surplus.get(lowered) or _BARE_VALUE.search(rest) is None:
+        return False
+    state.surplus[lowered] -= 1
+    return True
 
 
 def _close_up_to_parent(state: _State) -> None:
@@ -196,6 +243,12 @@ def _local(name: bytes) -> bytes:
 @lru_cache(maxsize=256)
 def _is_plain_field(name: bytes) -> bool:
     return name.lower() in _PLAIN_FIELDS
+
+
+@lru_cache(maxsize=256)
+def _is_other_field(name: bytes) -> bool:
+    lowered = name.lower()
+    return lowered in _OTHER_FIELDS or lowered.rpartition(b":")[0] in _PREFIXES
 
 
 def _end_early(state: _State, is_torn: bool) -> None:

@@ -103,7 +103,7 @@ def _entities(subset: bytes) -> tuple[dict[str, str], bool]:
         text = value[1:-1]
         if _refers_to_entities(text) or len(text) > 16 * LONGEST_LITERAL:
             is_bomb = True
-        elif not parameter and len(text) <= LONGEST_LITERAL and b"<" not in text:
+        elif not parameter and len(text) <= LONGEST_LITERAL:
             if len(literals) < MOST_LITERALS:
                 # Of several declarations the first one holds.
                 literals.setdefault(

@@ -1,8 +1,9 @@
 """Bytes to UTF-8: which charset a document is in, when header, BOM and prolog disagree."""
 
+import codecs
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headwater.parse.labels import (
     EBCDIC,
@@ -14,7 +15,7 @@ from headwater.parse.labels import (
 from headwater.parse.limits import Tally
 from headwater.parse.quirks import LANGUAGE_CHARSETS
 
-_PROLOG = re.compile(rb"<\?xml[^>]{0,400}?encoding\s*=\s*[\"']\s*([A-Za-z0-9._:-]{1,40})\s*[\"']")
+_PROLOG = re.compile(rb"<\?xml[^>]{0,400}?encoding\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{1,40})[\s\"'?]")
 _HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
 _LANGUAGE = re.compile(
     rb"<(?:dc:)?language>\s*([A-Za-z]{2}(?:-[A-Za-z]{2})?)|xml:lang\s*=\s*[\"']([A-Za-z]{2}"
@@ -22,8 +23,11 @@ _LANGUAGE = re.compile(
 )
 # Which byte is a quote differs from one EBCDIC to the next.
 _EBCDIC_NAME = re.compile(r"encoding\s*=\s*.\s*([A-Za-z0-9._:-]{1,40})")
+_YEAR = re.compile(r"(?<=\d)[:-](?:19|20)\d\d$")
 _FEFF = "\ufeff"
 _NO_CHANCE = 8
+_BOM_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_SAMPLE = 4_096
 
 _SINGLE_BYTE = RARE_SINGLE_BYTE | {
     "us-ascii": "cp1252",
@@ -128,7 +132,11 @@ _MARKS = (
     (b"<\x00\x00\x00", "utf-32le", 0),
     (b"\x00\x00\x00<", "utf-32be", 0),
     (b"<\x00", "utf-16le", 0),
-    (b"\x00<", "utf-16be", 0),
+    (b"\x00<\x00", "utf-16be", 0),
+)
+_WIDE_SPACE = re.compile(
+    rb"(?:\x00{3}[\t\n\r ])+(?=\x00{3}<)|(?:[\t\n\r ]\x00{3})+(?=<\x00{3})"
+    rb"|(?:\x00[\t\n\r ])+(?=\x00<\x00)|(?:[\t\n\r ]\x00)+(?=<\x00)"
 )
 _ASCII = ("us-ascii", "ascii")
 _EBCDIC_PROLOG, _EBCDIC_BRACKET = "<?xm".encode("cp037"), "<".encode("cp037")
@@ -157,8 +165,10 @@ class Decoded:
 def decoded(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
     """The document as UTF-8, by BOM, then header, then prolog, then what the bytes can be."""
     is_marked = body[:2] not in _USUAL_STARTS
+    space = _WIDE_SPACE.match(body) if is_marked else None
+    start = space.end() if space is not None else 0
     for mark, label, skipped in _MARKS if is_marked else ():
-        if body.startswith(mark):
+        if body.startswith(mark, start) and (mark not in _BOM_UTF16 or not _narrow_mark(body)):
             _note_other_claim(label, body[skipped:], headers, tally)
             if label == "utf-8":
                 return Decoded(body[3:], label, "utf-8", 3, True)
@@ -172,7 +182,14 @@ def decoded(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
         return Decoded(body, label, "ascii", 0, True)
     if (not labels or labels[0] in _UTF8) and stateful is None:
         return Decoded(body, "utf-8", "utf-8", 0, True)
-    return _by_trial(body, labels, tally)
+    return _by_trial(body[_narrow_mark(body) :], labels, tally)
+
+
+def _narrow_mark(body: bytes) -> int:
+    """The length of a byte order mark before narrow characters: no wide tag is without a zero."""
+    if body.startswith(codecs.BOM_UTF8):
+        return 3
+    return 2 if body.startswith(_BOM_UTF16) and b"\x00" not in body[2:_SAMPLE] else 0
 
 
 def _note_other_claim(label: str, body: bytes, headers: Mapping[str, str], tally: Tally) -> None:
@@ -184,8 +201,7 @@ def _note_other_claim(label: str, body: bytes, headers: Mapping[str, str], tally
 
 def rescued(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
     """For a document that claimed to be UTF-8 and is not."""
-    skipped = 3 if body.startswith(b"\xef\xbb\xbf") else 0
-    return _by_trial(body[skipped:], _declared(body, headers, Tally()), tally)
+    return _by_trial(body[_narrow_mark(body) :], _declared(body, headers, Tally()), tally)
 
 
 def decoded_like(whole: Decoded, part: bytes) -> Decoded:
@@ -237,13 +253,14 @@ def _known(label: str) -> str | None:
     if label in CODECS:
         return label
     label = label.replace("_", "-")
-    return label if label in CODECS else OTHER_LABELS.get(label)
+    other = label if label in CODECS else OTHER_LABELS.get(label)
+    return other or (_known(_YEAR.sub("", label)) if _YEAR.search(label) else None)
 
 
 def _in_prolog(body: bytes) -> str | None:
     if body.startswith(_EBCDIC_PROLOG):
         found = _EBCDIC_NAME.search(body[:512].decode("cp037"))
-        return found[1] if found else "cp037"
+        return found[1] if found and _known(found[1].lower()) in EBCDIC else "cp037"
     end = body.find(b"?>", 0, 512)
     if end <= 0:
         return None
@@ -288,6 +305,11 @@ def _is_surely_utf8(body: bytes) -> bool:
 
 
 def _with_replacements(body: bytes, labels: list[str], tally: Tally) -> Decoded:
+    text = _with_whole_characters(body)
+    if text is not None:
+        tally.note("bad_bytes", "halves of characters were joined or replaced")
+        # No part of it may be read alone as if it were UTF-8.
+        return replace(_from_text(text, "utf-8"), codec="utf-16")
     text = body.decode("utf-8", "replace")
     bad = text.count("\ufffd")
     good = len(text) - len(text.encode("ascii", "ignore")) - bad
@@ -300,6 +322,15 @@ def _with_replacements(body: bytes, labels: list[str], tally: Tally) -> Decoded:
     if label not in labels[:1]:
         tally.note("encoding_override", f"not valid as declared, read as {label}")
     return _replacing(body, label, tally)
+
+
+def _with_whole_characters(body: bytes) -> str | None:
+    """As UTF-8 in which some characters are written in two halves, as UTF-16 has them."""
+    try:
+        halves = body.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _fits_mostly(body: bytes, label: str) -> bool:

@@ -35,7 +35,7 @@ from headwater.parse.repair import without_controls
 from headwater.parse.sniff import looks_like
 from headwater.parse.terms import add_category
 from headwater.parse.text import shortened
-from headwater.parse.torn import up_to_last_item
+from headwater.parse.torn import what_is_complete
 
 _ANY_LENGTH = 1 << 24
 _VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/(\d(?:\.\d)?)")
@@ -45,7 +45,9 @@ _SLIP = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|,(?=\s*[\]}])', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
 # Every escape is matched, so that an escaped backslash is never taken for the start of another.
 _ESCAPE = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+    r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}|[\"\\/bfnrt])|(u[dD][89a-fA-F][0-9a-fA-F]{2})|(.))",
+    re.DOTALL,
 )
 
 
@@ -77,16 +79,14 @@ def _loaded(utf8: bytes, limits: ParseLimits, tally: Tally) -> tuple[Any, bool]:
         broken = str(refusal)
     repaired = utf8.decode("utf-8", "replace").strip("\ufeff \t\r\n\x00")
     repaired = _SLIP.sub(_without_slip, _ESCAPE.sub(_sound_escape, repaired))
-    for attempt in (repaired, up_to_last_item(repaired, limits.json_depth)):
-        if attempt is None:
-            continue
+    for attempt, is_cut in ((repaired, False), what_is_complete(repaired, limits.json_depth)):
         try:
             loaded = orjson.loads(attempt)
         except orjson.JSONDecodeError:
             continue
-        if attempt is repaired:
+        if not is_cut:
             tally.note("json_repaired", broken[:120])
-        return loaded, attempt is not repaired
+        return loaded, is_cut
     tally.note("bad_json", broken[:120])
     return None, False
 
@@ -98,7 +98,10 @@ def _without_slip(match: re.Match[str]) -> str:
 
 
 def _sound_escape(match: re.Match[str]) -> str:
-    return match[0] if match[1] is None else "\\ufffd"
+    """What JSON does not know as an escape (an escaped apostrophe) is the character itself."""
+    if match[1] is not None:
+        return match[0]
+    return "\\ufffd" if match[2] is not None else match[3]
 
 
 def _version(loaded: Any) -> str | None:

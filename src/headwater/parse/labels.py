@@ -122,7 +122,7 @@ OTHER_LABELS: dict[str, str] = {
 } | {
     spelling: f"cp{number}"
     for number in _NUMBERED
-    for spelling in (number, f"ibm{number}", f"csibm{number}")
+    for spelling in (number, f"ibm{number}", f"ibm0{number}", f"csibm{number}")
 } | {
     spelling: label
     for label, number in (

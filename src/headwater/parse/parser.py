@@ -80,7 +80,9 @@ def parse(
         if _is_json(document):
             if document.is_body and not is_valid_utf8(document.utf8):
                 document = rescued(body, asked.headers, tally)
-            return parse_json(document, url, limits, tally)
+            found = parse_json(document, url, limits, tally.copy())
+            if not _is_other_than_json(found, document):
+                return found
         return _xml(asked, document, tally)
     finally:
         resume_collector(was_on)
@@ -105,7 +107,7 @@ def parse_fragment(
     if alone is None:
         return None
     whole = decoded(body, headers, Tally())
-    if _is_json(whole):
+    if _is_json(whole) and root_offset(whole.utf8) <= 0:
         return None
     prolog = without_doctype(whole.utf8, Tally())
     if whole.is_body and not is_valid_utf8(prolog.document):
@@ -118,6 +120,12 @@ def parse_fragment(
 
 def _is_json(document: Decoded) -> bool:
     return document.utf8.lstrip(_JUNK)[:1] in (b"{", b"[")
+
+
+def _is_other_than_json(found: Document, document: Decoded) -> bool:
+    """A message in brackets before an XML document begins as JSON does."""
+    is_bad = any(problem.code == "bad_json" for problem in found.problems)
+    return is_bad and root_offset(document.utf8) > 0
 
 
 def _alone(asked: _Asked, document: Decoded) -> Entry | None:

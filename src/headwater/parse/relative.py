@@ -36,13 +36,14 @@ _LONGEST_NAME = 64
 ADDRESSES = frozenset(spelled for name in _NAMES for spelled in (name, name.upper(), name.title()))
 """The attributes that hold addresses."""
 _GIVEN = re.compile(r"""\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""")
-_OPEN_TAG = re.compile(r"""<[A-Za-z](?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+""")
+_OPEN_TAG = re.compile(r"""<[A-Za-z](?:[^<>"']++|"[^"]*+"|'[^']*+')*+""")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN_FRAGMENT = re.compile(r"#[A-Za-z0-9_.:~-]*")
 # An origin and a path that no URL parser would change: put together, they are the address.
 _PLAIN_ORIGIN = re.compile(r"https?://(?!\S*xn--)(?:[a-z0-9-]++\.)++[a-z]{2,}+(?=/)")
 _PLAIN_PATH = re.compile(r"(?!//)(?:/(?!\.)[A-Za-z0-9_~=,.-]*+)++")
 _LONGEST_TAG = 8_192
+_QUOTED_BRACKETS = 3
 _SMALL = 8_192
 
 # An address and its descriptor in a srcset; addresses may hold commas, but not at their ends.
@@ -153,9 +154,15 @@ def _last_letter(value: str, at: int) -> str:
 
 
 def _is_in_tag(value: str, at: int) -> bool:
-    """The nearest angle bracket before it opens a tag, or is quoted in one."""
+    """The nearest angle bracket before it opens a tag, or is quoted in one of the nearest."""
     begin = max(0, at - _LONGEST_TAG)
     opened = value.rfind("<", begin, at)
-    return opened > value.rfind(">", begin, at) or (
-        opened >= 0 and _OPEN_TAG.fullmatch(value, opened, at) is not None
-    )
+    if opened > value.rfind(">", begin, at):
+        return True
+    for _ in range(_QUOTED_BRACKETS):
+        if opened < 0:
+            return False
+        if _OPEN_TAG.fullmatch(value, opened, at) is not None:
+            return True
+        opened = value.rfind("<", begin, opened)
+    return False

@@ -21,8 +21,8 @@ _C1 = re.compile("[\x7f-\x9f]")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:0*(\d{1,7})|[xX]0*([0-9a-fA-F]{1,6}));")
 _AMPERSAND = re.compile(
-    rb"&(?:#(?:(\d{1,9})|[xX]([0-9a-fA-F]{1,8}));?|([A-Za-z_][A-Za-z0-9_.-]{0,31});"
-    rb"|([A-Za-z]{2,6})(?![\w;=]))?"
+    rb"&(?:#(?:0*(\d{1,9})\d*+|[xX]0*([0-9a-fA-F]{1,8})[0-9a-fA-F]*+);?"
+    rb"|([A-Za-z_][A-Za-z0-9_.-]{0,31});|([A-Za-z][A-Za-z0-9]{1,5})(?![\w;=]))?"
 )
 # A character beyond U+FFFF in two halves, as UTF-16 has it: no reference may name a half.
 _HALVES = re.compile(
@@ -187,7 +187,7 @@ def _named(given: bytes | None, ended: bool, literals: Mapping[str, str]) -> byt
     if ended and name in literals:
         return _escaped(literals[name])
     character = html5.get(name + ";") if ended or given in _TORN_NAMES else html5.get(name)
-    if character is not None and (ended or given not in _XML_NAMES):
+    if character is not None:
         return _escaped(character)
     return b"&amp;" + given + (b";" if ended else b"")
 

@@ -1,9 +1,17 @@
 """A document in sections: what may hold markup, and what is verbatim (CDATA) or a comment."""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 MARKUP, CDATA, COMMENT = "markup", "cdata", "comment"
+_CDATA, _CDATA_END = b"<![CDATA[", b"]]>"
+_COMMENT, _COMMENT_END = b"<!--", b"-->"
+_OPEN_ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]*+)[^<>]*+>[^<]*+\Z")
+_TORN_END = re.compile(rb"\]{1,2}\s*>?\s*\Z")
+_LONE_COMMENT = re.compile(rb"<!--[^<>]*+>?")
+_ROOT_END = re.compile(rb"</(?:rss|feed|rdf:RDF)\s*+>", re.IGNORECASE)
+_NEAR = 256
 
 
 class Section(NamedTuple):
@@ -23,7 +31,7 @@ def sections(document: bytes) -> Iterator[Section]:
             continue
         if at > done:
             yield Section(MARKUP, document[done:at])
-        ending = b"]]>" if kind == CDATA else b"-->"
+        ending = _CDATA_END if kind == CDATA else _COMMENT_END
         end = document.find(ending, at + 4)
         is_closed = end >= 0
         done = end + 3 if is_closed else len(document)
@@ -34,6 +42,44 @@ def sections(document: bytes) -> Iterator[Section]:
 
 
 def _kind_at(document: bytes, at: int) -> str | None:
-    if document.startswith(b"<![CDATA[", at):
+    if document.startswith(_CDATA, at):
         return CDATA
-    return COMMENT if document.startswith(b"<!--", at) else None
+    return COMMENT if document.startswith(_COMMENT, at) else None
+
+
+def with_ends(document: bytes) -> bytes:
+    """A section that nothing ends, ended where its element ends; such a comment was none.
+
+    Left as it is in a document that was cut off before that.
+    """
+    if document.rfind(_CDATA) <= document.rfind(_CDATA_END) and (
+        document.rfind(_COMMENT) + len(_COMMENT) <= document.rfind(_COMMENT_END)
+    ):
+        return document
+    at, last = 0, None
+    for last in sections(document):
+        at += len(last.text)
+    if last is None or last.is_closed:
+        return document
+    at -= len(last.text)
+    if last.kind == CDATA:
+        return _with_ended_cdata(document, at)
+    has_end = _ROOT_END.search(last.text) is not None
+    return document[:at] + _LONE_COMMENT.sub(b"", last.text) if has_end else document
+
+
+def _with_ended_cdata(document: bytes, at: int) -> bytes:
+    """Each section from `at` on, of which none has an end of its own."""
+    pieces: list[bytes] = []
+    done = 0
+    while at >= 0:
+        element = _OPEN_ELEMENT.search(document, max(0, at - _NEAR), at)
+        end = document.find(b"</" + element[1], at) if element is not None else -1
+        if end < 0:
+            break
+        torn = _TORN_END.search(document, max(at, end - 8), end)
+        pieces += (document[done : torn.start() if torn else end], _CDATA_END)
+        done = end
+        at = document.find(_CDATA, end)
+    pieces.append(document[done:])
+    return b"".join(pieces)

@@ -8,10 +8,11 @@ _IN_A_LIST = ["}", "]"]
 _CLOSING = {"{": "}", "[": "]"}
 
 
-def up_to_last_item(torn: str, depth: int) -> str | None:
+def what_is_complete(torn: str, depth: int) -> tuple[str, bool]:
     """The beginning of a document up to the last complete object in a list of its root, closed.
 
-    None when it was not cut off, or before the first. One pass, as deep as `depth`.
+    Or up to the end of its root, when other things follow that; and whether it was cut off.
+    Nothing when it was cut before the first. One pass, as deep as `depth`.
     """
     expected: list[str] = []
     complete = 0
@@ -20,10 +21,12 @@ def up_to_last_item(torn: str, depth: int) -> str | None:
         if mark in _CLOSING:
             expected.append(_CLOSING[mark])
             if len(expected) > depth:
-                return None
+                return "", False
         elif mark in _IN_A_LIST:
             if not expected or expected.pop() != mark:
-                return None
+                return "", False
+            if not expected:
+                return torn[: token.end()], False
             if mark == "}" and expected == _IN_A_LIST:
                 complete = token.end()
-    return torn[:complete] + "]}" if complete and expected else None
+    return (torn[:complete] + "]}", True) if complete else ("", False)

@@ -13,7 +13,7 @@ from headwater.parse.lift import Places
 from headwater.parse.limits import ParseLimits, Tally
 from headwater.parse.repair import with_sound_references, without_illegal
 from headwater.parse.scan import Scan
-from headwater.parse.sections import MARKUP, sections
+from headwater.parse.sections import MARKUP, sections, with_ends
 from headwater.parse.sniff import root_offset
 from headwater.values.xml import hardened_parser
 
@@ -77,12 +77,16 @@ def repaired_tree(
     legal = without_illegal(given, tally)
     document = _from_root(legal, tally)
     before = legal[: len(legal) - len(document)]
+    ended = with_ends(document)
+    if ended != document:
+        tally.note("tags_repaired", "a section or comment that was not closed")
     is_doubtful = (
         len(legal) < len(given)
+        or ended != document
         or _PROLOG.fullmatch(before) is None
         or _REFERENCE_IN_NAME.search(document) is not None
     )
-    referring = with_sound_references(document, literals, tally)
+    referring = with_sound_references(ended, literals, tally)
     # Without a change there is nothing to try again.
     is_same = referring == document and len(legal) == len(given)
     if not is_same or _SOUND_DECLARATION.fullmatch(before) is None:
