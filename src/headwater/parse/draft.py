@@ -96,6 +96,7 @@ class FeedDraft:
     image: str | None = None
     icon: str | None = None
     logo: str | None = None
+    thumbnail: str | None = None
     ttl_minutes: int | None = None
     skip_hours: tuple[int, ...] = ()
     skip_days: tuple[str, ...] = ()
@@ -145,6 +146,7 @@ class Context:
         "has_base",
         "has_lang",
         "is_atom",
+        "language",
         "lifted",
         "limits",
         "people",
@@ -170,6 +172,8 @@ class Context:
         self.terms: dict[CategoryKey, Category] = {}
         self.has_base = False
         self.has_lang = False
+        self.language: str | None = None
+        """What the header says of the whole document."""
         self.lifted: dict[str, str] = {}
         self.relative: Attributes = ALL_ATTRIBUTES
 
@@ -186,14 +190,14 @@ class Context:
     def language_of(self, element: etree._Element) -> str | None:
         """The nearest `xml:lang`; an empty one says that the language is not known."""
         if not self.has_lang:
-            return None
+            return self.language
         at: etree._Element | None = element
         while at is not None:
             given = at.get(_LANG)
             if given is not None:
                 return language_tag(given)
             at = at.getparent()
-        return None
+        return self.language
 
 
 def language_tag(given: str) -> str | None:

@@ -3,10 +3,11 @@
 from lxml import etree
 
 from headwater.parse.dates import parsed_date
-from headwater.parse.document import Enclosure, Person, Source, Text
+from headwater.parse.document import Person, Source, Text
 from headwater.parse.draft import (
     Captions,
     Context,
+    Draft,
     EntryDraft,
     EntryHandler,
     Spare,
@@ -24,7 +25,7 @@ from headwater.parse.links import (
     read_link,
     web_address,
 )
-from headwater.parse.making import content, enclosure, text
+from headwater.parse.making import content, text
 from headwater.parse.media import (
     file_of,
     media_file,
@@ -34,9 +35,11 @@ from headwater.parse.media import (
     read_itunes_image,
     read_itunes_link,
     read_thumbnail,
+    timed,
 )
 from headwater.parse.names import RDF, plain_name, split_name
 from headwater.parse.people import read_author, read_contributor
+from headwater.parse.periods import read_valid
 from headwater.parse.quirks import read_mikan_torrent
 from headwater.parse.terms import (
     read_categories,
@@ -62,13 +65,22 @@ def read_title(draft: EntryDraft, element: etree._Element, context: Context) -> 
             spare.title_rank = 1
 
 
-def read_lesser_title(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """media:title and dc:title stand in only when there is no title of the entry's own."""
-    if context.spare.title_rank > 3:
+def read_dc_title(draft: Draft, element: etree._Element, context: Context) -> None:
+    """It stands in only when there is no title of the format's own."""
+    stand_in_title(draft, element, context, 2)
+
+
+def read_lesser_title(draft: Draft, element: etree._Element, context: Context) -> None:
+    """media:title is that of a file."""
+    stand_in_title(draft, element, context, 3)
+
+
+def stand_in_title(draft: Draft, element: etree._Element, context: Context, rank: int) -> None:
+    if context.spare.title_rank > rank:
         value, kind = construct(element, "text", context)
         if value:
             draft.title = text(title_within(value, context), kind)
-            context.spare.title_rank = 3
+            context.spare.title_rank = rank
 
 
 def title_within(value: str, context: Context) -> str:
@@ -159,7 +171,7 @@ def _content(
         return
     if len(value) > context.short_enough:
         value = within(value, kind, "content_cut", context)
-    language = context.language_of(element) if context.has_lang else None
+    language = context.language_of(element) if context.has_lang else context.language
     draft.contents += (content(value, kind, src, language),)
 
 
@@ -266,7 +278,7 @@ def read_group(draft: EntryDraft, element: etree._Element, context: Context) -> 
 
 BY_NAME: dict[str, EntryHandler] = {
     "title": read_title,
-    "dc:title": read_lesser_title,
+    "dc:title": read_dc_title,
     "media:title": read_lesser_title,
     "itunes:title": read_lesser_title,
     "link": read_link,
@@ -296,11 +308,13 @@ BY_NAME: dict[str, EntryHandler] = {
     "updated": read_updated,
     "modified": read_updated,
     "lastbuilddate": read_updated,
+    "date": read_dc_date,
     "dc:date": read_dc_date,
     "dcterms:modified": read_updated,
     "created": read_created,
     "dcterms:created": read_created,
     "expirationdate": read_expired,
+    "dcterms:valid": read_valid,
     "author": read_author,
     "managingeditor": read_author,
     "dc:creator": read_author,
@@ -361,7 +375,7 @@ def complete(draft: EntryDraft, fallback: tuple[Person, ...], context: Context) 
         more = [one for one in spare.more_summaries if not _says_the_same(one, draft.summary)]
         draft.contents = tuple(content(one.value, one.type, None, None) for one in more)
     if spare.duration is not None and draft.enclosures:
-        draft.enclosures = _timed(draft.enclosures, spare.duration)
+        draft.enclosures = timed(draft.enclosures, spare.duration)
 
 
 def _says_the_same(more: Text, summary: Text | None) -> bool:
@@ -380,14 +394,3 @@ def _place_captions(draft: EntryDraft, captions: Captions, context: Context) -> 
         captions = captions[1:]
     for (uri, name), caption in captions:
         add_value(draft, uri, name, caption.value, context)
-
-
-def _timed(files: tuple[Enclosure, ...], duration: int) -> tuple[Enclosure, ...]:
-    """The duration is that of the first file that can be played."""
-    for at, one in enumerate(files):
-        if one.medium != "image" and not (one.type or "").startswith("image/"):
-            if one.duration is not None:
-                break
-            timed = enclosure(one.url, one.type, one.length, duration, one.title, one.medium)
-            return (*files[:at], timed, *files[at + 1 :])
-    return files

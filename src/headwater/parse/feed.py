@@ -5,7 +5,7 @@ from lxml import etree
 from headwater.parse.dates import parsed_date
 from headwater.parse.document import Feed, Link
 from headwater.parse.draft import Context, FeedDraft, FeedHandler, language_tag
-from headwater.parse.entry import title_within
+from headwater.parse.entry import read_dc_title, read_lesser_title, stand_in_title
 from headwater.parse.hints import (
     read_cloud,
     read_skip_days,
@@ -20,6 +20,7 @@ from headwater.parse.making import text
 from headwater.parse.media import (
     read_feed_image,
     read_feed_itunes_link,
+    read_feed_thumbnail,
     read_icon,
     read_logo,
 )
@@ -37,19 +38,7 @@ from headwater.parse.text import construct, shortened, within, words
 
 
 def read_title(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    _title(draft, element, context, 1)
-
-
-def read_lesser_title(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    _title(draft, element, context, 3)
-
-
-def _title(draft: FeedDraft, element: etree._Element, context: Context, rank: int) -> None:
-    if context.spare.title_rank > rank:
-        value, kind = construct(element, "text", context)
-        if value:
-            draft.title = text(title_within(value, context), kind)
-            context.spare.title_rank = rank
+    stand_in_title(draft, element, context, 1)
 
 
 def read_description(draft: FeedDraft, element: etree._Element, context: Context) -> None:
@@ -110,7 +99,7 @@ def read_rights(draft: FeedDraft, element: etree._Element, context: Context) -> 
 
 BY_NAME: dict[str, FeedHandler] = {
     "title": read_title,
-    "dc:title": read_lesser_title,
+    "dc:title": read_dc_title,
     "media:title": read_lesser_title,
     "itunes:title": read_lesser_title,
     "description": read_description,
@@ -133,6 +122,7 @@ BY_NAME: dict[str, FeedHandler] = {
     "updated": read_updated,
     "modified": read_updated,
     "lastbuilddate": read_updated,
+    "date": read_updated,
     "dc:date": read_updated,
     "dcterms:modified": read_updated,
     "language": read_language,
@@ -163,6 +153,7 @@ BY_NAME: dict[str, FeedHandler] = {
     "image": read_feed_image,
     "itunes:image": read_feed_image,
     "itunes:link": read_feed_itunes_link,
+    "media:thumbnail": read_feed_thumbnail,
     "googleplay:image": read_feed_image,
     "logo": read_logo,
     "icon": read_icon,
@@ -196,7 +187,7 @@ def finished(draft: FeedDraft) -> Feed:
         draft.authors,
         draft.contributors,
         draft.categories,
-        draft.logo or draft.image,
+        draft.logo or draft.image or draft.thumbnail,
         draft.icon,
         draft.ttl_minutes,
         draft.skip_hours,

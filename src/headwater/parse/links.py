@@ -18,8 +18,10 @@ _MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9][\w.+-]*/[A-Za-z0-9][\w.+*-]*)")
 _TORN_AMPERSAND = re.compile(r"&(?:amp|#38|#x26);")
 _LINE_BREAK = re.compile(r"[\r\n\t]+ *")
 _WHITE_SPACE = re.compile(r"\s")
+_PATH = re.compile(r"[^\s:/]+/[^\s:]*").fullmatch
 _LARGEST = 2**63
 _WEB = ("http://", "https://")
+_WEB_OR_PATH = (*_WEB, "/", "./", "../")
 # Absolute, with a host, of characters that URLs have: nothing a URL parser would change or refuse.
 _PLAIN = re.compile(r"https?://[A-Za-z0-9][!#-;=?-\[\]-_a-z|~]*").fullmatch
 # No page to read, though some sites write it where the page belongs: it is a file of the entry.
@@ -248,15 +250,18 @@ def read_guid(draft: EntryDraft, element: etree._Element, context: Context) -> N
     if not value:
         return
     keep_native_id(draft, value, context)
+    is_path = False
     if element.keys():
         permalink = element.get("isPermaLink")
         if permalink is None:  # often misspelled
             spelled = [name for name in map(str, element.keys()) if name.lower() == "ispermalink"]
-            permalink = (element.get(spelled[0]) if spelled else None) or "true"
-        if permalink != "true" and permalink.strip().lower() != "true":
+            permalink = (element.get(spelled[0]) if spelled else None) or None
+        if permalink not in ("true", None) and permalink.strip().lower() != "true":
             draft.id_is_permalink = False
             return
-    draft.id_is_permalink = value.startswith(("http://", "https://", "/", "./", "../"))
+        # It is said to be an address, and may be one.
+        is_path = permalink is not None and _PATH(value) is not None
+    draft.id_is_permalink = value.startswith(_WEB_OR_PATH) or is_path
     if draft.id_is_permalink and context.spare.link_rank > 5:
         found = web_address(value, element, context)
         if found is not None:

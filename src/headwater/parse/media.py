@@ -101,6 +101,17 @@ def read_duration(draft: EntryDraft, element: etree._Element, context: Context) 
     keep_extension(draft, element, context)
 
 
+def timed(files: tuple[Enclosure, ...], duration: int) -> tuple[Enclosure, ...]:
+    """The duration is that of the first file that can be played."""
+    for at, one in enumerate(files):
+        if one.medium != "image" and not (one.type or "").startswith("image/"):
+            if one.duration is not None:
+                break
+            told = enclosure(one.url, one.type, one.length, duration, one.title, one.medium)
+            return (*files[:at], told, *files[at + 1 :])
+    return files
+
+
 def read_alternate_enclosure(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     """podcast:alternateEnclosure: the same episode in another encoding."""
     title = element.get("title")
@@ -129,6 +140,13 @@ def read_feed_image(draft: FeedDraft, element: etree._Element, context: Context)
 def read_feed_itunes_link(draft: FeedDraft, element: etree._Element, context: Context) -> None:
     if element.get("rel") == "image":
         read_feed_image(draft, element, context)
+
+
+def read_feed_thumbnail(draft: FeedDraft, element: etree._Element, context: Context) -> None:
+    """It stands in for an image or logo that the feed lacks."""
+    href = file_of(element) or words(element)
+    if href and draft.thumbnail is None:
+        draft.thumbnail = web_address(href, element, context)
 
 
 def read_logo(draft: FeedDraft, element: etree._Element, context: Context) -> None:

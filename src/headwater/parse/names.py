@@ -60,6 +60,7 @@ NAMESPACES: dict[str, str] = {
     "http://www.georss.org/georss": "georss",
     "http://www.w3.org/2003/01/geo/wgs84_pos#": "geo",
     "http://www.opengis.net/gml": "gml",
+    "http://xmlns.com/foaf/0.1/": "foaf",
     "http://webns.net/mvcb/": "admin",
     "http://web.resource.org/cc/": "cc",
     "http://creativecommons.org/ns#": "cc",

@@ -70,7 +70,7 @@ def parse(
     """What a feed says. Never raises: what is no feed has the format `unknown`.
 
     `body` is the document after content decoding (gzip, br, …); `url` is where it was found;
-    of the `headers` only Content-Type and Content-Location are looked at.
+    of the `headers` only Content-Type, Content-Location and Content-Language are looked at.
     """
     asked = _Asked(body, url, headers or _NO_HEADERS, limits)
     tally = Tally()
@@ -169,8 +169,7 @@ def _read(asked: _Asked, document: Decoded, tally: Tally, *, lifts: bool) -> Doc
     if context.lifted:
         return None
     if walked.feed.language is None:
-        language = header_value(asked.headers, "content-language") or ""
-        walked.feed.language = without_controls(language)[:64] or None
+        walked.feed.language = context.language
     is_whole = asked.relative is None
     if is_whole:
         _locate(asked, document, tree, walked)
@@ -245,6 +244,8 @@ def _context(
     context.lifted = tree.lifted
     context.has_base = tree.has_base
     context.has_lang = tree.has_lang
+    language = header_value(asked.headers, "content-language") or ""
+    context.language = without_controls(language)[:64] or None
     given = asked.relative
     context.relative = relative_attributes(document) if given is None else given
     return context

@@ -18,6 +18,9 @@ _EMAIL = re.compile(
     rf"(?:mailto:)?([{_LETTER}_][{_LETTER}_.+'-]{{0,63}}@(?:[{_LETTER}-]{{1,63}}\.){{1,8}}"
     r"[A-Za-z0-9]{2,24})(?:\?subject=\S+)?"
 )
+_FIELDS = frozenset(("name", "email", "uri", "url", "homepage", "href"))
+_WITHIN = Person()
+"""Stands for somebody whose fields are not the element's own."""
 _EMPTY_BRACKETS = ("()", "<>", "[]", "&lt;&gt;")
 
 
@@ -33,14 +36,21 @@ def person_from(text: str) -> Person | None:
     for brackets in _EMPTY_BRACKETS:
         name = name.replace(brackets, "")
     name = name.strip().removeprefix("mailto:").strip()
-    if name[:1] == "(":
-        name = name[1:]
-    if name[-1:] == ")":
-        name = name[:-1]
-    name = name.strip(" \t\r\n,;:-")
+    name = _unbracketed(name).strip(" \t\r\n,;:-")
     if name[:1] == name[-1:] == '"' and name.count('"') == 2:  # RFC 822's quoted string
         name = name[1:-1].strip()
     return person(_readable(name) or None, match[1], None)
+
+
+def _unbracketed(name: str) -> str:
+    """Without the brackets around it; a bracket that belongs to another one inside stays."""
+    opened, closed = name.count("("), name.count(")")
+    is_around = name[:1] == "(" and name[-1:] == ")"
+    if name[:1] == "(" and (is_around or opened > closed):
+        name = name[1:]
+    if name[-1:] == ")" and (is_around or closed > opened):
+        name = name[:-1]
+    return name
 
 
 def _readable(name: str) -> str:
@@ -91,13 +101,19 @@ def _person(element: etree._Element, context: Context) -> Person | None:
         if text not in known:
             known[text] = person_from(shortened(text, context.limits.title_chars, context))
         return known[text]
-    said = tuple([(child.tag, words(child)) for child in element if isinstance(child.tag, str)])
+    said = _said(element)
     if context.has_base:
-        return _described(said, element, context)
-    key = (context.base, said)
-    if key not in known:
-        known[key] = _described(said, element, context)
-    return known[key]
+        found = _described(said, element, context)
+    else:
+        key = (context.base, said)
+        if key not in known:
+            known[key] = _described(said, element, context)
+        found = known[key]
+    return found if found is not _WITHIN else _within(element, context)
+
+
+def _said(element: etree._Element) -> tuple[tuple[str, str], ...]:
+    return tuple([(child.tag, words(child)) for child in element if isinstance(child.tag, str)])
 
 
 def _described(
@@ -109,12 +125,22 @@ def _described(
     for tag, value in said:
         if value:
             found.setdefault(_field(tag), shortened(value, limit, context))
-    if not found:
-        return person_from(shortened(words(element), limit, context))
+    if _FIELDS.isdisjoint(found):
+        return _WITHIN
     uri = found.get("uri") or found.get("url") or found.get("homepage") or found.get("href")
     if uri is not None and context.has_base:
         element = next((child for child in element if words(child) == uri), element)
     return _complete(found.get("name"), found.get("email"), uri, element, context)
+
+
+def _within(element: etree._Element, context: Context) -> Person | None:
+    """FOAF and RDF put a person into an element of its own; other markup holds only a name."""
+    holder = next((child for child in element if isinstance(child.tag, str) and len(child)), None)
+    if holder is not None:
+        found = _described(_said(holder), holder, context)
+        if found is not _WITHIN:
+            return found
+    return person_from(shortened(words(element), context.limits.title_chars, context))
 
 
 @lru_cache(maxsize=256)

@@ -11,7 +11,12 @@ from lxml import etree
 from headwater.parse.draft import Context
 from headwater.parse.lift import MARK
 from headwater.parse.limits import cut_bytes
-from headwater.parse.relative import ADDRESSES, absolute, with_absolute_links
+from headwater.parse.relative import (
+    ADDRESSES,
+    ALL_ATTRIBUTES,
+    absolute,
+    with_absolute_links,
+)
 from headwater.parse.repair import without_controls
 
 _VOID = frozenset(
@@ -69,7 +74,7 @@ def construct(element: etree._Element, default: str, context: Context) -> tuple[
     if given is not None or context.is_atom:
         kind = _kind(given, default, element)
         if _is_base64(element, kind, value, context):
-            return _unbase64(value), kind
+            return _decoded(value, kind, element, context), kind
     if kind == "text":
         if ("<" in value or "&" in value) and not context.is_atom and looks_like_html(value):
             kind = "html"
@@ -227,6 +232,14 @@ def _is_base64(element: etree._Element, kind: str, value: str, context: Context)
     if element.get("mode") == "base64":
         return True
     return "/" in kind and not kind.startswith("text/") and not kind.endswith(("+xml", "/xml"))
+
+
+def _decoded(value: str, kind: str, element: etree._Element, context: Context) -> str:
+    """What base64 hid, also from the search for attributes in the whole document."""
+    value = _unbase64(value).strip()
+    if kind not in ("html", "xhtml"):
+        return value
+    return with_absolute_links(value, context.base_of(element), ALL_ATTRIBUTES)
 
 
 def _unbase64(value: str) -> str:

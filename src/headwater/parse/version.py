@@ -7,6 +7,9 @@ from headwater.parse.names import plain_name
 _ATOM_1 = "{http://www.w3.org/2005/Atom}"
 _ATOM_OLD = {"0.1": "0.1", "0.2": "0.2", "0.3": "0.3"}
 _RSS = frozenset(("0.90", "0.91", "0.92", "0.93", "0.94", "1.0", "2.0"))
+_IN_CHANNEL = frozenset(("title", "abstract", "item", "items"))
+_RSS_11 = "{http://purl.org/net/rss1.1#}"
+_RSS_1 = "http://purl.org/rss/1.0/"
 _RSS_090 = (
     "http://my.netscape.com/rdf/simple/0.9/",
     "http://channel.netscape.com/rdf/simple/0.9/",
@@ -22,8 +25,8 @@ def format_of(root: etree._Element, is_netscape: bool) -> tuple[str, str] | None
         return "rss", _rss_version(root)
     if name in ("rdf:rdf", "rdf"):
         return _rdf(root)
-    if name == "channel" and any(plain_name(str(child.tag)) == "item" for child in root):
-        return "rss", "2.0"
+    if name == "channel" and any(plain_name(str(child.tag)) in _IN_CHANNEL for child in root):
+        return "rss", "1.1" if str(root.tag).startswith(_RSS_11) else "2.0"
     return None
 
 
@@ -52,4 +55,7 @@ def _rdf(root: etree._Element) -> tuple[str, str] | None:
         if plain_name(tag) in ("channel", "item"):
             uri = tag[1:].partition("}")[0] if tag[0] == "{" else ""
             return "rss", "0.90" if uri in _RSS_090 else "1.0"
-    return None
+    own = root.nsmap.get(None)  # all that tells of an empty one
+    if own in _RSS_090:
+        return "rss", "0.90"
+    return ("rss", "1.0") if own == _RSS_1 else None

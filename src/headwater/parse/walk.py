@@ -133,12 +133,12 @@ class Walk:
     def _read_entries(self, read_attributes: EntryHandler | None) -> None:
         context, readers, authors = self.context, self._entry_readers, self.feed.authors
         complete, keep = entries_of.complete, self.entries.append
+        has_lang, language = context.has_lang, context.language
         for element in self.elements[: context.limits.items]:
             draft, context.spare = EntryDraft(), Spare()
             if read_attributes is not None:
                 read_attributes(draft, element, context)
-            if context.has_lang:
-                draft.language = context.language_of(element)
+            draft.language = context.language_of(element) if has_lang else language
             for child in element:
                 readers[child.tag](draft, child, context)
             complete(draft, authors, context)

@@ -1,0 +1,18 @@
+"""Dublin Core's periods of time: `start=2004-01-01; end=2004-02-01`."""
+
+from lxml import etree
+
+from headwater.parse.dates import parsed_date
+from headwater.parse.draft import Context, EntryDraft
+from headwater.parse.extensions import keep_extension
+from headwater.parse.text import words
+
+
+def read_valid(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """After the end of its period an entry is no longer valid."""
+    keep_extension(draft, element, context)
+    for part in words(element).split(";"):
+        name, _, raw = part.partition("=")
+        if name.strip().lower() == "end" and raw.strip():
+            draft.raw_dates["expired"] = raw.strip()[: context.limits.date_chars]
+            draft.expired = parsed_date(raw) or draft.expired
