@@ -134,7 +134,9 @@ def test_xhtml_is_resolved_too_and_text_is_not() -> None:
     assert plain.value == "<a href='/x'>"
 
 
-LARGE = ["href", "src", "HREF", "SRC", "Href", "Src", "srcset", "poster", "cite", "data"]
+LARGE = (
+    "href src HREF SRC Href Src srcset poster cite data action background longdesc usemap".split()
+)
 
 
 @pytest.mark.parametrize("name", LARGE)

@@ -105,9 +105,9 @@ def _without_torn_tag(document: bytes) -> tuple[bytes, bytes]:
 
 def _end_with(torn_tag: bytes, state: _State) -> None:
     """Enough of an end tag to see that the element was complete; the root is not."""
-    state.repairs += 1
     ended = torn_tag[2:].rstrip().lower()
     if torn_tag[1:2] == b"/" and state.stack[1:] and state.stack[-1].lower().startswith(ended):
+        state.repairs += 1
         _close(state.stack[-1], state)
 
 
