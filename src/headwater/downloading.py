@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from headwater.announce import store as log_of_events
 from headwater.announce.event import Event
@@ -15,6 +15,7 @@ from headwater.collecting import Outcome, count
 from headwater.download_work import Facts, Setback, Work, facts_of
 from headwater.engine import Engine
 from headwater.errors import DatabaseError, HeadwaterError
+from headwater.losing import take_out
 from headwater.media import Media
 from headwater.media_ports import ClientDown, ClientRefused, FolderGone, LibraryTrouble, NoRoom
 from headwater.next_best import next_best
@@ -44,6 +45,8 @@ _MAY_FAIL: frozenset[State] = frozenset({"intended", "ready", "added", "complete
 
 _WATCHED_AT_ONCE = 500
 _SWEEP_SECONDS = 3_600.0
+_SLACK_SECONDS = 60.0
+"""A host's turn may come a little after its rest."""
 
 log = logger("downloads")
 
@@ -72,7 +75,7 @@ class Downloads:
         await self._sweep()
         await self._keep_leases()
         async with self.engine.database.read() as view:
-            wait = await queries.seconds_to_next(view, self.engine.clock.now())
+            wait = await queries.seconds_to_next(view, self.engine.clock.now(), self._too_far())
         if wait is not None and wait <= 0:
             await self._begin()
 
@@ -105,6 +108,7 @@ class Downloads:
         room = policy.at_once - len(self._running) + watching
         who = self.engine.worker
         async with self.engine.database.write() as tx:
+            await store.bring_near(tx, now, self._too_far())
             claimed = await store.claim(tx, who, states, now, lease_end, room)
             watched = []
             if not client_rests and not watching:
@@ -113,6 +117,12 @@ class Downloads:
             self._start(self._through(download), [download])
         if watched:
             self._start(self._watch(watched), watched)
+
+    def _too_far(self) -> datetime:
+        """No step is planned later than this: the longest wait is the rest that a site asks for."""
+        policy = self.media.policy
+        longest = max(policy.lease, policy.pause_cap, self.engine.fetch.retry_after_cap)
+        return self.engine.clock.now() + timedelta(seconds=longest + _SLACK_SECONDS)
 
     def _start(self, work: Awaitable[None], held: list[Download]) -> None:
         task = asyncio.ensure_future(work)
@@ -238,6 +248,10 @@ class Downloads:
         await work.put_down(Step(state, next_at, attempts, setback.code, setback.detail))
 
     async def _give_up(self, work: Work, setback: Setback, attempts: int) -> None:
+        try:
+            await take_out(work)
+        except LibraryTrouble as trouble:
+            log.warning("file_left", download=work.download.id, detail=trouble.message)
         async with self.engine.database.read() as view:
             facts = await facts_of(view, work.download)
         event = release_failed(

@@ -100,6 +100,8 @@ async def _some_left(group_id: int, engine: Engine) -> bool:
         held: dict[int, Group] = {}
         for member in members:
             there = await queries.subscription(tx, member.subscription_id)
+            if there.group_id != group_id:
+                continue  # it went elsewhere while its lock was waited for
             left = await move(tx, engine, there, None, now, held)
             if left.is_active:
                 facts.append(subscription_changed(left, ["group_id"]))

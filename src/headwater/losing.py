@@ -8,6 +8,7 @@ from headwater.collect.download import IN_LIBRARY, Download, Loss, State
 from headwater.collect.downloads import queries, store
 from headwater.collect.downloads.queries import LibraryFile
 from headwater.collect.files import store as files
+from headwater.collect.naming.safe import collision_key
 from headwater.collect.plan import Replacement
 from headwater.collect.slot import Slot
 from headwater.download_work import Setback, Work
@@ -108,6 +109,23 @@ async def withdraw(work: Work, came: Sequence[tuple[LibraryFile, str]]) -> None:
             late = Placed(file.path, file.length, mark, file.source)
             with suppress(NotOurs):
                 await work.media.library.recycle(late, today=day_of(row, work.now))
+
+
+async def take_out(work: Work) -> None:
+    """It is given up: what of it came before the trouble leaves again, while its rows still say
+    whose that is. A place that is another download's, too, is left to that one."""
+    async with work.engine.database.read() as view:
+        if (await queries.download(view, work.download.id)).fence != work.download.fence:
+            return  # somebody else is at it
+        coming = [f for f in await queries.files(view, work.download.id) if f.state == "wanted"]
+        keys = sorted({collision_key(file.path) for file in coming})
+        others = await queries.files_at(view, keys)
+    theirs = {collision_key(f.path) for f in others if f.download_id != work.download.id}
+    for file in coming:
+        if collision_key(file.path) not in theirs:
+            late = Placed(file.path, file.length, file.mark, file.source)
+            with suppress(NotOurs):
+                await work.media.library.recycle(late, today=day_of(file, work.now))
 
 
 def day_of(file: LibraryFile, now: datetime) -> str:

@@ -113,6 +113,8 @@ async def _tell_some(engine: Engine, group_id: int, told: Told) -> bool:
         facts = []
         for member in members:
             subscription = await subscriptions.subscription(tx, member.subscription_id)
+            if subscription.group_id != group_id:
+                continue  # it went elsewhere while its lock was waited for
             facts += await _tell(tx, engine, subscription, going.before, group.shared, now, told)
         done = len(members) < BATCH
         further = None if done else replace(going, after=members[-1].feed_pk)

@@ -1,6 +1,7 @@
 """Names that cannot be looked up in time: trouble of their own feeds, and of nobody else's."""
 
 import asyncio
+import errno
 import socket
 from collections.abc import Iterator
 from threading import Event
@@ -54,3 +55,36 @@ async def test_where_a_name_was_found_is_forgotten_with_the_next_request() -> No
         names = ["one.example", "two.example.", "one.example"]
         answers = [await web.get(f"http://{n}:{site.port}/", (), deadline=5) for n in names]
     assert [each.status for each in answers] == [200, 200, 200]
+
+
+async def test_an_address_of_a_family_that_this_machine_lacks_keeps_no_other_from_being_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """IPv6 is switched off in the kernel; the name has addresses of both kinds."""
+    a_socket = socket.socket
+
+    def without_ipv6(family: int, *rest: Any, **more: Any) -> socket.socket:
+        if family == socket.AF_INET6:
+            raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+        return a_socket(family, *rest, **more)
+
+    def look_up(*_: Any, **__: Any) -> Any:
+        return [(0, 0, 0, "", ("::1", 0, 0, 0)), (0, 0, 0, "", ("127.0.0.1", 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    async with Site(HELLO) as site, a_web(WebLimits()) as web:
+        monkeypatch.setattr(socket, "socket", without_ipv6)
+        answer = await web.get(f"http://both.example:{site.port}/", (), deadline=5)
+        monkeypatch.undo()
+    assert (answer.status, answer.error, answer.error_detail) == (200, None, "")
+    assert (answer.body, answer.address) == (b"hello", "127.0.0.1")
+
+
+@pytest.mark.usefixtures("dead_name_servers")
+async def test_who_waits_for_a_name_is_told_when_everything_is_closed() -> None:
+    async with a_web(WebLimits(connect=60)) as web:
+        asked = asyncio.create_task(web.get("http://a.dead.example/", (), deadline=60))
+        await asyncio.sleep(0)
+        await web.close()
+        answer = await asyncio.wait_for(asked, 5)
+    assert (answer.status, answer.error, answer.error_detail) == (None, "network_error", "closed")

@@ -172,3 +172,33 @@ async def test_a_pack_that_fills_one_gap_has_its_own_subtitles(yard: Yard) -> No
     shown = yard.shown()
     assert shown[f"{SEASON}/Show - S01E04 [Good].mkv"] == BODY + bytes([104])
     assert shown[f"{SEASON}/Show - S01E04 [Good].ass"] == b"subtitles of 4"
+
+
+@pytest.mark.parametrize("episode", ["{title} - S{season:02}E{episode:02}", None])
+async def test_what_came_of_a_pack_that_is_given_up_does_not_stay_in_the_library(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch, episode: str | None
+) -> None:
+    """The library's disk is full after its first file; then the client forgets the torrent."""
+    if episode is not None:  # the next release of an episode is called the same
+        yard.policy(naming=checked_naming(episode=episode))
+    pack = made("[Good] Show", {f"[Good] Show - {n:02}.mkv": BODY + bytes([n]) for n in (1, 2)})
+    really = DiskLibrary.place
+
+    async def full(library: DiskLibrary, source: str, target: str, *, keep: bool = False) -> str:
+        if "02" in source:
+            raise NoRoom("No space left on device")
+        return await really(library, source, target, keep=keep)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DiskLibrary, "place", full)
+        given_up = await yard.collect("[Good] Show [01-02]", pack)
+        assert (given_up.state, given_up.error) == ("verified", "no_room")
+        del yard.client.held[pack.infohash]
+        await yard.clock.advance(60)
+        await yard.turn(3)
+        await yard.clock.advance(73 * 3_600)
+        await yard.turn(2)
+    assert (await yard.now(given_up)).error == "stalled"
+    assert yard.shown() == {}
+    await yard.collect("[Best] Show - 01", BETTER)
+    assert [*yard.shown()] == ["Show - S01E01.mkv" if episode else BEST]

@@ -5,10 +5,12 @@ from hashlib import sha256
 from pathlib import Path
 
 import orjson
+import pytest
 
 from headwater.archive import archive_group
 from headwater.engine import Engine
 from headwater.entrypoints.housekeeping import delete_unused_blobs, keep_house
+from headwater.errors import StorageError
 from headwater.fetch import store as raws
 from headwater.fetch.raw import RawFetch, blob_key
 from headwater.settings import Settings
@@ -173,3 +175,21 @@ async def test_old_visits_are_forgotten_and_the_newest_kept(river: River) -> Non
     rows = await river.rows("SELECT status, inputs FROM visits ORDER BY scheduled_at")
     assert [row.status for row in rows] == [304] * 10
     assert all(orjson.loads(row.inputs) for row in rows)
+
+
+async def test_a_store_that_deletes_nothing_does_not_keep_history_from_being_forgotten(
+    river: River, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bucket of which we may only write."""
+
+    async def refuse(_: object, __: Sequence[str]) -> None:
+        raise StorageError("Access denied.", reason="EACCES")
+
+    monkeypatch.setattr(type(river.engine.blobs), "delete", refuse)
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    for number in range(12):
+        feed.answer_next(Reply(500, f"error {number}".encode()))
+        await river.visit()
+    await keep_house(river.engine, kept(raw_keep_unchanged=1, visits_keep=10))
+    assert len(await river.rows("SELECT status FROM visits")) == 10

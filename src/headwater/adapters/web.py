@@ -75,8 +75,6 @@ class CurlWeb:
         if isinstance(found, Answer):
             return found
         deadline -= monotonic() - began
-        if self._closed:
-            raise RuntimeError("this CurlWeb is closed")
         transfer = self._idle.pop() if self._idle else self._new_transfer()
         transfer.begin(url, parts, headers, lines, deadline, verify_tls)
         transfer.lead_to(parts, found)
@@ -100,19 +98,22 @@ class CurlWeb:
         """Of a name that has to be looked up, else none. The gate looks at each that is dialled."""
         if parts.is_literal or parts.host in self._pinned:
             return []
+        found: list[str] | Answer
         try:
             async with asyncio.timeout(seconds):
-                return await self._lookups.addresses(parts.host)
+                found = await self._lookups.addresses(parts.host)
         except TimeoutError:
-            return _unasked(url, "timeout", f"no address for the host name within {seconds:g} s")
+            found = _unasked(url, "timeout", f"no address for the host name within {seconds:g} s")
         except OSError as trouble:
-            return _unasked(url, "dns_error", f"{parts.host}: {trouble.strerror or trouble}")
+            found = _unasked(url, "dns_error", f"{parts.host}: {trouble.strerror or trouble}")
+        return _unasked(url, "network_error", "closed") if self._closed else found
 
     async def close(self) -> None:
         """Ends what is under way; afterwards no handle, timer or descriptor is left."""
         if self._closed:
             return
         self._closed = True
+        self._lookups.end()
         for transfer in tuple(self._active.values()):
             self._finish(transfer, pycurl.E_ABORTED_BY_CALLBACK, "closed")
         for timer in (self._timer, self._sweep):

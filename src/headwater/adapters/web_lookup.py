@@ -29,18 +29,25 @@ class Lookups:
             found = self._begin(host)
         return await asyncio.shield(found)
 
+    def end(self) -> None:
+        """Nobody is kept waiting any more; threads end when their lookup does."""
+        for found in self._under_way.values():
+            _fail(found, OSError("closed"))
+        self._under_way.clear()
+
     def _begin(self, host: str) -> asyncio.Future[list[str]]:
         loop = asyncio.get_running_loop()
         found: asyncio.Future[list[str]] = loop.create_future()
         self._under_way[host] = found
 
         def end(addresses: list[str], trouble: OSError | None) -> None:
+            if found.done():
+                return  # it took too long: all were ended meanwhile
             del self._under_way[host]
             if trouble is None:
                 found.set_result(addresses)
             else:
-                found.set_exception(trouble)
-                found.exception()  # perhaps nobody waits any more
+                _fail(found, trouble)
 
         def look_up() -> None:
             addresses, trouble = list[str](), None
@@ -59,3 +66,8 @@ class Lookups:
         except RuntimeError as trouble:  # the system has no more threads
             end([], OSError(str(trouble)))
         return found
+
+
+def _fail(found: asyncio.Future[list[str]], trouble: OSError) -> None:
+    found.set_exception(trouble)
+    found.exception()  # perhaps nobody waits any more

@@ -31,6 +31,7 @@ class Transfer:
     stopped: str | None
     status: int
     _blocked: str | None
+    _socketless: str | None
     _dialled_at: float | None
     _header_bytes: int
 
@@ -126,7 +127,7 @@ class Transfer:
         self.future = None
         self.stopped = None
         self._stop_detail = ""
-        self._blocked = None
+        self._blocked = self._socketless = None
         self._fd = -1
         self._dialled_at = None
         self.status = _UNKNOWN
@@ -144,6 +145,8 @@ class Transfer:
             return None, ""
         if self._blocked is not None and not self._header_bytes:
             return "blocked_address", self._blocked
+        if self._socketless is not None and self._fd < 0:
+            return "network_error", self._socketless
         shown = "".join(letter if letter.isprintable() else "?" for letter in message)
         return trouble_code(number, has_status=self._has_status), shown
 
@@ -227,7 +230,8 @@ class Transfer:
         try:
             return _Loan(socket.socket(family, kind, protocol).detach())
         except OSError as trouble:  # no descriptors left, or no such family here
-            self.stop("network_error", f"no socket: {trouble.strerror}")
+            # Not the end yet: the name may have an address of a family that we do have.
+            self._socketless = f"no socket: {trouble.strerror}"
             return _NO_SOCKET
 
     def _on_socket_opened(self, fd: int, purpose: int) -> int:

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from headwater.access import store as access
 from headwater.engine import Engine
+from headwater.errors import StorageError
 from headwater.fetch import store as raws
 from headwater.schedule import store as calendar
 from headwater.settings import Settings
@@ -25,7 +26,7 @@ async def keep_house(engine: Engine, settings: Settings) -> None:
     now = engine.clock.now()
     kept_since = now - timedelta(days=settings.raw_keep_days) if settings.raw_keep_days else None
     expired = await expire_payloads(engine, settings.raw_keep_unchanged, kept_since)
-    deleted = await delete_unused_blobs(engine)
+    deleted = await _deleted_blobs(engine)
     counted = await count_visits(engine)
     renewed = await renew_seals(engine)
     await gather_old_days(engine, settings)
@@ -92,6 +93,15 @@ async def forget_visits(engine: Engine, kept: int) -> int:
         async with engine.database.write() as tx:
             await calendar.forget_visits(tx, old)
         forgotten += len(old)
+
+
+async def _deleted_blobs(engine: Engine) -> int:
+    """A store that lets nothing be deleted must not keep the rest of the house from being kept."""
+    try:
+        return await delete_unused_blobs(engine)
+    except StorageError as trouble:
+        log.error("blobs_not_deleted", error=trouble.code, detail=trouble.message)
+        return 0
 
 
 async def delete_unused_blobs(engine: Engine) -> int:

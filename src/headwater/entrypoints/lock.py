@@ -75,10 +75,12 @@ def held(
     deadline = time.monotonic() + patience
     with ExitStack() as stack:
         for role in roles:
-            descriptor = os.open(_lock_file(folder, role), os.O_RDWR | os.O_CREAT, 0o600)
+            with _trouble_named(folder):
+                descriptor = os.open(_lock_file(folder, role), os.O_RDWR | os.O_CREAT, 0o600)
             stack.callback(os.close, descriptor)
             _take(folder, role, descriptor, deadline)
-            _sign(descriptor, Holder(os.getpid(), what, is_service))
+            with _trouble_named(folder):
+                _sign(descriptor, Holder(os.getpid(), what, is_service))
             stack.callback(os.ftruncate, descriptor, 0)
         yield
 
@@ -202,9 +204,20 @@ def _sign(descriptor: int, who: Holder) -> None:
 def _replace(path: Path, content: bytes) -> None:
     """All of it or nothing, also for whoever reads at this moment."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(content)
-    beside.chmod(0o600)
-    os.replace(beside, path)
+    with _trouble_named(path.parent):
+        beside.write_bytes(content)
+        beside.chmod(0o600)
+        os.replace(beside, path)
+
+
+@contextmanager
+def _trouble_named(folder: Path) -> Iterator[None]:
+    """A disk that is full is told by the folder on it: nobody else knows which one it was."""
+    try:
+        yield
+    except OSError as trouble:
+        said = f"The data folder {folder} cannot be written to: {trouble.strerror}."
+        raise BadSettings(said) from trouble
 
 
 def _lock_file(folder: Path, role: Role) -> Path:

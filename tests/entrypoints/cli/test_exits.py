@@ -1,6 +1,7 @@
 """Exit codes mean something, and trouble is told plainly."""
 
 import json
+import resource
 import subprocess
 from pathlib import Path
 
@@ -109,3 +110,36 @@ def test_a_full_disk_is_told_in_a_line(tmp_path: Path, command: tuple[str, ...])
     assert done.returncode == 2
     assert b"stdout cannot be written: No space left on device." in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def _without_room() -> None:
+    """Every file is too large; pipes take what they are given."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+@pytest.mark.parametrize("command", ["run", "serve", "migrate"])
+def test_a_data_folder_without_room_is_not_told_as_stdout(tmp_path: Path, command: str) -> None:
+    done = _done_without_room(tmp_path / "data", command)
+    assert done.returncode != 0
+    assert b"cannot be written to: File too large." in done.stderr
+    assert str(tmp_path / "data").encode() in done.stderr
+    assert b"stdout" not in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_doctor_sees_a_patient_whose_disk_is_full(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o700)
+    done = _done_without_room(tmp_path / "data", "doctor", "--json")
+    assert done.stderr == b""
+    assert "disk" in {each["name"] for each in json.loads(done.stdout)}
+
+
+def _done_without_room(data: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*HEADWATER, *command],
+        env=environment(data),
+        preexec_fn=_without_room,
+        capture_output=True,
+        timeout=SECONDS,
+        check=False,
+    )

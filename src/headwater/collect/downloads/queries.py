@@ -158,11 +158,19 @@ async def files_at(view: Reader, path_keys: Sequence[str]) -> list[LibraryFile]:
     return found
 
 
-async def seconds_to_next(view: Reader, now: datetime) -> float | None:
-    """Until somebody has a step to take; 0 when somebody has. None: nobody will."""
-    row = await view.row("SELECT min(next_step_at) AS next FROM downloads")
+async def seconds_to_next(view: Reader, now: datetime, too_far: datetime) -> float | None:
+    """Until somebody has a step to take; 0 when somebody has. None: nobody will.
+
+    A moment beyond `too_far` is of a clock that has been set back since: nobody waits for it.
+    """
+    row = await view.row(
+        "SELECT min(next_step_at) AS next, max(next_step_at) AS last FROM downloads"
+        " WHERE next_step_at IS NOT NULL"
+    )
     if row is None or row.next is None:
         return None
+    if row.last > to_micros(too_far):
+        return 0.0
     return max(0.0, (from_micros(row.next) - now).total_seconds())
 
 

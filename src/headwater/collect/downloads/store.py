@@ -111,6 +111,15 @@ async def claim(
     return sorted((download_of(row) for row in rows), key=lambda each: each.id)
 
 
+async def bring_near(tx: Transaction, now: datetime, too_far: datetime) -> None:
+    """No lease and no pause ends beyond `too_far`, unless the clock was set back since."""
+    await tx.run(
+        "UPDATE downloads SET next_step_at = ? WHERE next_step_at > ?",
+        to_micros(now),
+        to_micros(too_far),
+    )
+
+
 async def extend(tx: Transaction, held: Sequence[Download], lease_end: datetime) -> None:
     """Still at it. What is being written this moment is passed by: who waits here, with rows of
     others held, waits in a circle with one that is linked and locks whom it replaces."""

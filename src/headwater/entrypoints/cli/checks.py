@@ -113,10 +113,13 @@ def _file_drift(folder: Path) -> float:
     """How far the time that the disk writes is from ours (a network disk has its own)."""
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         return 0.0
-    with tempfile.NamedTemporaryFile(dir=folder, prefix=".doctor") as probe:
-        probe.write(b"now")
-        probe.flush()
-        return abs(os.fstat(probe.fileno()).st_mtime - time.time())
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".doctor") as probe:
+            probe.write(b"now")
+            probe.flush()
+            return abs(os.fstat(probe.fileno()).st_mtime - time.time())
+    except OSError:  # a full disk, of which another check tells
+        return 0.0
 
 
 def limits(settings: Settings) -> Iterator[Check]:

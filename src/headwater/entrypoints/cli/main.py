@@ -53,8 +53,8 @@ class Commands(TyperGroup):
                 raise
             raise NotText from trouble
         except OSError as trouble:
-            if trouble.errno not in _NO_ROOM:
-                raise
+            if trouble.errno not in _NO_ROOM or trouble.filename is not None:
+                raise  # a file that has a name is not stdout
             # What is left of it would be tried again at the very end, and fail there.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise BadInput(f"stdout cannot be written: {trouble.strerror}.") from trouble
