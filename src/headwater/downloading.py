@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from headwater.announce import store as log_of_events
@@ -26,7 +26,7 @@ from headwater.retiring import free_neighbours, leave, settle, tidy
 from headwater.telemetry.log import logger
 from headwater.telemetry.metrics import count_download_step
 from headwater.visit import Visits
-from headwater.watching import add, begin_again, jobs_of, note, seen, verify
+from headwater.watching import add, begin_again, jobs_of, note, seen, still_since, verify
 
 StepOf = Callable[[Work], Awaitable[Download | None]]
 
@@ -245,7 +245,10 @@ class Downloads:
         next_at = work.now + timedelta(seconds=wait)
         state = setback.state or download.state
         log.info("download_set_back", download=download.id, state=state, error=setback.code)
-        await work.put_down(Step(state, next_at, attempts, setback.code, setback.detail))
+        step = Step(state, next_at, attempts, setback.code, setback.detail)
+        if state == "added" and not setback.counts:  # the client could not be asked
+            step = replace(step, progressed_at=still_since(download, work.now, is_unseen=True))
+        await work.put_down(step)
 
     async def _give_up(self, work: Work, setback: Setback, attempts: int) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from headwater.collect.client_paths import from_client
 from headwater.collect.download import Download
@@ -15,6 +15,8 @@ from headwater.media_ports import Job, NewJob
 from headwater.ports import Reader
 
 _FULL = 1_000
+_UNSEEN = timedelta(hours=1)
+"""Longer between two looks, and Headwater or the client was away."""
 
 
 async def add(work: Work) -> Download | None:
@@ -58,13 +60,23 @@ def seen(download: Download, job: Job | None, media: Media, engine: Engine) -> S
         said = f"The client says: {job.detail or 'it failed'}."
         raise Setback("client_failed", said, state="ready", again=True)
     progress = max(0, min(_FULL - 1, int(job.progress * _FULL)))
-    since = download.progressed_at or download.added_at or now
+    soon, since = now + timedelta(seconds=policy.look), still_since(download, now)
     if progress > download.progress:
-        return Step("added", now + timedelta(seconds=policy.look), 0, None, None, progress, now)
+        return Step("added", soon, 0, None, None, progress, now)
     if (now - since).total_seconds() > policy.stalled:
         hours = policy.stalled / 3_600
         raise Setback("stalled", f"Nothing came for {hours:g} hours.", lasting=True)
-    return Step("added", now + timedelta(seconds=policy.look), download.attempts, progress=progress)
+    return Step("added", soon, download.attempts, progress=progress, progressed_at=since)
+
+
+def still_since(download: Download, now: datetime, *, is_unseen: bool = False) -> datetime:
+    """Since when nothing came, as if no time had passed while nobody could look.
+
+    A machine that was off for four days has not seen four days without progress.
+    """
+    since = download.progressed_at or download.added_at or now
+    away = now - (download.updated_at or now)
+    return min(now, since + away) if is_unseen or away > _UNSEEN else since
 
 
 async def note(engine: Engine, steps: Sequence[tuple[Download, Step]]) -> None:

@@ -72,8 +72,7 @@ async def test_a_second_version_that_is_given_up_lets_go_of_the_place_of_the_fir
         del yard.client.held[SECOND.infohash]
         await yard.clock.advance(60)
         await yard.turn(3)
-        await yard.clock.advance(73 * 3_600)
-        await yard.turn(2)
+        await yard.hours(73)
     assert (await yard.now(second)).error == "stalled"
     assert [file.state for file in await yard.files(old)] == ["placed"]
     best = await yard.collect("[Best] Show - 01", BETTER)
@@ -196,8 +195,7 @@ async def test_what_came_of_a_pack_that_is_given_up_does_not_stay_in_the_library
         del yard.client.held[pack.infohash]
         await yard.clock.advance(60)
         await yard.turn(3)
-        await yard.clock.advance(73 * 3_600)
-        await yard.turn(2)
+        await yard.hours(73)
     assert (await yard.now(given_up)).error == "stalled"
     assert yard.shown() == {}
     await yard.collect("[Best] Show - 01", BETTER)

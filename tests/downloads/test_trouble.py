@@ -192,11 +192,39 @@ async def test_a_library_disk_that_is_full_is_waited_for(
     assert ((await yard.now(download)).state, yard.shown()) == ("done", {GOOD: BODY})
 
 
+async def test_a_machine_that_was_off_has_not_seen_that_nothing_came(yard: Yard) -> None:
+    download = await yard.offer("[Good] Show - 01", FIRST)
+    await yard.turn(2)
+    await yard.hours(70)
+    await yard.clock.advance(96 * 3_600)
+    await yard.turn()
+    assert (await yard.now(download)).state == "added"
+    await yard.hours(1)
+    assert (await yard.now(download)).state == "added"
+    await yard.hours(2)
+    assert (await yard.now(download)).error == "stalled"
+
+
+async def test_nor_has_one_whose_client_was_down(yard: Yard) -> None:
+    download = await yard.offer("[Good] Show - 01", FIRST)
+    await yard.turn(2)
+    yard.client.is_down = True
+    await yard.hours(96)
+    waiting = await yard.now(download)
+    assert (waiting.state, waiting.error) == ("added", "download_client_down")
+    yard.client.is_down = False
+    await yard.hours(71)
+    assert (await yard.now(download)).state == "added"
+    await yard.hours(3)
+    assert (await yard.now(download)).error == "stalled"
+
+
 async def test_without_any_progress_it_is_given_up_and_may_be_tried_again(yard: Yard) -> None:
     download = await yard.offer("[Good] Show - 01", FIRST)
     await yard.turn(2)
-    await yard.clock.advance(73 * 3_600)
-    await yard.turn()
+    await yard.hours(71)
+    assert (await yard.now(download)).state == "added"
+    await yard.hours(2)
     assert (await yard.now(download)).error == "stalled"
     yard.client.deliver(FIRST)
     await retry(yard.engine, download.id)

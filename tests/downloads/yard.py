@@ -168,6 +168,12 @@ class Yard:
             await self.downloads.all_done()
             await self.clock.advance(self.downloads.media.policy.look)
 
+    async def hours(self, number: int) -> None:
+        """So long, with a look now and then."""
+        for _ in range(number):
+            await self.clock.advance(3_600 - self.downloads.media.policy.look)
+            await self.turn()
+
     async def collect(self, title: str, made: Made, **said: Any) -> Download:
         """From the offer to the library, and until whoever it replaced is gone."""
         download = await self.offer(title, made, **said)

@@ -258,6 +258,15 @@ MALFORMED: dict[str, dict[str, Any]] = {
     },
     "an entry without an id": {"outcome": "fetched", "entries": [{"title": "A"}]},
     "an entry with another shape": {"outcome": "fetched", "entries": [{"id": "1", "tags": "x"}]},
+    "a file that never ends": {
+        "outcome": "fetched",
+        "entries": [
+            {
+                "id": "1",
+                "attachments": [{"url": "https://a.example/", "duration_in_seconds": 1e300}],
+            }
+        ],
+    },
     "text as a fence": {"outcome": "gone", "fence": "1"},
     "a fence alone": {"outcome": "gone", "scheduled_at": None},
     "a moment that is none": {"outcome": "gone", "scheduled_at": "yesterday"},

@@ -42,8 +42,9 @@ class Loss:
 @dataclass(frozen=True, slots=True)
 class Download:
     """`fence` is the claim's: a worker that lost its lease commits nothing. `progress` is in
-    thousandths, and was last seen to grow at `progressed_at`. `size` is in bytes, once the torrent
-    is known. `ends_as` is what one that is `retiring` will be."""
+    thousandths; `progressed_at` is when it was last seen to grow, or later where nobody could look
+    for long. `size` is in bytes, once the torrent is known. `ends_as` is what one that is
+    `retiring` will be. `updated_at` is when its last step was written down."""
 
     id: int
     show_id: int
@@ -68,6 +69,7 @@ class Download:
     size: int | None = None
     progressed_at: datetime | None = None
     ends_as: State | None = None
+    updated_at: datetime | None = None
 
     @property
     def is_standing(self) -> bool:

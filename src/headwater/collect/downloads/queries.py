@@ -17,7 +17,7 @@ from headwater.values.instant import from_micros, maybe_moment, to_micros
 COLUMNS = (
     "id, show_id, release_id, state, infohash, magnet, save_path, slots, replaces, attempts, error,"
     " detail, progress, fence, next_step_at, intended_at, added_at, completed_at, linked_at,"
-    " ended_at, size, progressed_at, ends_as"
+    " ended_at, size, progressed_at, ends_as, updated_at"
 )
 _AT_ONCE = 500
 FILE_COLUMNS = "id, download_id, source, path, length, mark, slots, state, recycled_to, gone_at"
@@ -250,6 +250,7 @@ def download_of(row: Row) -> Download:
         ended_at=maybe_moment(row.ended_at),
         size=row.size,
         progressed_at=maybe_moment(row.progressed_at),
+        updated_at=maybe_moment(row.updated_at),
         ends_as=row.ends_as,
     )
 

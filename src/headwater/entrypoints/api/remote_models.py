@@ -142,7 +142,9 @@ class AttachmentIn(Strict):
     mime_type: StrictStr = "application/octet-stream"
     title: StrictStr | None = None
     size_in_bytes: Annotated[StrictInt, Field(ge=0, le=LARGEST_ID)] | None = None
-    duration_in_seconds: Annotated[StrictInt | StrictFloat, Field(ge=0)] | None = None
+    duration_in_seconds: Annotated[StrictInt | StrictFloat, Field(ge=0, le=LARGEST_ID)] | None = (
+        None
+    )
 
 
 class EntryIn(Strict):
