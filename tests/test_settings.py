@@ -93,6 +93,31 @@ def test_trouble_between_two_settings_is_told_in_their_own_words() -> None:
     )
 
 
+def test_a_shortest_interval_above_the_longest_is_told_by_both_names() -> None:
+    with pytest.raises(BadSettings) as refused:
+        load_settings(sched_min_interval_sec=100_000)
+    assert refused.value.message == (
+        "Settings that do not work: sched_min_interval_sec (100000) is above"
+        " sched_max_interval_sec (86400)"
+    )
+
+
+@pytest.mark.parametrize("ports", ["80, 99999", "0"])
+def test_a_port_that_is_none_is_told_by_the_name_of_the_setting(
+    monkeypatch: pytest.MonkeyPatch, ports: str
+) -> None:
+    monkeypatch.setenv("HEADWATER_ALLOWED_PORTS", ports)
+    with pytest.raises(BadSettings, match="HEADWATER_ALLOWED_PORTS"):
+        load_settings()
+
+
+@pytest.mark.parametrize("url", ["https://x.example/?a=1", "https://x.example/#top"])
+def test_nothing_could_follow_such_a_public_address(url: str) -> None:
+    with pytest.raises(BadSettings, match="HEADWATER_PUBLIC_BASE_URL"):
+        load_settings(public_base_url=url)
+    assert load_settings(public_base_url="https://x.example/feeds/").public_base_url
+
+
 def test_the_file_gives_way_to_the_environment_and_both_to_what_is_given(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -190,6 +215,29 @@ def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
         _ = load_settings(admin_token_file=file).admin_secret
 
 
+@pytest.mark.parametrize("token", ["", " ", "two words", " around ", "schlüssel", "x" * 513])
+def test_an_admin_token_that_nobody_could_show_is_refused(token: str) -> None:
+    with pytest.raises(BadSettings, match="HEADWATER_ADMIN_TOKEN"):
+        _ = load_settings(admin_token=token).admin_secret
+    assert load_settings(admin_token="x" * 512).admin_secret == "x" * 512
+
+
+def test_a_token_file_with_several_words_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("one\ntwo\n")
+    file.chmod(0o600)
+    with pytest.raises(BadSettings, match="without spaces"):
+        _ = load_settings(admin_token_file=file).admin_secret
+
+
+def test_a_token_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_bytes(b"\xff\xfe\x00")
+    file.chmod(0o600)
+    with pytest.raises(BadSettings, match="does not hold text"):
+        _ = load_settings(admin_token_file=file).admin_secret
+
+
 def test_the_secret_key_may_be_in_a_file_of_its_owner(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text("bmV3,b2xk\n")
@@ -208,7 +256,7 @@ def test_shown_settings_hold_no_secret() -> None:
             database_url="postgresql://me:geheim@db.example.org/headwater",
             admin_token="geheim",
             secret_key="geheim",
-            public_base_url="https://x.example.org/?token=geheim",
+            public_base_url="https://me:geheim@x.example.org/",
         )
     )
     assert "geheim" not in str(shown)

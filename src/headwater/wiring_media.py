@@ -57,7 +57,9 @@ def media_policy(settings: Settings, folders: Folders) -> MediaPolicy:
             film=settings.media_film_template or FILM_TEMPLATE,
         )
     except BadInput as trouble:
-        raise BadSettings(trouble.message, **trouble.facts) from trouble
+        is_film = trouble.facts.get("template") == settings.media_film_template
+        name = "media_film_template" if is_film else "media_episode_template"
+        raise BadSettings(f"{name}: {trouble.message}", **trouble.facts) from trouble
     return MediaPolicy(
         client_downloads=settings.media_client_downloads or str(folders.downloads),
         naming=naming,

@@ -60,6 +60,13 @@ def test_an_event_that_is_refused_three_times_dies_and_the_next_one_follows_at_o
     assert third == Verdict(Failing(0, 0, None, "http_422", "no thanks"), 0.0, dies=True)
 
 
+def test_a_sink_that_allows_fewer_tries_is_not_asked_more_often_about_what_it_refuses() -> None:
+    assert judged(Failing(), REFUSED, max_attempts=1).dies
+    assert not judged(Failing(), REFUSED, max_attempts=2).dies
+    assert judged(Failing(1), REFUSED, max_attempts=2).dies
+    assert judged(Failing(2), REFUSED, max_attempts=None).dies
+
+
 def test_a_sink_that_refuses_works() -> None:
     """What it suffered before is over."""
     found = judged(Failing(1, 1, NOW - 4 * DAY), REFUSED)

@@ -1,5 +1,6 @@
 """One server and one worker per data folder; a killed one leaves nothing in the way."""
 
+import errno
 import json
 import os
 import subprocess
@@ -167,6 +168,42 @@ def test_a_data_folder_that_is_a_file_is_a_bad_setting(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("not a folder")
     with pytest.raises(BadSettings, match="cannot be made"):
         make_folder(tmp_path / "data")
+
+
+def test_a_file_in_place_of_the_data_folder_is_told_to_whoever_only_looks(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for look in (running_service, stable_worker_id):
+        with pytest.raises(BadSettings, match=r"cannot be used: Not a directory\."):
+            look(file)
+
+
+def test_a_disk_that_cannot_be_written_is_told_to_whoever_only_looks(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(*_: object) -> int:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    make_folder(folder)
+    monkeypatch.setattr(os, "open", read_only)
+    with pytest.raises(BadSettings, match=r"cannot be used: Read-only file system\."):
+        is_held(folder, "serve")
+
+
+def test_a_full_disk_is_told_and_no_lock_is_left(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        with (
+            pytest.raises(BadSettings, match=r"cannot be used: No space left on device\."),
+            held(folder, BOTH, "headwater run", is_service=True),
+        ):
+            pytest.fail("held without a signature")
+    assert not is_held(folder, "serve")
 
 
 def test_a_worker_keeps_its_id(folder: Path) -> None:

@@ -170,13 +170,31 @@ def test_a_rule_that_cannot_be_read_is_named(rule: str) -> None:
     with pytest.raises(BadSettings) as refusal:
         address_policy([rule])
     assert repr(rule) in refusal.value.message
+    assert refusal.value.message.startswith("allow_addresses: ")
 
 
 def test_bad_ports_and_hosts_in_settings_are_named() -> None:
     with pytest.raises(BadSettings, match="70000 is not a port"):
         address_policy(ports=[80, 70000])
-    with pytest.raises(BadSettings, match="is not a host name"):
+    with pytest.raises(BadSettings, match="egress_deny_hosts: 'not a host' is not a host name"):
         address_policy(denied_hosts=["not a host"])
+
+
+@pytest.mark.parametrize(
+    "entry", ["evil.example:443", "https://evil.example/", "http://evil.example", "[::1]:80", ":"]
+)
+def test_a_host_with_a_scheme_or_a_port_is_refused_as_it_would_never_fit(entry: str) -> None:
+    with pytest.raises(BadSettings, match="egress_deny_hosts"):
+        address_policy(denied_hosts=[entry])
+    with pytest.raises(BadSettings, match="egress_allow_hosts"):
+        address_policy(only_hosts=[entry])
+
+
+@pytest.mark.parametrize("entry", ["[2606:4700::1]", "2606:4700:0::0001", "2606:4700::1"])
+def test_a_denied_host_may_be_an_address(entry: str) -> None:
+    policy = address_policy(denied_hosts=[entry])
+    with pytest.raises(BlockedAddress, match="list of denied hosts"):
+        check_url("http://[2606:4700::1]/feed.xml", policy)
 
 
 def test_denied_hosts_cover_what_is_under_them() -> None:

@@ -264,8 +264,10 @@ def _bucket(
                 retry_config=retry,
             )
     except (BaseError, ValueError) as error:
-        raise BadSettings(f"no bucket can be reached as {url}: {error}") from error
-    raise BadSettings("blobs live in a folder, s3://bucket/prefix or gs://bucket/prefix", url=url)
+        raise BadSettings(f"blob_url: no bucket can be reached as {url}: {error}") from error
+    raise BadSettings(
+        "blob_url must be a folder, s3://bucket/prefix or gs://bucket/prefix.", url=url
+    )
 
 
 def valid_key(key: str) -> str:

@@ -75,11 +75,11 @@ def held(
     deadline = time.monotonic() + patience
     with ExitStack() as stack:
         for role in roles:
-            with _trouble_named(folder):
+            with _usable(folder):
                 descriptor = os.open(_lock_file(folder, role), os.O_RDWR | os.O_CREAT, 0o600)
             stack.callback(os.close, descriptor)
             _take(folder, role, descriptor, deadline)
-            with _trouble_named(folder):
+            with _usable(folder):
                 _sign(descriptor, Holder(os.getpid(), what, is_service))
             stack.callback(os.ftruncate, descriptor, 0)
         yield
@@ -104,7 +104,8 @@ def make_folder(folder: Path) -> None:
 def is_held(folder: Path, role: Role) -> bool:
     """Somebody (perhaps ourselves) holds this lock now."""
     try:
-        descriptor = os.open(_lock_file(folder, role), os.O_RDWR)
+        with _usable(folder):
+            descriptor = os.open(_lock_file(folder, role), os.O_RDWR)
     except FileNotFoundError:
         return False
     try:
@@ -126,10 +127,9 @@ def holder(folder: Path, role: Role) -> Holder | None:
 def announced(folder: Path, notice: Notice) -> Iterator[None]:
     """Say in the data folder where the service is, as long as it is there."""
     path = folder / NOTICE
-    _replace(
-        path,
-        orjson.dumps({"url": notice.url, "pid": notice.pid, "started_at": notice.started_at}),
-    )
+    said = orjson.dumps({"url": notice.url, "pid": notice.pid, "started_at": notice.started_at})
+    with _usable(folder):
+        _replace(path, said)
     try:
         yield
     finally:
@@ -153,12 +153,28 @@ def stable_worker_id(folder: Path) -> WorkerId:
     """Made once per data folder, so that a restarted worker finds its own leases again."""
     path = folder / WORKER_ID
     try:
-        return WorkerId(str(UUID(path.read_text("ascii").strip())))
+        with _usable(folder):
+            return WorkerId(str(UUID(path.read_text("ascii").strip())))
     except (FileNotFoundError, ValueError):
         fresh = str(uuid4())
     make_folder(folder)
-    _replace(path, fresh.encode() + b"\n")
+    with _usable(folder):
+        _replace(path, fresh.encode() + b"\n")
     return WorkerId(fresh)
+
+
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    """A full or read-only disk, somebody else's folder, a file in its place: told in words."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as trouble:
+        raise BadSettings(
+            f"The data folder {folder} cannot be used: {trouble.strerror}."
+            " Correct that, or choose another with --data-dir or HEADWATER_DATA_DIR."
+        ) from trouble
 
 
 def _take(folder: Path, role: Role, descriptor: int, deadline: float) -> None:
@@ -204,20 +220,9 @@ def _sign(descriptor: int, who: Holder) -> None:
 def _replace(path: Path, content: bytes) -> None:
     """All of it or nothing, also for whoever reads at this moment."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with _trouble_named(path.parent):
-        beside.write_bytes(content)
-        beside.chmod(0o600)
-        os.replace(beside, path)
-
-
-@contextmanager
-def _trouble_named(folder: Path) -> Iterator[None]:
-    """A disk that is full is told by the folder on it: nobody else knows which one it was."""
-    try:
-        yield
-    except OSError as trouble:
-        said = f"The data folder {folder} cannot be written to: {trouble.strerror}."
-        raise BadSettings(said) from trouble
+    beside.write_bytes(content)
+    beside.chmod(0o600)
+    os.replace(beside, path)
 
 
 def _lock_file(folder: Path, role: Role) -> Path:

@@ -126,9 +126,9 @@ def address_policy(
     """The policy an operator wrote down; BadSettings names the entry that cannot be read."""
     return AddressPolicy(
         allow=tuple(allow_rule(text) for text in allow),
-        ports=frozenset(_checked_port(str(port), port) for port in ports),
-        only_hosts=tuple(_host_pattern(text) for text in only_hosts),
-        denied_hosts=tuple(_host_pattern(text) for text in denied_hosts),
+        ports=frozenset(_checked_port("allowed_ports", str(port), port) for port in ports),
+        only_hosts=tuple(_host_pattern("egress_allow_hosts", text) for text in only_hosts),
+        denied_hosts=tuple(_host_pattern("egress_deny_hosts", text) for text in denied_hosts),
     )
 
 
@@ -144,7 +144,7 @@ def allow_rule(text: str) -> AllowRule:
             return AllowRule(None, _network(found["host"][1:-1], text), port)
         return AllowRule(found["host"].lower().rstrip("."), None, port)
     raise BadSettings(
-        f"The allow-list entry {text!r} is none of host:port, network and network:port.",
+        f"allow_addresses: {text!r} is none of host:port, network and network:port.",
         entry=text,
     )
 
@@ -246,23 +246,29 @@ def _network(text: str, entry: str) -> Network:
         return ip_network(text)
     except ValueError as trouble:
         raise BadSettings(
-            f"The allow-list entry {entry!r} is not a network: {trouble}.", entry=entry
+            f"allow_addresses: {entry!r} is not a network: {trouble}.", entry=entry
         ) from trouble
 
 
 def _rule_port(found: re.Match[str], entry: str) -> int | None:
     text = found.groupdict().get("port")
-    return None if text is None else _checked_port(entry, int(text))
+    return None if text is None else _checked_port("allow_addresses", entry, int(text))
 
 
-def _checked_port(entry: str, port: int) -> int:
+def _checked_port(setting: str, entry: str, port: int) -> int:
     if not 1 <= port <= 65535:
-        raise BadSettings(f"{entry!r}: {port} is not a port.", entry=entry)
+        raise BadSettings(f"{setting}: {entry!r}: {port} is not a port.", entry=entry)
     return port
 
 
-def _host_pattern(text: str) -> str:
+def _host_pattern(setting: str, text: str) -> str:
+    """A port or a whole URL would be a name that no host ever has: a rule without effect."""
     name = text.strip().lower().removeprefix("*.").strip(".")
-    if not _HOST_NAME.fullmatch(name) and ":" not in name:
-        raise BadSettings(f"{text!r} is not a host name.", entry=text)
-    return name.strip("[]")
+    if _HOST_NAME.fullmatch(name):
+        return name
+    try:
+        return str(IPv6Address(name.removeprefix("[").removesuffix("]")))
+    except ValueError as trouble:
+        raise BadSettings(
+            f"{setting}: {text!r} is not a host name (without scheme, port and path).", entry=text
+        ) from trouble

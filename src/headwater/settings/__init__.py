@@ -5,9 +5,16 @@ import tomllib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AliasChoices,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from headwater import __version__
@@ -15,7 +22,13 @@ from headwater.errors import BadSettings
 from headwater.settings.media import MediaSettings
 from headwater.settings.personal import PersonalSettings
 from headwater.settings.sinks import SinkSetting as SinkSetting
-from headwater.settings.written import is_contact, parts, secret_from, unknown_names
+from headwater.settings.written import (
+    fits_a_header,
+    is_contact,
+    parts,
+    secret_from,
+    unknown_names,
+)
 from headwater.values.url import redacted
 
 MIB = 1024 * 1024
@@ -87,7 +100,9 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
     max_informational_responses: int = Field(8, ge=0)
     allowed_content_types: list[str] = _plain("ALLOWED_CONTENT_TYPES", [])
     allow_addresses: list[str] = Field(default_factory=list)
-    allowed_ports: list[int] = Field(default_factory=lambda: [80, 443, 8080, 8443])
+    allowed_ports: list[Annotated[int, Field(ge=1, le=65_535)]] = Field(
+        default_factory=lambda: [80, 443, 8080, 8443]
+    )
     egress_allow_hosts: list[str] = Field(default_factory=list)
     egress_deny_hosts: list[str] = Field(default_factory=list)
     host_max_concurrency: int = _plain("HOST_MAX_CONCURRENCY", 2, ge=1)
@@ -218,6 +233,23 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
             raise ValueError("must be plain ASCII without spaces or brackets")
         return value
 
+    @field_validator("public_base_url")
+    @classmethod
+    def _paths_may_follow(cls, value: str | None) -> str | None:
+        if value is not None and ("?" in value or "#" in value):
+            raise ValueError("must end with a host or a path: addresses are put behind it")
+        return value
+
+    @model_validator(mode="after")
+    def _leaves_room(self) -> Self:
+        least, most = self.sched_min_interval_sec, self.sched_max_interval_sec
+        if least > most:
+            raise ValueError(
+                f"sched_min_interval_sec ({least:.15g}) is above sched_max_interval_sec"
+                f" ({most:.15g})"
+            )
+        return self
+
     @cached_property
     def is_embedded(self) -> bool:
         """The database is a file of our own, so we may migrate it by ourselves."""
@@ -248,10 +280,10 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
     def admin_secret(self) -> str | None:
         """The admin token itself, from the setting or from its file."""
         if self.admin_token is not None:
-            return self.admin_token.get_secret_value()
+            return fits_a_header(self.admin_token.get_secret_value())
         if self.admin_token_file is None:
             return None
-        return secret_from(self.admin_token_file, "admin token file")
+        return fits_a_header(secret_from(self.admin_token_file, "admin token file"))
 
     @property
     def where_secret_key(self) -> Path:

@@ -8,6 +8,9 @@ from typing import Any
 
 from headwater.errors import BadSettings
 
+LONGEST_TOKEN = 512
+"""More is not read from a request."""
+
 _PREFIX = "HEADWATER_"
 _FOR_OTHERS = frozenset(_PREFIX + name for name in ("CONFIG", "GRPC", "TOKEN", "URL"))
 _FAMILIES_OF_OTHERS = tuple(_PREFIX + name for name in ("TEST_", "SERVICE_", "PORT_"))
@@ -54,6 +57,18 @@ def secret_from(path: Path, what: str) -> str:
         secret = path.read_text("utf-8").strip()
     except OSError as trouble:
         raise BadSettings(f"The {what} cannot be read: {trouble}") from trouble
+    except UnicodeDecodeError as trouble:
+        raise BadSettings(f"The {what} {path} does not hold text.") from trouble
     if not secret:
         raise BadSettings(f"The {what} {path} is empty.")
     return secret
+
+
+def fits_a_header(token: str) -> str:
+    """An admin token that nobody could ever show would lock everybody out, and look like none."""
+    if not 0 < len(token) <= LONGEST_TOKEN or not all("!" <= letter <= "~" for letter in token):
+        raise BadSettings(
+            "The admin token (HEADWATER_ADMIN_TOKEN, or its file) must be 1 to"
+            f" {LONGEST_TOKEN} plain ASCII characters without spaces. Leave it out for none."
+        )
+    return token

@@ -341,7 +341,7 @@ async def test_links_are_built_from_the_public_address(
 ) -> None:
     await river.entries(await river.feed(), an_entry("a"), an_entry("b", "b"))
     api = guarded(
-        public_base_url="https://someone:secret@river.example/below/?x=1",
+        public_base_url="https://someone:secret@river.example/below/",
         hub_url="https://hub.example/",
     )
     answer = await api.get("/meta/all.xml?limit=1&token=planted-token&user=planted")

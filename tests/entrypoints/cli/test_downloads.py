@@ -58,3 +58,6 @@ def test_the_doctor_looks_at_the_room_for_downloads(tmp_path: Path) -> None:
 def test_a_template_that_cannot_name_files_is_told(tmp_path: Path, template: str) -> None:
     (check,) = media_checks(settings(tmp_path, media_episode_template=template))
     assert (check.name, check.state) == ("downloads", "error")
+    assert check.saw.startswith("media_episode_template: ")
+    (check,) = media_checks(settings(tmp_path, media_film_template="{bogus}"))
+    assert check.saw.startswith("media_film_template: ")

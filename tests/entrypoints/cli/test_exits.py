@@ -1,13 +1,18 @@
 """Exit codes mean something, and trouble is told plainly."""
 
+import errno
 import json
 import resource
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from headwater.entrypoints.cli.checks import clock
+from headwater.entrypoints.cli.doctor import workers
 from headwater.entrypoints.cli.exits import ExitCode, Refused, exit_code_of, tell
+from headwater.entrypoints.cli.session import Session
 from headwater.entrypoints.lock import InUse
 from headwater.entrypoints.transport import Unreachable
 from headwater.errors import (
@@ -24,6 +29,7 @@ from headwater.errors import (
     Unauthorized,
     UnknownSchema,
 )
+from headwater.settings import load_settings
 from tests.entrypoints.running import HEADWATER, SECONDS, environment
 
 
@@ -121,7 +127,7 @@ def _without_room() -> None:
 def test_a_data_folder_without_room_is_not_told_as_stdout(tmp_path: Path, command: str) -> None:
     done = _done_without_room(tmp_path / "data", command)
     assert done.returncode != 0
-    assert b"cannot be written to: File too large." in done.stderr
+    assert b"cannot be used: File too large." in done.stderr
     assert str(tmp_path / "data").encode() in done.stderr
     assert b"stdout" not in done.stderr
     assert b"Traceback" not in done.stderr
@@ -143,3 +149,49 @@ def _done_without_room(data: Path, *command: str) -> subprocess.CompletedProcess
         timeout=SECONDS,
         check=False,
     )
+
+
+@pytest.mark.parametrize(("command", "code"), [("list", 2), ("run", 2), ("doctor", 1)])
+def test_a_file_in_place_of_the_data_folder_is_told_in_a_line(
+    tmp_path: Path, command: str, code: int
+) -> None:
+    file = tmp_path / "data"
+    file.touch()
+    done = subprocess.run(
+        [*HEADWATER, command],
+        env=environment(file),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert "data folder" in done.stdout + done.stderr
+
+
+def test_doctor_speaks_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", full)
+    (check,) = clock(load_settings(data_dir=tmp_path))
+    assert (check.name, check.state) == ("clock", "ok")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "todo"),
+    [
+        (Unauthorized("A valid token is needed."), "Set HEADWATER_TOKEN."),
+        (ConnectionLost("away"), "Look at the service's log."),
+    ],
+)
+def test_doctor_asks_for_a_token_where_one_is_missing(
+    monkeypatch: pytest.MonkeyPatch, trouble: HeadwaterError, todo: str
+) -> None:
+    def refused(_: Session) -> None:
+        raise Refused(trouble.status, {"error": trouble.code, "message": "x"})
+
+    monkeypatch.setattr(Session, "api", refused)
+    (check,) = workers(Session())
+    assert (check.state, check.todo) == ("error", todo)

@@ -149,6 +149,10 @@ def test_a_login_goes_in_by_file_or_stdin_and_never_comes_out(alone: Shell, tmp_
         "Subscription 1: credentials none.\n"
     )
     assert alone("subscriptions", "credentials", "1").code == 2
+    missing = alone("subscriptions", "credentials", "1", "/nowhere/login")
+    assert missing.err == "headwater: /nowhere/login cannot be read: No such file or directory.\n"
+    garbage = alone("subscriptions", "credentials", "1", "-", given="garbage")
+    assert garbage.err.startswith("headwater: stdin cannot be read as JSON: ")
 
 
 @pytest.mark.parametrize("text", ["[1]", "nonsense"])

@@ -23,7 +23,8 @@ class SinkPolicy:
     and so much more seldom, `note_idle_every`, while nothing in the log is wanted.
     `longest`: for one answer of an outlet, whatever it does meanwhile.
     `turn`: then a sink with more to take makes room, if another one waits for a place.
-    `refused_attempts`: tries of an event that the sink answers and does not want.
+    `refused_attempts`: tries of an event that the sink answers and does not want, unless the
+    sink's own `max_attempts` are fewer.
     """
 
     lease: float = 15.0
@@ -72,7 +73,7 @@ def verdict(
     error, detail = receipt.trouble, shortened(receipt.detail)
     attempts = before.attempts + 1
     if receipt.about == "event" and not receipt.gone:
-        dies = attempts >= policy.refused_attempts
+        dies = attempts >= min(policy.refused_attempts, max_attempts or policy.refused_attempts)
         failing = Failing(0 if dies else attempts, 0, None, error, detail)
         pause = 0.0 if dies else _pause(before.attempts, receipt.retry_after, luck, policy)
         return Verdict(failing, pause, dies)

@@ -10,9 +10,9 @@ from headwater.entrypoints.api.rates import Rates
 from headwater.entrypoints.listener import is_loopback
 from headwater.errors import Forbidden, Unauthorized
 from headwater.settings import Settings
+from headwater.settings.written import LONGEST_TOKEN
 from headwater.subscribe.fetchers import store as fetchers
 
-LONGEST_TOKEN = 512
 _NOTED_EVERY = timedelta(minutes=1)
 
 

@@ -66,8 +66,13 @@ def data_folder(settings: Settings) -> Iterator[Check]:
     if not folder.exists():
         yield Check("data folder", "ok", f"{folder} will be made on the first start")
         return
+    if not folder.is_dir():
+        todo = "Choose another with --data-dir or HEADWATER_DATA_DIR."
+        yield Check("data folder", "error", f"{folder} is a file", todo)
+        return
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        yield Check("data folder", "error", f"{folder} cannot be written to", f"chown it: {folder}")
+        todo = "Correct its permissions, or how its disk is mounted."
+        yield Check("data folder", "error", f"{folder} cannot be written to", todo)
         return
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & 0o077:

@@ -63,11 +63,14 @@ def _all(session: Session) -> Iterator[Check]:
         yield _secrets(settings)
         yield from _personal(settings)
     if session.elsewhere or any(c.name == "schema" and c.state == "ok" for c in database):
-        yield from _workers(session)
+        yield from workers(session)
 
 
 def _service(settings: Settings) -> Check:
-    notice = running_service(settings.data_dir)
+    try:
+        notice = running_service(settings.data_dir)
+    except HeadwaterError as trouble:
+        return Check("service", "error", "cannot be found", trouble.message)
     if notice is None:
         return Check("service", "warning", "not running", "Start it with `headwater run`.")
     return Check("service", "ok", f"{notice.url} since {notice.started_at}, process {notice.pid}")
@@ -138,12 +141,15 @@ def _file(settings: Settings) -> Path:
     return Path(settings.where_database.partition("///")[2].partition("?")[0])
 
 
-def _workers(session: Session) -> Iterator[Check]:
+def workers(session: Session) -> Iterator[Check]:
+    """Who works, as the service says; or why it does not say."""
     try:
         with session.api() as api:
             status = api.get("/status")
     except HeadwaterError as trouble:
-        yield Check("status", "error", trouble.message, "Look at the service's log.")
+        refused = trouble.status in {401, 403}
+        todo = "Set HEADWATER_TOKEN." if refused else "Look at the service's log."
+        yield Check("status", "error", trouble.message, todo)
         return
     yield from worker_checks(status, session.settings.lease_seconds)
 

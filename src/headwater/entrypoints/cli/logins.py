@@ -34,11 +34,15 @@ def in_words(name: object, held: dict[str, Any]) -> str:
 
 def json_object(file: Path) -> dict[str, Any]:
     """Not from the command line: what stands there, everybody on the machine can see."""
+    by_hand = str(file) == "-"
+    name = "stdin" if by_hand else str(file)
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
+        text = sys.stdin.read() if by_hand else file.read_text("utf-8")
         said = orjson.loads(text)
-    except (OSError, ValueError) as trouble:
-        raise BadInput(f"{file} cannot be read as JSON: {trouble}") from trouble
+    except OSError as trouble:
+        raise BadInput(f"{name} cannot be read: {trouble.strerror}.") from trouble
+    except ValueError as trouble:
+        raise BadInput(f"{name} cannot be read as JSON: {trouble}") from trouble
     if not isinstance(said, dict):
-        raise BadInput(f"{file} must hold a JSON object.")
+        raise BadInput(f"{name} must hold a JSON object.")
     return said
