@@ -85,23 +85,21 @@ async def events_after(
     after: int,
     *,
     limit: int,
-    type: str | None = None,
-    feed_id: str | None = None,
     types: Sequence[str] = (),
+    feeds: Sequence[str] = (),
 ) -> Telling:
-    """The newest number is read first, so that `next` never jumps over an event not yet seen.
+    """Of these types and feeds; where none is named, of all.
+
+    The newest number is read first, so that `next` never jumps over an event not yet seen.
 
     One whose row is damaged is left out, lest nobody come past it.
     """
     last = await last_seq(view)
     where, values = "seq > ? AND seq <= ?", list[Value]((after, last))
-    for column, wanted in (("type", type), ("feed_id", feed_id)):
-        if wanted is not None:
-            where += f" AND {column} = ?"
-            values.append(wanted)
-    if types:
-        where += f" AND type IN ({marks(len(types))})"
-        values += types
+    for column, wanted in (("type", types), ("feed_id", feeds)):
+        if wanted:
+            where += f" AND {column} IN ({marks(len(wanted))})"
+            values += wanted
     rows = await view.rows(
         f"SELECT seq, event_id, type, at, feed_id, payload FROM events WHERE {where}"
         " ORDER BY seq LIMIT ?",

@@ -65,6 +65,21 @@ async def test_a_filter_moves_the_reader_past_what_it_hides(api: Api, river: Riv
     assert ([event["seq"] for event in mine["events"]], mine["next"]) == ([1], 1)
 
 
+async def test_several_types_and_feeds_can_be_named(api: Api, river: River) -> None:
+    one, two = await river.feed("one"), await river.feed("two")
+    await told(
+        river,
+        Event("feed_gone", one, {}),
+        Event("feed_failing", two, {}),
+        Event("feed_recovered", None, {}),
+    )
+    some = (await api.get("/events?type=feed_gone&type=feed_recovered")).json
+    assert [event["seq"] for event in some["events"]] == [1, 3]
+    both = (await api.get(f"/events?feed_id={one}&feed_id={two}")).json
+    assert [event["seq"] for event in both["events"]] == [1, 2]
+    assert (await api.get("/events?" + "type=feed_gone&" * 65)).status == 422
+
+
 async def test_questions_that_make_no_sense_are_422(api: Api) -> None:
     for query in ("after=-1", "after=x", "after=9223372036854775808", "type=nonsense", "limit=0"):
         assert (await api.get(f"/events?{query}")).status == 422

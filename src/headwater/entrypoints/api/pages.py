@@ -1,5 +1,6 @@
 """What may be read, whatever the way in: pages of feeds, entries and events, one of each, raw."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headwater.announce import queries as log
@@ -84,15 +85,15 @@ async def entry_record(
 
 
 async def event_page(
-    at: Desk, after: int, limit: int | None, type: str | None, feed_id: str | None
+    at: Desk, after: int, limit: int | None, types: Sequence[str], feeds: Sequence[str]
 ) -> EventPage:
     """In order, without gaps: whoever saw number n never later meets a new event before it."""
-    if type is not None and type not in EVENT_TYPES:
+    if not EVENT_TYPES.keys() >= set(types):
         raise BadInput("There is no such type of event.", known=sorted(EVENT_TYPES))
-    feed = None if feed_id is None else public_id(feed_id, "feed")
+    known = [public_id(feed_id, "feed") for feed_id in feeds]
     async with at.engine.database.read() as view:
         telling = await log.events_after(
-            view, after, limit=at.page_size(limit), type=type, feed_id=feed
+            view, after, limit=at.page_size(limit), types=types, feeds=known
         )
     return EventPage.of(telling)
 

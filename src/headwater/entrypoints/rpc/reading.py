@@ -72,9 +72,10 @@ async def list_events(at: Desk, asked: pb.ListEventsRequest) -> Message:
     if asked.after < 0:
         raise BadInput("after is the number of an event.", field="after")
     type, feed_id = text(asked, "type", 100), text(asked, "feed_id", 100)
+    types, feeds = [] if type is None else [type], [] if feed_id is None else [feed_id]
 
     async def page(limit: int) -> pb.ListEventsResponse:
-        return events_of(await pages.event_page(at, asked.after, limit, type, feed_id))
+        return events_of(await pages.event_page(at, asked.after, limit, types, feeds))
 
     return await fitting(size(at, asked.limit), room(at), page)
 
