@@ -200,6 +200,15 @@ def test_a_contact_that_would_break_a_header_is_refused(contact: str) -> None:
         load_settings(user_agent_contact=contact)
 
 
+def test_an_empty_variable_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As files for containers leave them; the data folder would be the folder one stands in."""
+    for name in ("HEADWATER_DATA_DIR", "HEADWATER_ADMIN_TOKEN", "HEADWATER_HOST", "DATABASE_URL"):
+        monkeypatch.setenv(name, "")
+    settings = load_settings()
+    assert (settings.data_dir, settings.host) == (Path("data"), "127.0.0.1")
+    assert (settings.admin_secret, settings.database_url) == (None, None)
+
+
 def test_the_admin_token_may_be_in_a_file_of_its_owner(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("very-secret\n")

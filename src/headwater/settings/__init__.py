@@ -51,6 +51,7 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
         populate_by_name=True,
         # Lists are read by `_listed` below: JSON, or simply values with commas between them.
         enable_decoding=False,
+        env_ignore_empty=True,
     )
 
     # Where things are
