@@ -159,6 +159,22 @@ def test_a_field_that_is_not_closed_ends_where_the_next_begins() -> None:
     assert entry.authors == (Person("J", "j@e.org"),)
 
 
+@pytest.mark.parametrize("opened", ["other", "title", "description"])
+def test_a_channels_field_ends_one_that_is_not_closed(opened: str) -> None:
+    feed = parse(
+        rss(
+            f"<{opened}>x<managingEditor>me@example.org</managingEditor>"
+            f"<{opened}>x<logo>/l.png</logo><{opened}>x<sy:updatePeriod>daily</sy:updatePeriod>"
+            f"<{opened}>x<cloud domain='d.org'/><{opened}>x<keywords>k</keywords>"
+        ),
+        url=HOME,
+    ).feed
+    assert (feed.authors[0].email, feed.image) == ("me@example.org", "https://example.org/l.png")
+    assert feed.cloud is not None
+    assert (feed.update_period, feed.cloud.domain) == ("daily", "d.org")
+    assert [category.term for category in feed.categories] == ["k"]
+
+
 def test_a_quote_that_is_missing_does_not_hide_what_follows() -> None:
     document = parse(rss('<item><x a="1/><title>t</title></item>' + item("u")))
     assert titles(document) == ["t", "u"]

@@ -5,7 +5,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from headwater.parse import Document, Entry, Person, Text, parse, parse_fragment
+from headwater.parse import (
+    Category,
+    Cloud,
+    Content,
+    Document,
+    Entry,
+    Person,
+    Text,
+    parse,
+    parse_fragment,
+)
 
 NAMESPACES = (
     'xmlns:dc="http://purl.org/dc/elements/1.1/" '
@@ -36,12 +46,28 @@ TITLES = [
     ("<media:title>M</media:title><dc:title>D</dc:title><title>T</title>", "T"),
     ("<media:title>M</media:title><itunes:title>I</itunes:title>", "M"),
 ]
+FILE = "<media:content url='https://example.org/a.mp3'><media:title>F</media:title></media:content>"
 
 
 @pytest.mark.parametrize(("said", "expected"), TITLES)
 def test_dublin_cores_title_stands_before_that_of_a_file(said: str, expected: str) -> None:
     document = rss(said, said)
     assert (document.feed.title, document.entries[0].title) == (Text(expected), Text(expected))
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (FILE, "F"),
+        (f"{FILE}<media:title>M</media:title>", "M"),
+        (f"<title>T</title>{FILE}", "T"),
+        (f"{FILE}<title>T</title>", "T"),
+        (FILE + FILE.replace("F<", "G<"), "F"),
+    ],
+)
+def test_a_files_title_stands_in_for_that_of_an_entry(item: str, expected: str) -> None:
+    entry = entry_of(item)
+    assert (entry.title, entry.enclosures[0].title) == (Text(expected), "F")
 
 
 WRAPPED = [
@@ -174,3 +200,74 @@ def test_rss_1_1() -> None:
     assert (entry.title, entry.link) == (Text("I"), "https://example.org/1")
     assert entry.fragment is not None
     assert parse_fragment(body, entry.fragment, url=HOME) == entry
+
+
+@pytest.mark.parametrize(
+    ("guid", "link"),
+    [
+        ("<guid>http://example.org/</guid>", "http://example.org/"),
+        ("<guid isPermaLink='true'>http://example.org/</guid>", "http://example.org/"),
+        ("<guid isPermaLink='false'>http://example.org/</guid>", None),
+        ("<guid>http://example.org/</guid><link>http://other.org/</link>", "http://other.org/"),
+        ("<link>http://other.org/</link><guid>http://example.org/</guid>", "http://other.org/"),
+        ("<guid>urn:x:1</guid>", None),
+    ],
+)
+def test_a_feeds_permalink_is_its_link(guid: str, link: str | None) -> None:
+    assert rss(guid).feed.link == link
+
+
+def test_a_scheme_in_capitals() -> None:
+    entry = entry_of("<guid>HTTP://Example.org/A</guid>")
+    assert (entry.native_id, entry.id_is_permalink) == ("HTTP://Example.org/A", True)
+    assert entry.link == "http://example.org/A"
+    assert entry_of("<id>HTTPS://Example.org/A</id>").link == "https://example.org/A"
+
+
+CAPITALS = [
+    ("<category DOMAIN='d'>T</category>", Category("T", "d")),
+    ("<category TERM='T' SCHEME='d' LABEL='L'/>", Category("T", "d", "L")),
+    ("<category other='o'>T</category>", Category("T")),
+    ("<itunes:category TEXT='T'><itunes:category TEXT='U'/></itunes:category>",
+     Category("T", "http://www.itunes.com/")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "expected"), CAPITALS)
+def test_a_categorys_attributes_in_capitals(said: str, expected: Category) -> None:
+    document = rss(said, said)
+    assert document.feed.categories[0] == document.entries[0].categories[0] == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "domain='d.org' port='80' path='/p' registerProcedure='r' protocol='soap'",
+        "domain='d.org' port='80' path='/p' registerprocedure='r' protocol='soap'",
+        "DOMAIN='d.org' PORT='80' PATH='/p' REGISTERPROCEDURE='r' PROTOCOL='SOAP'",
+    ],
+)
+def test_a_clouds_attributes_in_any_case(said: str) -> None:
+    assert rss(f"<cloud {said}/>").feed.cloud == Cloud("d.org", 80, "/p", "r", "soap")
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("xhtml", Content("<p>a</p>", "xhtml")),
+        ("application/xml", Content("<div><p>a</p></div>", "application/xml")),
+        ("image/svg+xml", Content("<div><p>a</p></div>", "image/svg+xml")),
+    ],
+)
+def test_only_xhtml_is_wrapped_into_a_div(kind: str, expected: Content) -> None:
+    body = (
+        f"<feed xmlns='http://www.w3.org/2005/Atom'><entry><content type='{kind}'>"
+        "<div><p>a</p></div></content></entry></feed>"
+    )
+    assert parse(body.encode()).entries[0].contents == (expected,)
+
+
+def test_a_percent_sign_in_an_address() -> None:
+    assert entry_of("<author>a%b@example.org (J)</author>").authors == (
+        Person("J", "a%b@example.org"),
+    )

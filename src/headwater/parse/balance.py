@@ -41,9 +41,14 @@ _PLAIN_FIELDS = frozenset(
 # No markup of text: one that begins in a field that was not closed stands after it.
 _OTHER_FIELDS = frozenset(
     b"description enclosure language copyright generator lastbuilddate image ttl id updated"
-    b" published summary content rights subtitle name email uri modified issued created".split()
+    b" published summary content rights subtitle name email uri modified issued created"
+    b" managingeditor webmaster docs cloud rating textinput skiphours skipdays contributor logo"
+    b" icon tagline keywords expirationdate abstract info fullitem".split()
 )
-_PREFIXES = frozenset(b"atom content dc dcterms feedburner itunes media slash thr wfw".split())
+_PREFIXES = frozenset(
+    b"admin atom cc content creativecommons dc dcterms feedburner geo georss googleplay itunes"
+    b" media podcast slash sy thr wfw".split()
+)
 _GROUPS = frozenset((b"author", b"contributor", b"source", b"image", b"group", b"owner"))
 
 

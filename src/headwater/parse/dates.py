@@ -25,8 +25,9 @@ _ORDINAL = re.compile(r"(\d{4}|\d\d)-?(\d{3})(?:[Tt](\d\d.*))?")
 _COMPACT = re.compile(
     r"(\d{4}|\d\d)(\d\d)(\d\d)(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d)(?:\.\d+)?)?\s*((?!\d)\S*))?"
 )
-_SHORT_YEAR = re.compile(r"(\d\d)-(\d\d)-(\d\d)(?:T?(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(\S*))?")
+_SHORT_YEAR = re.compile(r"-?(\d\d)-(\d\d)-(\d\d)(?:T?(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(\S*))?")
 _MONTH_ONLY = re.compile(r"(\d{4}|-\d\d)-?(\d\d)")
+_ZONED_DAY = re.compile(r"(\d{4}-\d\d-\d\d)([+-](?:0\d|1[0-4]):?[0-5][05])")
 _EPOCH = re.compile(r"\d{10}|\d{13}")
 
 
@@ -89,6 +90,9 @@ def _unusual(text: str) -> datetime | None:
 
 
 def _iso(text: str) -> datetime | None:
+    day = _ZONED_DAY.fullmatch(text)  # whose zone Python takes for a time
+    if day is not None:
+        text = f"{day[1]}T00:00{day[2]}"
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

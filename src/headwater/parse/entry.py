@@ -261,6 +261,7 @@ def read_media_content(draft: EntryDraft, element: etree._Element, context: Cont
             name = plain_name(child.tag)
             if name == "media:title" and href:
                 title = shortened(words(child), context.limits.title_chars, context) or None
+                stand_in_title(draft, child, context, 4)
             elif name not in ("media:content", "media:group"):
                 BY_NAME.get(name, keep_extension)(draft, child, context)
     if href:

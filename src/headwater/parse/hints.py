@@ -2,6 +2,7 @@
 
 from lxml import etree
 
+from headwater.parse.attributes import has_more_attributes_now
 from headwater.parse.dates import parsed_date
 from headwater.parse.document import Cloud
 from headwater.parse.draft import Context, FeedDraft
@@ -60,12 +61,14 @@ def read_update_base(draft: FeedDraft, element: etree._Element, context: Context
 
 
 def read_cloud(draft: FeedDraft, element: etree._Element, context: Context) -> None:
+    has_more_attributes_now(element)
     domain = element.get("domain")
+    procedure = element.get("registerProcedure") or element.get("registerprocedure") or ""
     if domain:
         draft.cloud = Cloud(
             domain[:255],
             _number(element.get("port") or ""),
             (element.get("path") or "")[:1024] or None,
-            (element.get("registerProcedure") or "")[:255] or None,
+            procedure[:255] or None,
             (element.get("protocol") or "").lower()[:32] or None,
         )

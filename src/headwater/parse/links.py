@@ -261,7 +261,7 @@ def read_guid(draft: EntryDraft, element: etree._Element, context: Context) -> N
             return
         # It is said to be an address, and may be one.
         is_path = permalink is not None and _PATH(value) is not None
-    draft.id_is_permalink = value.startswith(_WEB_OR_PATH) or is_path
+    draft.id_is_permalink = value.startswith(_WEB_OR_PATH) or is_path or _is_web(value)
     if draft.id_is_permalink and context.spare.link_rank > 5:
         found = web_address(value, element, context)
         if found is not None:
@@ -292,10 +292,15 @@ def read_feed_about(draft: FeedDraft, element: etree._Element, context: Context)
 
 def _take_id(draft: Draft, value: str, context: Context) -> None:
     keep_native_id(draft, value, context)
-    if context.spare.link_rank > 6 and value.startswith(("http://", "https://")):
+    if context.spare.link_rank > 6 and _is_web(value):
         found = resolved_address(value, None, context)
         if found is not None:
             draft.link, context.spare.link_rank = found, 6
+
+
+def _is_web(value: str) -> bool:
+    """A scheme may be written in capitals."""
+    return value[0] in "hH" and value[:8].lower().startswith(_WEB)
 
 
 def keep_native_id(draft: Draft, value: str, context: Context) -> None:
@@ -324,6 +329,11 @@ def read_license(draft: Draft, element: etree._Element, context: Context) -> Non
 
 
 def read_feed_id(draft: FeedDraft, element: etree._Element, context: Context) -> None:
+    """A guid, which no channel needs: its address serves as a last-resort link too."""
     value = words(element)
-    if value:
+    if not value:
+        return
+    if (element.get("isPermaLink") or "true").strip().lower() == "true":
+        _take_id(draft, value, context)
+    else:
         keep_native_id(draft, value, context)

@@ -15,7 +15,7 @@ from headwater.values.url import resolve
 # Letters with accents count, others do not: in Chinese a name may stand right before an address.
 _LETTER = r"A-Za-z0-9\u00c0-\u024f"
 _EMAIL = re.compile(
-    rf"(?:mailto:)?([{_LETTER}_][{_LETTER}_.+'-]{{0,63}}@(?:[{_LETTER}-]{{1,63}}\.){{1,8}}"
+    rf"(?:mailto:)?([{_LETTER}_][{_LETTER}_.+'%-]{{0,63}}@(?:[{_LETTER}-]{{1,63}}\.){{1,8}}"
     r"[A-Za-z0-9]{2,24})(?:\?subject=\S+)?"
 )
 _FIELDS = frozenset(("name", "email", "uri", "url", "homepage", "href"))

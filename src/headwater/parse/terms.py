@@ -42,13 +42,15 @@ def read_category(draft: Draft, element: etree._Element, context: Context) -> No
         if term:
             add_category(term, None, None, context)
         return
-    term = (element.get("term") or "").strip() or words(element)
+    term = (element.get("term") or "").strip()
     scheme = element.get("scheme") or element.get("domain") or None
     label = element.get("label") or None
-    if term or label:
-        add_category(term or label or "", scheme, label, context)
-    elif has_more_attributes_now(element):
+    if not term and scheme is None and has_more_attributes_now(element):
         read_category(draft, element, context)
+        return
+    term = term or words(element) or label or ""
+    if term:
+        add_category(term, scheme, label, context)
 
 
 def read_categories(draft: Draft, element: etree._Element, context: Context) -> None:
@@ -76,8 +78,10 @@ def read_itunes_category(draft: Draft, element: etree._Element, context: Context
     """May nest: the inner one is the narrower subject."""
     for one in (element, *element):
         term = one.get("text")
+        if term is None and has_more_attributes_now(one):
+            term = one.get("text")
         if term is None and not len(one):
-            term = one.text or (one.get("text") if has_more_attributes_now(one) else None)
+            term = one.text
         if term and term.strip():
             add_category(term.strip(), ITUNES, None, context)
 

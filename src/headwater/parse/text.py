@@ -161,8 +161,9 @@ def _without_shortcuts(markup: str) -> str:
 def _markup(element: etree._Element, kind: str, context: Context) -> tuple[str, str]:
     """Child elements make a text XHTML, whatever it claims to be."""
     # Atom 0.3 and XHTML bodies in RSS have no such wrapper: there a div is a div.
+    is_xml = kind.endswith(("/xml", "+xml"))  # in which a div is content, as all else
     may_wrap = context.unwraps_div or kind != "xhtml" or element.tag.startswith(_ATOM)
-    wrapper = _only_div(element) if may_wrap else None
+    wrapper = _only_div(element) if may_wrap and not is_xml else None
     element = element if wrapper is None else wrapper
     value = inner_markup(element, context).strip()
     if context.has_base and " xml:base=" in value:
@@ -170,7 +171,7 @@ def _markup(element: etree._Element, kind: str, context: Context) -> tuple[str, 
         value = inner_markup(element, context).strip()
     if context.relative and value:
         value = with_absolute_links(value, context.base_of(element), context.relative)
-    return value, kind if kind.endswith(("/xml", "+xml")) else "xhtml"
+    return value, kind if is_xml else "xhtml"
 
 
 def _settle_bases(element: etree._Element, context: Context) -> None:
