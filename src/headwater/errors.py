@@ -120,7 +120,8 @@ class StaleClaim(Conflict):
 
 
 class TooSoon(HeadwaterError):
-    """Asked more often than politeness allows. Facts: `retry_after_sec`."""
+    """Asked more often than politeness allows. Facts: `retry_after_sec`; `host`, where it is a host
+    that has no turn for us."""
 
     code = "too_soon"
     status = 429

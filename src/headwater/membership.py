@@ -9,7 +9,7 @@ from headwater.engine import Engine
 from headwater.errors import BadConfig
 from headwater.ports import Transaction
 from headwater.schedule import queries as feeds
-from headwater.schedule.replan import replanned
+from headwater.schedule.steps import plan_anew
 from headwater.subscribe import store
 from headwater.subscribe.config_schema import checked_config
 from headwater.subscribe.feed import Feed
@@ -184,16 +184,8 @@ async def _write(
         overrides=replace(feed.overrides, interval_sec=wanted.interval_sec),
     )
     await store.save_wish(tx, after, now)
-    if wanted.interval_sec != held.interval_sec and feed.state == "active":
-        plan = replanned(after, engine.schedule, now, before=feed.overrides)
-        await store.plan_again(
-            tx,
-            after,
-            at=plan.next_visit_at,
-            interval_sec=plan.interval_sec,
-            reason=plan.reason,
-            now=now,
-        )
+    if wanted.interval_sec != held.interval_sec:
+        await plan_anew(tx, feed, after, engine.schedule, now)
 
 
 async def _config_refusal(tx: Transaction, subscription: Subscription, wanted: Ways) -> str | None:

@@ -212,16 +212,11 @@ async def _asked(work: Work, question: Ask) -> Outcome:
     """In the host's turn, as every visit is."""
     engine = work.engine
     policy = replace(engine.fetch, accept=ACCEPT, accepted_types=None)
-
-    async def hop_turn(host: str) -> None:
-        await work.visits.take_turn(host)
-        engine.turns.finish(host, engine.clock.monotonic(), None)
-
     try:
         host = host_of(question.url)
         await work.visits.take_turn(host)
         try:
-            return await ask(question, policy, work.media.web, engine.clock, hop_turn)
+            return await ask(question, policy, work.media.web, engine.clock, work.visits.pass_by)
         finally:
             engine.turns.finish(host, engine.clock.monotonic(), None)
     except TooSoon as rest:

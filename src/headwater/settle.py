@@ -16,6 +16,7 @@ from headwater.merge.compare import Changes, compare
 from headwater.merge.reading import Read, ReadFeed, SameDocument, Unreadable
 from headwater.merge.store import Memory
 from headwater.merge.trust import newly_distrusted
+from headwater.schedule.cadence import begun_anew
 from headwater.schedule.decision import Decision, decide
 from headwater.schedule.due import Due, Move, own_policy
 from headwater.schedule.policy import Policy
@@ -76,13 +77,14 @@ def settle(
     finished: Finished, memory: Memory, overrides: dict[str, Any], policy: Policy, rules: Rules,
     luck: float,
 ) -> Settled:  # fmt: skip
-    due, now = replace_overrides(finished.due, overrides), finished.finished_at
+    own, now = own_policy(policy, overrides), finished.finished_at
+    due = replace_overrides(finished.due, overrides, own)
     today = to_micros(now) // _DAY_MICROS
     already = due.new_today if due.today == today else 0
     changes = _changes(finished, memory, rules.max_new_entries_per_day - already)
     name, error, detail = _in_short(finished)
     lesson = _lesson(finished, changes, error)
-    decision = decide(due.state, lesson, own_policy(policy, overrides), now, luck)
+    decision = decide(due.state, lesson, own, now, luck)
     move = _move(finished, error)
     believed = is_believed(
         move,
@@ -107,7 +109,7 @@ def settle(
     )
 
 
-def replace_overrides(due: Due, overrides: dict[str, Any]) -> Due:
+def replace_overrides(due: Due, overrides: dict[str, Any], own: Policy) -> Due:
     """A person may have changed their mind while we were away."""
     if overrides == due.overrides:
         return due
@@ -117,6 +119,9 @@ def replace_overrides(due: Due, overrides: dict[str, Any]) -> Due:
         push_only=bool(overrides.get("push_only", False)),
         ceiling=overrides.get("ceiling_sec"),
     )
+    if due.state.is_ordered and not state.is_ordered:
+        # The interval was the order's own and says nothing about the feed.
+        state = replace(state, interval=begun_anew(state.ewma, own))
     return replace(due, overrides=overrides, state=state)
 
 

@@ -105,7 +105,7 @@ class Visits:
     async def fetch(self, question: Ask) -> Outcome:
         engine = self._engine
         with span("request") as asked:
-            outcome = await ask(question, engine.fetch, engine.web, engine.clock, self._turn_at)
+            outcome = await ask(question, engine.fetch, engine.web, engine.clock, self.pass_by)
             asked.tell(describe_request, question, outcome)
         if isinstance(outcome, Throttled):
             self._let_rest(outcome)
@@ -170,26 +170,30 @@ class Visits:
         answer = Answer(due.url, None, (), (), b"", 0.0, None, code, detail)
         return Failed(Exchange(due.url, self._engine.clock.now(), answer), code, detail)
 
-    async def take_turn(self, host: str) -> None:
+    async def take_turn(self, host: str, *, passing: bool = False) -> None:
         """Waits until the host may be asked, and takes that turn; whoever took it ends it.
 
         Nobody is kept waiting for long: a host that rests is told with the time it needs.
         """
         turns, clock = self._engine.turns, self._engine.clock
         patience = clock.monotonic() + _PATIENCE_SECONDS
-        while (wait := turns.wait_for(host, clock.monotonic())) > 0:
+        while (wait := turns.wait_for(host, clock.monotonic(), passing=passing)) > 0:
             pause = _BUSY_HOST_SECONDS if math.isinf(wait) else wait
             if clock.monotonic() + pause > patience:
                 raise TooSoon(
                     "This host was asked a moment ago, or asked for a rest.",
+                    host=host,
                     retry_after_sec=_PATIENCE_SECONDS if math.isinf(wait) else wait,
                 )
             await clock.sleep(pause)
         turns.start(host, clock.monotonic())
 
-    async def _turn_at(self, host: str) -> None:
-        """A redirect leads to another host: its pace counts too, though not its concurrency."""
-        await self.take_turn(host)
+    async def pass_by(self, host: str) -> None:
+        """A redirect leads to another host: its pace counts too, though not its concurrency.
+
+        A visit that is led back to its own host would wait for the place that it has itself.
+        """
+        await self.take_turn(host, passing=True)
         self._engine.turns.finish(host, self._engine.clock.monotonic(), None)
 
     def _let_rest(self, throttled: Throttled) -> None:

@@ -11,8 +11,9 @@ from headwater.errors import Conflict, NotFound, TooSoon
 from headwater.merge import store as entries
 from headwater.ports import Transaction
 from headwater.schedule import queries
-from headwater.schedule.replan import earliest_visit, policy_of, replanned
+from headwater.schedule.replan import earliest_visit, policy_of
 from headwater.schedule.shards import store as shards
+from headwater.schedule.steps import plan_anew
 from headwater.subscribe import store
 from headwater.subscribe.conflict import SUBSCRIPTION_DELETED
 from headwater.subscribe.conflicts import store as conflicts
@@ -54,16 +55,8 @@ async def change_in(
     await store.save_wish(tx, after, now)
     if after.state != before.state:
         await _change_state(tx, after, gap, now)
-    elif after.state == "active" and _pace(after.overrides) != _pace(before.overrides):
-        plan = replanned(after, engine.schedule, now, before=before.overrides)
-        await store.plan_again(
-            tx,
-            after,
-            at=plan.next_visit_at,
-            interval_sec=plan.interval_sec,
-            reason=plan.reason,
-            now=now,
-        )
+    if _pace(after.overrides) != _pace(before.overrides):
+        await plan_anew(tx, before, after, engine.schedule, now)
     return await queries.feed(tx, feed_id)
 
 

@@ -1,5 +1,7 @@
 """A clock that was ahead and is put right."""
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -7,11 +9,17 @@ import pytest
 from headwater.adapters.database import SqlDatabase
 from headwater.entrypoints.claims import Claims
 from headwater.errors import DatabaseError
+from headwater.fetch.moves import is_believed, observed
 from headwater.first_visit import follow_later
+from headwater.schedule.due import Due, Move, asks_whole
 from headwater.schedule.shards import store as shards
+from headwater.schedule.state import State
 from headwater.settings import Settings
-from headwater.subscribe.feed import Wish
+from headwater.subscribe.feed import FeedPatch, Wish
+from headwater.values.ids import FeedId, FeedPk
 from headwater.values.instant import to_micros
+from headwater.values.response import Validators
+from headwater.wishes import change_feed
 from tests.clock import VirtualClock
 from tests.engines import opened_engine
 
@@ -97,3 +105,58 @@ async def test_a_clock_set_back_is_not_forgotten_because_the_database_failed_onc
         wait = await claims.seconds_to_next()
     assert wait is not None
     assert wait <= DAY
+
+
+async def test_what_a_paused_feed_was_told_when_the_clock_was_ahead_stops_no_host(
+    database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
+) -> None:
+    """An hour was asked for; without this the host rested for the years the clock was ahead."""
+    async with opened_engine(database, virtual_clock, tmp_path) as engine:
+        feed_id = await follow_later("http://127.0.0.1/feed", Wish(), engine)
+        virtual_clock.step(3_650 * DAY)
+        async with database.write() as tx:  # as if visited and told to wait just now
+            await tx.run(
+                "UPDATE feeds SET last_outcome = 'throttled', last_status = 429,"
+                " retry_after_sec = 3600, last_decision_at = ?",
+                to_micros(virtual_clock.now()),
+            )
+        await change_feed(feed_id, FeedPatch(state="paused"), engine, timedelta())
+        virtual_clock.step(-3_650 * DAY)
+        await Claims(engine, Settings()).begin()
+        rest = engine.turns.wait_for("127.0.0.1", virtual_clock.monotonic())
+    assert rest == 3_600
+
+
+async def test_a_feed_that_waited_for_its_host_when_the_clock_was_ahead_is_visited(
+    database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
+) -> None:
+    """J3: it was given back for an hour, which by now is years away."""
+    async with opened_engine(database, virtual_clock, tmp_path) as engine:
+        await follow_later("http://127.0.0.1/feed", Wish(), engine)
+        claims = Claims(engine, Settings())
+        await claims.begin()
+        virtual_clock.step(3_650 * DAY)
+        await claims.show_up([])
+        (due,) = await claims.claim(10)
+        await claims.give_back([(due, 3_600)])
+        virtual_clock.step(-3_650 * DAY)
+        await claims.show_up([])
+        (again,) = await claims.claim(10)
+    assert again.scheduled_at == due.scheduled_at
+
+
+def test_a_document_asked_for_by_a_clock_that_was_ahead_is_asked_for_again() -> None:
+    now, day = 1_800_000_000_000_000, 86_400_000_000
+    due = Due(
+        FeedPk(1), FeedId("f"), "http://a/", "a", 0, 1, Validators(), State(900.0), {},
+        asked_whole_at=now + 3_650 * day,
+    )  # fmt: skip
+    assert asks_whole(due, now, 28)
+    assert not asks_whole(replace(due, asked_whole_at=now + 1_000_000), now, 28)
+
+
+def test_a_move_seen_by_a_clock_that_was_ahead_is_still_believed_in_time() -> None:
+    now, hour = 1_800_000_000_000_000, 3_600_000_000
+    ahead = observed(Move(), "http://b/", now + 87_600 * hour)
+    again = observed(observed(ahead, "http://b/", now), "http://b/", now + 25 * hour)
+    assert is_believed(again, now + 25 * hour, after_count=3, after_hours=24)

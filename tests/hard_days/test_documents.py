@@ -275,6 +275,18 @@ async def test_a_freshness_that_is_no_longer_said_no_longer_holds(river: River) 
     assert settled.decision.interval < 86_400
 
 
+async def test_an_update_period_that_nobody_knows_does_not_mean_a_day(river: River) -> None:
+    """`minutely` and a frequency: the frequency alone would be counted by the usual day."""
+    feed = river.origin.feed("/a", [ONE])
+    period = "<sy:updatePeriod>minutely</sy:updatePeriod><sy:updateFrequency>1</sy:updateFrequency>"
+    feed.render = lambda posts: rss(posts, channel=period).replace(
+        b"<rss ", b'<rss xmlns:sy="http://purl.org/rss/1.0/modules/syndication/" '
+    )
+    await river.add(feed.url)
+    (row,) = await river.rows("SELECT hints, interval_sec FROM feeds")
+    assert (row.hints, row.interval_sec) == ("{}", 675)
+
+
 async def test_a_damaged_payload_is_made_whole_when_the_same_bytes_come_again(
     river: River, tmp_path: Path
 ) -> None:

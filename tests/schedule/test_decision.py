@@ -257,6 +257,18 @@ def test_hints_backoff_rest_and_clamps_win_over_the_asked_cadence() -> None:
     assert seconds_away(decided(too_fast, NotModified())) == 300.0
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (60.0, "in 5 min: not modified; asked for every 1 min, sooner than the shortest"),
+        (7 * DAY, "in 1 day: not modified; asked for every 7 days, later than the longest"),
+    ],
+)
+def test_a_cadence_that_is_not_kept_says_why(asked: float, said: str) -> None:
+    decision = decided(State(interval=900.0, asked_interval=asked), NotModified())
+    assert decision.reason == f"{said} interval allowed"
+
+
 def test_a_feed_that_pushes_is_only_checked_daily() -> None:
     state = State(interval=900.0, push_only=True, asked_interval=600.0)
     decision = decided(state, ReadDocument(4))

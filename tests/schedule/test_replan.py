@@ -95,6 +95,26 @@ def test_quiet_hours_still_count() -> None:
     assert next_of(feed) == NOON + timedelta(hours=3)
 
 
+def test_quiet_hours_count_when_the_moment_is_past_already() -> None:
+    """Changed at one o'clock to every ten minutes: not now, the publisher sleeps until three."""
+    feed = replace(with_overrides(interval_sec=600), hints={"skip_hours": [13, 14]})
+    assert next_of(feed, NOON + timedelta(hours=1)) == NOON + timedelta(hours=3)
+
+
+def test_a_fetch_by_a_clock_that_was_ahead_puts_nothing_off() -> None:
+    ahead = NOON + timedelta(days=3650)
+    feed = replace(
+        with_overrides(interval_sec=600),
+        stats=replace(FEED.stats, last_fetch_at=ahead),
+        schedule=replace(FEED.schedule, last_decision_at=ahead, retry_after_sec=600),
+    )
+    gap = timedelta(seconds=60)
+    assert earliest_visit(feed, gap, NOON) == NOON + 10 * MINUTE
+    well = replace(feed, schedule=FEED.schedule)
+    assert earliest_visit(well, gap, NOON) == NOON + MINUTE
+    assert next_of(well) == NOON + 10 * MINUTE
+
+
 def test_errors_and_retry_after_are_not_shortened() -> None:
     planned = NOON + timedelta(hours=5)
     asked = with_overrides(interval_sec=300)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from headwater.remember import Remembered
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
 from headwater.schedule.shards import store as shards
-from headwater.subscribe.feed import Wish
+from headwater.subscribe.feed import FeedPatch, Wish
 from headwater.values.ids import FeedId
 from headwater.values.instant import to_micros
 from headwater.visit import Visits
+from headwater.wishes import change_feed
 from tests.clock import VirtualClock
 from tests.engines import opened_engine
 from tests.origin import Origin
@@ -56,6 +58,9 @@ class River:
     async def visit(self, seconds: float = 3_600) -> Remembered:
         await self.clock.advance(seconds)
         return await Visits(self.engine).visit(await self.claim())
+
+    async def change(self, feed_id: FeedId, patch: FeedPatch) -> None:
+        await change_feed(feed_id, patch, self.engine, gap=timedelta())
 
     async def rows(self, sql: str) -> list[Any]:
         async with self.engine.database.read() as view:

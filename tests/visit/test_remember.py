@@ -4,12 +4,14 @@ import asyncio
 from dataclasses import replace
 
 import orjson
+import pytest
 
 from headwater.errors import Refused
 from headwater.ports import Reading
 from headwater.remember import Lost
 from headwater.schedule import store as calendar
 from headwater.settle import Settled
+from headwater.subscribe.feed import FeedPatch
 from headwater.values.ids import FeedId
 from headwater.values.instant import to_micros
 from headwater.visit import Visits
@@ -281,3 +283,39 @@ async def test_an_alias_that_was_undone_is_not_made_again(river: River) -> None:
     assert [row.entry_uid for row in rows] == ["2", "new", "old"]
     (alias,) = await river.rows("SELECT undone_at FROM entry_aliases")
     assert alias.undone_at is not None
+
+
+async def test_a_cadence_that_is_taken_back_during_a_visit_leaves_nothing_behind(
+    river: River,
+) -> None:
+    """A day's interval was the person's; the next one is the feed's own, not a day for long."""
+    feed = river.origin.feed("/a", [ONE])
+    feed_id = await river.add(feed.url)
+    daily = FeedPatch(overrides={"interval_sec": 86_400.0})
+    await river.change(feed_id, daily)
+    await river.visit()
+    await river.clock.advance(86_400)
+    due = await river.claim()
+    adaptive = FeedPatch(overrides={"interval_sec": None})
+    await river.change(feed_id, adaptive)
+    settled = await Visits(river.engine).visit(due)
+    assert isinstance(settled, Settled)
+    assert settled.decision.interval == 900 * 1.25
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_a_cadence_that_is_taken_back_during_a_pause_leaves_nothing_behind(
+    river: River, together: bool
+) -> None:
+    feed = river.origin.feed("/a", [ONE])
+    feed_id = await river.add(feed.url)
+    await river.change(feed_id, FeedPatch(overrides={"interval_sec": 86_400.0}))
+    await river.visit()
+    await river.change(feed_id, FeedPatch(state="paused"))
+    if not together:
+        await river.change(feed_id, FeedPatch(overrides={"interval_sec": None}))
+    await river.change(feed_id, FeedPatch(state="active", overrides={"interval_sec": None}))
+    (row,) = await river.rows("SELECT interval_sec FROM feeds")
+    settled = await river.visit()
+    assert isinstance(settled, Settled)
+    assert (row.interval_sec, settled.decision.interval) == (900, 900 * 1.25)

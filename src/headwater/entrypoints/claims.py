@@ -55,14 +55,14 @@ class Claims:
         # After a long sleep (a stopped process) they are somebody else's already.
         return claimed if self._now() < lease_end else []
 
-    async def give_back(self, later: Sequence[tuple[Due, float]]) -> None:
-        """Unvisited, due again in so many seconds."""
+    async def give_back(self, later: Sequence[tuple[Due, float]], why: str | None = None) -> None:
+        """Unvisited, due again in so many seconds; `why` is for whoever looks at the feed."""
         if not later:
             return
         now = self._now()
         async with self._engine.database.write() as tx:
             await calendar.give_back(
-                tx, [(due, now + round(seconds * MICROS)) for due, seconds in later]
+                tx, [(due, now + round(seconds * MICROS)) for due, seconds in later], why
             )
 
     async def show_up(self, held: Sequence[Due]) -> bool:

@@ -12,7 +12,9 @@ from headwater.subscribe.tallies import store as tallies
 from headwater.subscribe.tallies.days import day_of
 from headwater.telemetry.log import logger
 from headwater.unlock import renew_seals
+from headwater.values.ids import key_of
 from headwater.values.instant import to_micros
+from headwater.values.url import canonical
 
 log = logger("housekeeping")
 
@@ -31,6 +33,7 @@ async def keep_house(engine: Engine, settings: Settings) -> None:
     renewed = await renew_seals(engine)
     await gather_old_days(engine, settings)
     forgotten = await forget_visits(engine, settings.visits_keep)
+    await wake_duplicates(engine)
     async with engine.database.write() as tx:
         await access.forget_keys(tx, now - timedelta(hours=settings.idempotency_hours))
     log.info(
@@ -102,6 +105,18 @@ async def _deleted_blobs(engine: Engine) -> int:
     except StorageError as trouble:
         log.error("blobs_not_deleted", error=trouble.code, detail=trouble.message)
         return 0
+
+
+async def wake_duplicates(engine: Engine) -> None:
+    """A feed stopped because another one was followed at its new address. When that one was
+    removed, or lives elsewhere now, nobody would visit what somebody still wants."""
+    async with engine.database.read() as view:
+        stopped = await calendar.stopped_as_duplicates(view)
+    for feed, address in stopped:
+        async with engine.database.write() as tx:
+            there = await calendar.feed_at(tx, key_of(canonical(address) or address))
+            if there is None or there.state == "removed":
+                await calendar.go_on(tx, feed, to_micros(engine.clock.now()))
 
 
 async def delete_unused_blobs(engine: Engine) -> int:

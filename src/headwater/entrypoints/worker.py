@@ -34,6 +34,11 @@ _CATCH_UP_SECONDS = 60.0
 _WAITING_PER_HOST = 8
 """More claimed feeds of one host than this go back to the calendar, spread over its turns."""
 
+_NO_TURN = "as soon as its host has a turn: others go first, or it asked for a rest"
+_NO_TURN_THERE = (
+    "as soon as the host that it leads to has a turn: others go first, or it asked for a rest"
+)
+
 _PAUSE_WITHOUT_STORAGE = 60.0
 _PROBE = "probe/worker"
 
@@ -48,6 +53,7 @@ class Worker:
         self._visits = Visits(engine)
         self._room = WaitingRoom(engine.turns, patience=settings.lease_seconds / 2)
         self._running: dict[asyncio.Task[None], Due] = {}
+        self._homecomings: dict[str, float] = {}
         self._stirred = asyncio.Event()
         self._stopping = False
         self._idle_until = 0.0
@@ -87,7 +93,7 @@ class Worker:
         try:
             await self._claim()
             self._start_what_may_start()
-            await self._claims.give_back(self._spread(self._room.turned_away()))
+            await self._claims.give_back(self._spread(self._room.turned_away()), _NO_TURN)
         except DatabaseError as trouble:
             log.error("calendar_failed", error=trouble.code, detail=trouble.message)
             self._pause(_LOOK_AGAIN_SECONDS)
@@ -141,7 +147,7 @@ class Worker:
                 self._room.add(due, now)
             else:
                 too_many.append((due, _WAITING_PER_HOST / self._settings.host_rps))
-        await self._claims.give_back(self._spread(too_many))
+        await self._claims.give_back(self._spread(too_many), _NO_TURN)
 
     def _spread(self, later: list[tuple[Due, float]]) -> list[tuple[Due, float]]:
         """One after the other at each host's own pace, not all at once when its rest ends."""
@@ -185,7 +191,7 @@ class Worker:
                 await self._claims.give_back([(due, engine.schedule.max_interval)])
         except TooSoon as rest:
             trail.fail(rest.code, rest.message)
-            await self._claims.give_back([(due, rest.facts["retry_after_sec"])])
+            await self._send_home(due, rest)
         except (StorageError, DatabaseError) as trouble:
             trail.fail(trouble.code, trouble.message)
             await self._nowhere_to_write(due, trouble)
@@ -196,6 +202,19 @@ class Worker:
             now = engine.clock.monotonic()
             engine.turns.finish(due.host, now, address)
             self._room.finished(due.host, now)
+
+    async def _send_home(self, due: Due, rest: TooSoon) -> None:
+        """The host that a feed led to has no turn for us now.
+
+        The feed's own host was asked already, and is not asked again before the shortest interval.
+        Of many that lead to one host each comes when the one before it has had its turn there.
+        """
+        host, now = rest.facts["host"], self._engine.clock.monotonic()
+        away = max(rest.facts["retry_after_sec"], self._engine.schedule.min_interval)
+        last = self._homecomings.get(host, now) + 1 / self._settings.host_rps
+        ahead = {name: moment for name, moment in self._homecomings.items() if moment > now}
+        self._homecomings = ahead | {host: max(now + away, last)}
+        await self._claims.give_back([(due, self._homecomings[host] - now)], _NO_TURN_THERE)
 
     async def _nowhere_to_write(self, due: Due, trouble: StorageError | DatabaseError) -> None:
         """Nothing was committed. Fetching on would only lose what it brings: a pause for all."""

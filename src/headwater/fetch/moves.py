@@ -11,7 +11,8 @@ def observed(move: Move, target: str | None, now: int) -> Move:
         return Move()
     if target != move.to or move.since is None:
         return Move(target, 1, now)
-    return Move(target, move.count + 1, move.since)
+    # What began in the future was seen by a clock that has been put right since.
+    return Move(target, move.count + 1, min(move.since, now))
 
 
 def is_believed(move: Move, now: int, *, after_count: int, after_hours: float) -> bool:

@@ -38,12 +38,15 @@ class Turns:
         self._addresses: dict[str, float] = {}
         self._sweep_at = 1024
 
-    def wait_for(self, host: str, now: float) -> float:
-        """Seconds until this host may be asked; infinite when only a finish can free it."""
+    def wait_for(self, host: str, now: float, *, passing: bool = False) -> float:
+        """Seconds until this host may be asked; infinite when only a finish can free it.
+
+        Whoever is `passing`, led there by another host, needs no place of its own.
+        """
         state = self._hosts.get(host)
         if state is None:
             return 0.0
-        if state.active >= self._policy.max_concurrency:
+        if state.active >= self._policy.max_concurrency and not passing:
             return math.inf
         ready = max(state.next_at, state.rests_until)
         if state.address is not None:

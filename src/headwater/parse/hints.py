@@ -9,8 +9,8 @@ from headwater.parse.draft import Context, FeedDraft
 from headwater.parse.text import words
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_PERIODS = ("hourly", "daily", "weekly", "monthly", "yearly")
 _LONGEST_TTL = 10**7
+_LONGEST_WORD = 32
 
 
 def _number(text: str) -> int | None:
@@ -45,9 +45,8 @@ def read_skip_days(draft: FeedDraft, element: etree._Element, context: Context) 
 
 
 def read_update_period(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    period = words(element).lower()
-    if period in _PERIODS:
-        draft.update_period = period
+    """As it stands there: left out, a word that we do not know would count as the usual day."""
+    draft.update_period = words(element).lower()[:_LONGEST_WORD] or None
 
 
 def read_update_frequency(draft: FeedDraft, element: etree._Element, context: Context) -> None:

@@ -67,3 +67,8 @@ def toward_rhythm(interval: float, ewma: float | None, policy: Policy) -> float:
     target = policy.clamped(ewma)
     blend = policy.blend_lambda
     return policy.clamped(blend * target + (1 - blend) * interval)
+
+
+def begun_anew(ewma: float | None, policy: Policy) -> float:
+    """The interval of a feed of which nothing but its rhythm is known."""
+    return toward_rhythm(policy.initial_interval, ewma, policy)

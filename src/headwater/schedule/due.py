@@ -33,6 +33,8 @@ REST_ENDS = (
 that did not say how long. Whoever said 429, or how long, rests as a whole; a bare 503 is one feed's
 trouble."""
 
+_DAY = 86_400_000_000
+
 NOTHING = "{}"
 """How most feeds' overrides and hints stand in the database."""
 
@@ -130,6 +132,6 @@ def own_policy(policy: Policy, overrides: dict[str, Any]) -> Policy:
 
 def asks_whole(due: Due, now_micros: int, after_days: float) -> bool:
     """Ask without validators now and then: a server that answers 304 for ever is found out."""
-    if due.asked_whole_at is None:
-        return True
-    return now_micros - due.asked_whole_at >= after_days * 86_400_000_000
+    if due.asked_whole_at is None or due.asked_whole_at > now_micros + _DAY:
+        return True  # by a clock that was ahead, it would not be asked again for all that time
+    return now_micros - due.asked_whole_at >= after_days * _DAY

@@ -67,7 +67,7 @@ def _after_success(given: Inputs, visited: ReadDocument | NotModified) -> Plan:
         why = [_with_bounds(f"{met} (× {factor:g}){rhythm}", interval, learnt, policy)]
     else:
         interval = interval_in_force(learnt, policy)
-        why = [met, _order_in_words(learnt)]
+        why = [met, _order_in_words(learnt, policy)]
     floor, hint = _floor(learnt.hints, policy)
     if floor > interval:
         why.append(_held_back(hint, floor))
@@ -177,10 +177,16 @@ def _standing_order(state: State, policy: Policy) -> float | None:
     return policy.max_interval if state.push_only else state.asked_interval
 
 
-def _order_in_words(state: State) -> str:
+def _order_in_words(state: State, policy: Policy) -> str:
     if state.push_only:
         return "news is pushed, this is only a safety check"
-    return f"asked for every {duration(state.asked_interval or 0)}"
+    asked = state.asked_interval or 0
+    said = f"asked for every {duration(asked)}"
+    if asked < policy.min_interval:
+        return f"{said}, sooner than the shortest interval allowed"
+    if asked > policy.max_interval:
+        return f"{said}, later than the longest interval allowed"
+    return said
 
 
 def _seconds(given: Inputs) -> float:

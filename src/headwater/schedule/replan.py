@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from headwater.schedule.cadence import toward_rhythm
+from headwater.schedule.cadence import begun_anew
 from headwater.schedule.hints import Hints, floors
 from headwater.schedule.plan import interval_in_force
 from headwater.schedule.policy import Policy
@@ -35,11 +35,10 @@ def replanned(
     state = _state_of(feed)
     if before is not None and _orders(before) and not _orders(feed.overrides):
         # The interval was the order's own and says nothing about the feed.
-        anew = toward_rhythm(own.initial_interval, feed.stats.ewma_sec, own)
-        state = replace(state, interval=anew)
+        state = replace(state, interval=begun_anew(feed.stats.ewma_sec, own))
     interval = interval_in_force(state, own)
     planned = feed.schedule.next_visit_at
-    last = feed.stats.last_fetch_at
+    last = _last_fetch(feed, now)
     if planned is not None and _held_by_politeness(feed):
         said = "the limits were changed; errors or the host's own wish still decide"
         return Replanned(interval, planned, said)
@@ -48,7 +47,7 @@ def replanned(
     hints = Hints.from_json(feed.hints)
     wait = max(interval, *floors(hints, own.max_interval).values(), 0.0)
     limit = timedelta(days=own.quiet_limit_days)
-    moment = max(end_of_quiet(last + timedelta(seconds=wait), hints, limit), now)
+    moment = end_of_quiet(max(last + timedelta(seconds=wait), now), hints, limit)
     away = duration((moment - now).total_seconds())
     return Replanned(interval, moment, f"in {away}: the limits were changed by a user")
 
@@ -75,9 +74,16 @@ def _held_by_politeness(feed: Feed) -> bool:
 def earliest_visit(feed: Feed, gap: timedelta, now: datetime) -> datetime:
     """Before this moment not even a person's wish may send us there again."""
     moments = [now]
-    if feed.stats.last_fetch_at is not None:
-        moments.append(feed.stats.last_fetch_at + gap)
+    last = _last_fetch(feed, now)
+    if last is not None:
+        moments.append(last + gap)
     rest, since = feed.schedule.retry_after_sec, feed.schedule.last_decision_at
     if rest is not None and since is not None:
-        moments.append(since + timedelta(seconds=rest))
+        moments.append(min(since, now) + timedelta(seconds=rest))
     return max(moments)
+
+
+def _last_fetch(feed: Feed, now: datetime) -> datetime | None:
+    """By a clock that was ahead and has been put right it is still to come; it was not."""
+    last = feed.stats.last_fetch_at
+    return None if last is None else min(last, now)

@@ -26,6 +26,11 @@ class State:
     push_only: bool = False
     ceiling: float | None = None
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether a person's word takes the place of what is learnt from the feed."""
+        return self.push_only or self.asked_interval is not None
+
     def as_json(self) -> dict[str, Any]:
         """Only what differs from a feed never visited."""
         fields = {

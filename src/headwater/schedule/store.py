@@ -110,12 +110,21 @@ async def renew(tx: Transaction, held: Iterable[Due], lease_end: int) -> None:
     )
 
 
-async def give_back(tx: Transaction, later: Iterable[tuple[Due, int]]) -> None:
-    """Unvisited, due again at the given moment. `scheduled_at` stays: it is the same visit."""
+async def give_back(
+    tx: Transaction, later: Iterable[tuple[Due, int]], why: str | None = None
+) -> None:
+    """Unvisited, due again at the given moment. `scheduled_at` stays: it is the same visit.
+
+    `why` takes the place of the reason, which spoke of another moment.
+    """
     await tx.run_many(
         "UPDATE feeds SET next_visit_at = CASE WHEN state = 'active' THEN CAST(? AS BIGINT) END,"
-        " claimed_by = NULL WHERE id = ? AND fence = ? AND claimed_by IS NOT NULL",
-        [(when, due.feed, due.fence) for due, when in sorted(later, key=lambda each: each[0].feed)],
+        " reason = coalesce(?, reason), claimed_by = NULL"
+        " WHERE id = ? AND fence = ? AND claimed_by IS NOT NULL",
+        [
+            (when, why, due.feed, due.fence)
+            for due, when in sorted(later, key=lambda each: each[0].feed)
+        ],
     )
 
 
@@ -249,6 +258,28 @@ async def stop_as_duplicate(tx: Transaction, feed: FeedPk, of: str) -> None:
         "no more visits: it moved to an address that is followed already",
         feed,
     )
+
+
+async def stopped_as_duplicates(view: Reader) -> list[tuple[FeedPk, str]]:
+    """Feeds that moved to where another one lived, and where that is."""
+    rows = await view.rows(
+        "SELECT id, moved_to FROM feeds WHERE state = 'duplicate' AND moved_to IS NOT NULL"
+    )
+    return [(FeedPk(row.id), row.moved_to) for row in rows]
+
+
+async def go_on(tx: Transaction, feed: FeedPk, now: int) -> bool:
+    """A duplicate of what is not followed any more is visited again, and moves there itself."""
+    touched = await tx.run(
+        "UPDATE feeds SET state = 'active', scheduled_at = ?, next_visit_at = ?, reason = ?,"
+        " updated_at = ? WHERE id = ? AND state = 'duplicate'",
+        now,
+        now,
+        "now: nobody follows the address any more that it moved to",
+        now,
+        feed,
+    )
+    return touched == 1
 
 
 class VisitRecord(NamedTuple):

@@ -222,6 +222,11 @@ async def plan_again(
     return touched == 1
 
 
+async def keep_interval(tx: Transaction, feed: Feed, interval_sec: float) -> None:
+    """For the visits to come, when there are any again."""
+    await _change(tx, feed.pk, {"interval_sec": interval_sec})
+
+
 async def make_due(tx: Transaction, feed: Feed, *, whole: bool, now: datetime) -> bool:
     """The visit is planned for now, under a new number. False while a worker is on its way.
 
@@ -250,14 +255,16 @@ async def pause(tx: Transaction, feed: Feed, now: datetime) -> None:
 
 
 async def resume(tx: Transaction, feed: Feed, *, at: datetime, now: datetime) -> None:
-    """Back from paused or gone, with old failures forgiven."""
+    """Back from paused or gone, with old failures forgiven.
+
+    Whoever was told that it fails is still to be told that it works again.
+    """
     columns: dict[str, Value] = {
         "state": "active",
         "scheduled_at": to_micros(at),
         "next_visit_at": to_micros(at),
         "reason": "as soon as its host allows: somebody resumed it",
         "failures": 0,
-        "failing_told": False,
         "gone_count": 0,
         "updated_at": to_micros(now),
     }

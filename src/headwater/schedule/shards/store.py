@@ -15,6 +15,9 @@ SHARDS = 1024
 _LONGEST_LEASE_ELSEWHERE = 86_400_000_000
 """A registered fetcher says itself how long it needs, up to a day."""
 
+_LONGEST_WAIT_FOR_A_TURN = 2 * 86_400_000_000
+"""A host rests for a day at most, and those that waited for it come one after the other."""
+
 
 async def show_up(tx: Transaction, worker: WorkerId, host: str, pid: int, now: int) -> None:
     """A sign of life, on which the sharing of work is based."""
@@ -183,6 +186,7 @@ async def plan_again_after_step_back(tx: Transaction, now: int, lease: int) -> N
         now,
         slack,
     )
+    await _let_no_host_rest_too_long(tx, now, slack)
     await tx.run("UPDATE workers SET heartbeat_at = ? WHERE heartbeat_at > ?", now, slack)
     await tx.run(
         "UPDATE feeds SET next_visit_at = ? WHERE claimed_by IS NOT NULL"
@@ -193,6 +197,23 @@ async def plan_again_after_step_back(tx: Transaction, now: int, lease: int) -> N
         slack + _LONGEST_LEASE_ELSEWHERE,
     )
     await tx.run("UPDATE shards SET until = ? WHERE until > ?", slack, slack + lease)
+
+
+async def _let_no_host_rest_too_long(tx: Transaction, now: int, slack: int) -> None:
+    """What feeds were told that nobody visits any more counts from now on, at the latest. Feeds
+    given back until their host has a turn are due: if it still rests, they are given back again.
+    """
+    await tx.run(
+        "UPDATE feeds SET last_decision_at = ? WHERE state <> 'active' AND last_decision_at > ?",
+        now,
+        slack,
+    )
+    await tx.run(
+        "UPDATE feeds SET next_visit_at = ? WHERE state = 'active' AND claimed_by IS NULL"
+        " AND scheduled_at < next_visit_at AND next_visit_at > ?",
+        now,
+        now + _LONGEST_WAIT_FOR_A_TURN,
+    )
 
 
 async def next_due(view: Reader, worker: WorkerId) -> int | None:
