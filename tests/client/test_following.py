@@ -201,6 +201,22 @@ def test_rests_double_up_to_a_limit_and_begin_anew_with_progress() -> None:
     assert 0.05 <= reader.rest_after(None) <= 0.1
 
 
+def test_on_a_quiet_log_rests_begin_anew_with_a_connection_that_worked() -> None:
+    """A proxy that closes each stream after a minute is no reason to come back ever later."""
+    reader, place = following(5, longest_rest=20.0), Place.of("http://a.example", None)
+    greeting, ping = Frame(b"5", b"", None, 3_000), Frame(b"5", b"", None)
+    rest = 0.0
+    for _ in range(5):
+        reader.request(place)
+        seqs(reader, greeting)
+        rest = reader.rest_after(Unreachable("x"))
+    assert rest >= 10, "a greeting alone is not much"
+    for _ in range(5):
+        reader.request(place)
+        seqs(reader, greeting, ping)
+        assert reader.rest_after(Unreachable("x")) <= 3
+
+
 def test_a_rest_that_was_asked_for_is_kept() -> None:
     busy = Refusal({"status_code": 429, "retry_after_sec": 120})
     assert following().rest_after(busy) == 120

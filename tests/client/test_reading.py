@@ -1,9 +1,10 @@
 """Feeds, entries and raw bytes, typed, by both clients."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,11 @@ class Asker:
         if self._kind == "threads":
             return await asyncio.to_thread(lambda: list(self._threads.feeds(state, page_size=2)))
         return [feed async for feed in self._loops.feeds(state, page_size=2)]
+
+    async def ask(self, method: str, path: str, said: Mapping[str, Any]) -> Any:
+        if self._kind == "threads":
+            return await asyncio.to_thread(self._threads.ask, method, path, said)
+        return await self._loops.ask(method, path, said)
 
     async def feed(self, feed_id: str) -> Feed:
         if self._kind == "threads":
@@ -152,3 +158,10 @@ async def test_raw_bytes_as_they_were_served(asker: Asker, river: River) -> None
     with pytest.raises(Refusal) as refused:
         await asker.raw("01900000-0000-7000-9000-000000000099")
     assert (refused.value.status, refused.value.code) == (404, "not_found")
+
+
+async def test_a_request_that_is_too_large_is_refused_and_not_unreachable(asker: Asker) -> None:
+    """The service hangs up before it has all of it; what it said before that is heard."""
+    with pytest.raises(Refusal) as refused:
+        await asker.ask("POST", "/feeds", {"url": "x" * 30_000_000})
+    assert (refused.value.code, refused.value.status) == ("body_too_large", 413)

@@ -286,6 +286,25 @@ def test_what_a_builders_code_does_wrong_is_a_failed_visit(service: Service) -> 
     assert visits[-1]["error_detail"] == "ZeroDivisionError: no clouds to divide by"
 
 
+UNTELLABLE: dict[str, Any] = {
+    "nothing": None,
+    "no JSON": Entries([{"id": "1", "title": object()}]),
+    "half a character": Entries([{"id": "1", "title": "\ud83d"}]),
+    "no id": Entries([{"title": "Nobody"}]),
+    "too large": Raw(bytes(30_000_000)),
+}
+
+
+@pytest.mark.parametrize("case", UNTELLABLE)
+def test_a_result_that_headwater_cannot_take_is_a_failed_visit(service: Service, case: str) -> None:
+    """Not work that is due again, and asked of its source again, whenever a lease has ended."""
+    name = case.replace(" ", "-")
+    with fetching(service, name, lambda _: UNTELLABLE[case]):
+        made = post(service, "/subscriptions", source(name))
+        visits = until(lambda: service.get(f"/feeds/{made['feed_id']}/visits", ADMIN)[1]["visits"])
+    assert visits[-1]["error"] == "fetcher_error"
+
+
 def test_a_visit_longer_than_its_lease_is_kept_by_renewing(service: Service) -> None:
     calls: list[Work] = []
 

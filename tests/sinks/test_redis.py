@@ -189,6 +189,21 @@ async def test_the_stream_is_trimmed_to_about_its_longest(
     assert left[-1] == 2_000
 
 
+async def test_what_was_trimmed_does_not_come_again_in_place_of_the_newest(
+    redis_server: Server, stream: str, closing: AsyncExitStack
+) -> None:
+    """A crash before the cursor moved: the same batch once more, most of it trimmed since."""
+    outlet = await opened(closing, redis_server.url, stream, max_length=100)
+    await outlet.deliver(parcels(1, 400), replay=0)
+    before = numbers(await kept(redis_server.url, stream))
+    assert (before[0] > 100, before[-1]) == (True, 400)
+    assert await outlet.deliver(parcels(1, 410), replay=0) == Receipt(410)
+    after = numbers(await kept(redis_server.url, stream))
+    assert after == list(range(after[0], 411)), "the newest ones, in order, each once"
+    await outlet.deliver(parcels(301, 410), replay=1)
+    assert numbers(await kept(redis_server.url, stream))[-110:] == list(range(301, 411))
+
+
 async def test_a_page_of_many_megabytes_goes_in_several_calls(
     redis_server: Server, stream: str, closing: AsyncExitStack
 ) -> None:

@@ -83,12 +83,24 @@ class Conversation:
         try:
             self._open.settimeout(_left(deadline))
             self._open.sendall(request)
+        except (BrokenPipeError, ConnectionResetError) as trouble:
+            return self._said_before_hanging_up(trouble, deadline)
         except OSError as trouble:
-            raise Unreachable(f"Headwater does not listen: {trouble}") from trouble
+            raise _deaf(trouble) from trouble
+        return self._answer(deadline)
+
+    def _answer(self, deadline: float) -> tuple[Head, bytes]:
         body = b""
         while self._incoming.head is None:
             body = self._received(deadline)
         return self._incoming.head, body
+
+    def _said_before_hanging_up(self, trouble: OSError, deadline: float) -> tuple[Head, bytes]:
+        """A request that is too large is refused before its end: the refusal is what counts."""
+        try:
+            return self._answer(deadline)
+        except Unreachable:
+            raise _deaf(trouble) from trouble
 
     def more(self, deadline: float) -> bytes:
         """The next piece of the body; b"" at its end."""
@@ -121,6 +133,10 @@ class Conversation:
     def _open(self) -> socket.socket:
         assert self._socket is not None, "a conversation is held inside its with"
         return self._socket
+
+
+def _deaf(trouble: OSError) -> Unreachable:
+    return Unreachable(f"Headwater does not listen: {trouble}")
 
 
 def _left(deadline: float) -> float:

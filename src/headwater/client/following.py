@@ -65,10 +65,12 @@ class Following:
         self.bookmark = bookmark
         self._wanted, self._patience, self._by_hand = wanted, patience, by_hand
         self._failures = 0
+        self._greeted = False
         self._rest = USUAL_REST
 
     def request(self, place: Place) -> bytes:
-        """For what comes after the place we are at."""
+        """For what comes after the place we are at, over a new connection."""
+        self._greeted = False
         said = {"accept": EVENTS, "cache-control": "no-store"}
         if self.position is not None:
             said["last-event-id"] = str(self.position)
@@ -132,8 +134,17 @@ class Following:
         return event
 
     def _note_position(self, number: int | None) -> None:
-        """An id alone: everything wanted up to there was told. So the next start begins there."""
-        if number is None or number == self.position:
+        """An id alone: everything wanted up to there was told. So the next start begins there.
+
+        The first one of a connection is its greeting. With a later one, a ping, it has worked for a
+        while, and what breaks it after that is a new trouble: a quiet log is no failure.
+        """
+        if number is None:
+            return
+        if self._greeted:
+            self._failures = 0
+        self._greeted = True
+        if number == self.position:
             return
         if self.position is not None and (number < self.position or self._wanted.is_everything):
             raise Garbled(f"The stream is at {number}, this reader at {self.position}.")

@@ -53,6 +53,7 @@ AFTER_TROUBLE = 5.0
 LONGEST_LEASE = 86_400.0
 """What Headwater lets anybody ask for."""
 _UNAUTHORIZED = 401
+_NO_RESULT = frozenset({400, 413, 422})
 
 _log = logging.getLogger("headwater.sdk")
 
@@ -203,14 +204,24 @@ class Fetcher:
         try:
             result = self._visit(work)
         except Exception as trouble:  # noqa: BLE001 -- a builder's own code: its trouble is told
-            _log.exception("the visit of subscription %d failed", work.subscription_id)
-            result = Failed(f"{type(trouble).__name__}: {trouble}", code="fetcher_error")
+            result = _builders_trouble(work, trouble)
         elapsed = (time.monotonic() - began) * 1000
         try:
-            self._inside.report(self.fetcher_id, work, result, elapsed_ms=elapsed)
+            self._report(work, result, elapsed)
         except HeadwaterError as trouble:
             # The lease ends by itself, and the work is due again.
             _log.warning("report of %d: %s", work.subscription_id, trouble.message)
+
+    def _report(self, work: Work, result: Result, elapsed: float) -> None:
+        """What can never be taken is a failed visit: else the source would be asked again, with
+        the same result, as soon as the lease ends, for ever."""
+        try:
+            self._inside.report(self.fetcher_id, work, result, elapsed_ms=elapsed)
+        except Exception as trouble:
+            if isinstance(trouble, HeadwaterError) and not _is_about_the_result(trouble):
+                raise
+            failed = _builders_trouble(work, trouble)
+            self._inside.report(self.fetcher_id, work, failed, elapsed_ms=elapsed)
 
     def _over(self, running: Future[None]) -> None:
         self._running.pop(running, None)
@@ -253,6 +264,17 @@ class _Bell:
             self._rings.get(timeout=max(seconds, 0.001))
             while True:
                 self._rings.get_nowait()
+
+
+def _builders_trouble(work: Work, trouble: Exception) -> Failed:
+    """Told to the log and to Headwater."""
+    _log.error("the visit of subscription %d failed", work.subscription_id, exc_info=trouble)
+    return Failed(f"{type(trouble).__name__}: {trouble}", code="fetcher_error")
+
+
+def _is_about_the_result(trouble: HeadwaterError) -> bool:
+    """Headwater would say the same of this result tomorrow."""
+    return isinstance(trouble, Refusal) and trouble.status in _NO_RESULT
 
 
 def _seconds_until(moment: datetime) -> float:

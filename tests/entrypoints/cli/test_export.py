@@ -297,6 +297,18 @@ def test_a_link_keeps_leading_to_its_file(tmp_path: Path) -> None:
     assert real.read_text() == "new"
 
 
+def test_who_may_read_the_file_stays_as_it_was(tmp_path: Path) -> None:
+    """Private feeds are exported too: tomorrow's file is as private as today's."""
+    path = tmp_path / "entries.ndjson"
+    path.write_text("old")
+    path.chmod(0o600)
+    with export_files.made_whole(str(path), print) as file:
+        (part,) = tmp_path.glob(".*.part")
+        assert part.stat().st_mode & 0o777 == 0o600
+        file.write(b"new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o600)
+
+
 def test_payloads_that_are_gone_or_damaged_are_counted(
     sh: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

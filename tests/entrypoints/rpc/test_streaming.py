@@ -140,6 +140,18 @@ async def test_a_damaged_event_is_told_as_such_and_holds_up_nobody(
     call.cancel()
 
 
+async def test_a_reader_learns_how_far_it_is_while_nothing_is_for_it(
+    river: River, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looking through a long log for what is not in it takes longer than a ping may be away."""
+    await tell(river.engine, *(Event("feed_gone", None, {}) for _ in range(6)))
+    monkeypatch.setattr("headwater.entrypoints.rpc.streaming.PING_SECONDS", 0.0)
+    monkeypatch.setattr("headwater.announce.queries.STRETCH", 2)
+    call = served.stub.StreamEvents(pb.StreamEventsRequest(after=0, types=["new_entry"]))
+    assert [(await call.read()).position.seq for _ in range(4)] == [0, 2, 4, 6]
+    call.cancel()
+
+
 async def test_a_reader_that_leaves_frees_its_stream(served: Served) -> None:
     call = served.stub.StreamEvents(pb.StreamEventsRequest())
     await call.read()
@@ -187,10 +199,13 @@ async def test_a_stop_ends_streams_and_says_where_to_go_on(river: River, served:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
-async def test_a_stream_comes_to_its_own_end_after_its_time(serve: Serve) -> None:
+async def test_a_stream_comes_to_its_own_end_after_its_time(river: River, serve: Serve) -> None:
+    """And says where to go on, also past what its reader did not want."""
+    await tell(river.engine, *(Event("feed_gone", None, {}) for _ in range(3)))
     async with serve(grpc_stream_seconds=0.3) as served:
-        call = served.stub.StreamEvents(pb.StreamEventsRequest())
+        call = served.stub.StreamEvents(pb.StreamEventsRequest(after=0, types=["new_entry"]))
         assert await end_of(call) == (grpc.StatusCode.OK, None)
+        assert dict(await call.trailing_metadata()) == {"headwater-next": "3"}
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
@@ -236,6 +251,9 @@ async def test_a_token_that_is_revoked_reads_no_further(
         async with river.engine.database.write() as tx:
             await store.revoke_token(tx, token.id, now)
         assert await end_of(call) == (grpc.StatusCode.UNAUTHENTICATED, "unauthorized")
+        trailing = dict(await call.trailing_metadata())
+        assert trailing["headwater-next"] == "0"
+        assert orjson.loads(trailing["headwater-envelope-bin"])["error"] == "unauthorized"
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)

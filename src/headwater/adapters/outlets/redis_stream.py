@@ -22,10 +22,13 @@ LOOK_BACK = 10_000
 
 # What was added under the same replay number stands at the end of the stream, so the script walks
 # back from there until it meets an older event. Mostly that is the very last entry. Events are told
-# apart by their id: after a restored backup, other events may have the same numbers.
+# apart by their id: after a restored backup, other events may have the same numbers. Where a full
+# stream begins in the middle of a batch, what comes before was there and had to go: added again it
+# would drive out the newest ones.
 _ADD = """
 local stream, replay, longest, back = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 local first, known, looked, top, page = tonumber(ARGV[4]), {}, 0, '+', 1
+local is_all = false
 while looked < back do
   local rows = redis.call('XREVRANGE', stream, top, '-', 'COUNT', page)
   for _, row in ipairs(rows) do
@@ -36,11 +39,22 @@ while looked < back do
     if seq and entry['id'] and entry['replay'] == replay then known[entry['id']] = true end
     top = '(' .. row[1]
   end
-  if #rows < page then break end
+  if #rows < page then
+    is_all = looked < back
+    break
+  end
   looked, page = looked + #rows, 100
 end
-local added = 0
+local is_full = is_all and longest ~= '' and redis.call('XLEN', stream) >= tonumber(longest)
+local start = 4
 for at = 4, #ARGV, 6 do
+  if is_full and known[ARGV[at + 1]] then
+    start = at
+    break
+  end
+end
+local added = 0
+for at = start, #ARGV, 6 do
   if not known[ARGV[at + 1]] then
     local entry = {'seq', ARGV[at], 'id', ARGV[at + 1], 'type', ARGV[at + 2], 'at', ARGV[at + 3],
       'feed_id', ARGV[at + 4], 'body', ARGV[at + 5], 'replay', replay}

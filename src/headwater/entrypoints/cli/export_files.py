@@ -1,6 +1,7 @@
 """Files that are whole or not there: written beside, safe on disk, then given their name."""
 
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -41,6 +42,9 @@ def _beside(path: Path, say: Callable[[str], None]) -> Iterator[BinaryIO]:
     part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
     try:
         with part.open("xb") as file:
+            if path.exists():
+                # Whoever kept the former file to themselves does not want the new one in the open.
+                shutil.copymode(path, part)
             yield file
             file.flush()
             os.fsync(file.fileno())

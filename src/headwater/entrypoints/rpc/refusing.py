@@ -14,7 +14,7 @@ ERROR = "headwater-error"
 ENVELOPE = "headwater-envelope-bin"
 """Trailing metadata: the whole envelope as JSON, with its facts, where it is not too long."""
 NEXT = "headwater-next"
-"""Trailing metadata of a stream that was broken off: go on after this number."""
+"""Trailing metadata of a stream of events, however it ends: go on after this number."""
 
 LONGEST_MESSAGE = 1_000
 LONGEST_ENVELOPE = 4_096
@@ -62,27 +62,25 @@ async def refuse_internal(context: Context) -> NoReturn:
 
 
 class BrokenOff(Exception):
-    """The end of a call that is nobody's mistake: a stop, a deadline, a reader that is too slow.
+    """The end of a call that is nobody's mistake: a stop, a deadline, a reader that is too slow."""
 
-    `seen` is the number that was told last.
-    """
-
-    def __init__(
-        self, status: grpc.StatusCode, code: str, message: str, seen: int | None = None
-    ) -> None:
+    def __init__(self, status: grpc.StatusCode, code: str, message: str) -> None:
         super().__init__(message)
-        self.status, self.code, self.message, self.seen = status, code, message, seen
+        self.status, self.code, self.message = status, code, message
 
 
 async def break_off(context: Context, end: BrokenOff) -> NoReturn:
-    where = () if end.seen is None else ((NEXT, str(end.seen)),)
-    await context.abort(end.status, end.message, ((ERROR, end.code), *where))
+    # What `abort` is given takes the place of what was set before, so that comes along.
+    await context.abort(end.status, end.message, (*context.trailing_metadata(), (ERROR, end.code)))
     raise AssertionError("abort raises")
 
 
 async def _abort(context: Context, status: grpc.StatusCode, envelope: bytes) -> NoReturn:
     said = orjson.loads(envelope)
-    trailing: list[tuple[str, str | bytes]] = [(ERROR, said["error"])]
+    trailing: list[tuple[str, str | bytes]] = [
+        *context.trailing_metadata(),
+        (ERROR, said["error"]),
+    ]
     if len(envelope) <= LONGEST_ENVELOPE:
         trailing.append((ENVELOPE, envelope))
     await context.abort(status, said["message"][:LONGEST_MESSAGE], tuple(trailing))

@@ -18,7 +18,7 @@ from headwater.entrypoints.api.streaming import PING_SECONDS, TOKEN_SECONDS
 from headwater.entrypoints.rpc import headwater_pb2 as pb
 from headwater.entrypoints.rpc.filling import event_of, filled
 from headwater.entrypoints.rpc.reading import text
-from headwater.entrypoints.rpc.refusing import BrokenOff, Context
+from headwater.entrypoints.rpc.refusing import NEXT, BrokenOff, Context
 from headwater.errors import BadInput, Unauthorized
 from headwater.log_watch import Waiting
 from headwater.ports import Parcel
@@ -87,12 +87,20 @@ class _Reader:
         self._end = self._now() + at.settings.grpc_stream_seconds
 
     async def tell_from(self, after: int) -> None:
+        """However it ends, its reader learns where to go on."""
         self._seen = after
+        try:
+            await self._tell_until_the_end()
+        finally:
+            self._context.set_trailing_metadata(((NEXT, str(self._seen)),))
+
+    async def _tell_until_the_end(self) -> None:
         # At once, so that a reader knows that it is connected, and where it is.
-        await self._say(position=pb.Position(seq=after))
+        await self._say(position=pb.Position(seq=self._seen))
         while await self._goes_on():
             page = await self._page()
             await self._tell(page)
+            await self._ping_when_due()
             if page.next >= page.last_seq:
                 await self._until_it_grows()
 
@@ -123,14 +131,18 @@ class _Reader:
             until = min(self._now() + pause, self._said_at + PING_SECONDS, self._end)
             if await self._at.live.watch.beyond(self._waiting, self._seen, until):
                 return
-            if self._now() >= self._said_at + PING_SECONDS:
-                await self._say(position=pb.Position(seq=self._seen))
+            await self._ping_when_due()
+
+    async def _ping_when_due(self) -> None:
+        """Also while nothing of a long log is wanted: who comes back need not look at it again."""
+        if self._now() >= self._said_at + PING_SECONDS:
+            await self._say(position=pb.Position(seq=self._seen))
 
     async def _goes_on(self) -> bool:
         """False at the stream's own end. A stop, or a token that was revoked, breaks it off."""
         if self._at.closing.is_set():
             stopping = "Headwater is stopping; come back with the last number you have."
-            raise BrokenOff(grpc.StatusCode.UNAVAILABLE, "stopping", stopping, self._seen)
+            raise BrokenOff(grpc.StatusCode.UNAVAILABLE, "stopping", stopping)
         if await self._at.live.is_revoked(self._token_id):
             raise Unauthorized("This token was revoked.")
         return self._now() < self._end and not self._waiting.is_over
@@ -144,7 +156,7 @@ class _Reader:
             # It learns of it when it reads on: what was sent before comes first.
             slow = "You read too slowly; come back with the last number you have."
             exhausted = grpc.StatusCode.RESOURCE_EXHAUSTED
-            raise BrokenOff(exhausted, "too_slow", slow, self._seen) from trouble
+            raise BrokenOff(exhausted, "too_slow", slow) from trouble
 
     def _now(self) -> float:
         return self._at.engine.clock.monotonic()
