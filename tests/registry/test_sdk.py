@@ -343,6 +343,18 @@ def test_a_fetcher_whose_token_was_revoked_joins_anew(
     assert after["token"] != before["token"]
 
 
+@pytest.mark.parametrize("left", [b"", b"{", b"[]", b'{"token": "x"}'])
+def test_a_fetcher_whose_state_was_damaged_joins_anew(
+    service: Service, tmp_path: Path, left: bytes
+) -> None:
+    state = tmp_path / "tides.json"
+    state.write_bytes(left)
+    with fetching(service, "tides", lambda work: Entries([]), state=state):
+        kept = json.loads(state.read_text())
+    assert kept["fetcher_id"] >= 1
+    assert kept["token"]
+
+
 def test_the_client_alone_is_enough(service: Service) -> None:
     """Claims and reports by hand, for those who do not want the rest."""
     client = Client(service.url, register_token(service))

@@ -286,10 +286,15 @@ def _named(host: str) -> str:
 
 
 def _kept(state: Path | None) -> Identity | None:
+    """None also for a damaged file: new secrets are asked for then, as without any."""
     if state is None or not state.exists():
         return None
-    said = orjson.loads(state.read_bytes())
-    return Identity(said["fetcher_id"], said["token"], said["signing_key"])
+    try:
+        said = orjson.loads(state.read_bytes())
+        return Identity(said["fetcher_id"], said["token"], said["signing_key"])
+    except (ValueError, KeyError, TypeError):
+        _log.warning("%s is damaged, and is written anew", state)
+        return None
 
 
 def _keep(state: Path | None, identity: Identity) -> None:
@@ -305,4 +310,6 @@ def _keep(state: Path | None, identity: Identity) -> None:
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(descriptor, "wb") as out:
         out.write(orjson.dumps(said))
+        out.flush()
+        os.fsync(out.fileno())  # else a power cut may leave the new name without its content
     draft.replace(state)
