@@ -349,7 +349,7 @@ def test_a_fetcher_whose_state_was_damaged_joins_anew(
 ) -> None:
     state = tmp_path / "tides.json"
     state.write_bytes(left)
-    with fetching(service, "tides", lambda work: Entries([]), state=state):
+    with fetching(service, f"tides-{len(left)}", lambda work: Entries([]), state=state):
         kept = json.loads(state.read_text())
     assert kept["fetcher_id"] >= 1
     assert kept["token"]
