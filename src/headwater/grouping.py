@@ -25,7 +25,6 @@ LEFT_AT_ONCE = 100
 """Members that leave in one transaction when a group is dissolved."""
 
 Action = Literal["pause", "resume", "refetch", "delete", "move", "set"]
-ACTIONS: tuple[Action, ...] = ("pause", "resume", "refetch", "delete", "move", "set")
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,6 +242,19 @@ async def test_sealed_credentials_cannot_be_moved_to_another_subscription(world:
     assert (await world.feed(other))["last_error"] == "secret_unreadable"
 
 
+async def a_new_key_and_one_lost(world: World, subscription_id: int, tmp_path: Path) -> str:
+    """A key before the old one, and credentials that neither opens."""
+    async with world.engine.database.write() as tx:
+        await tx.run(
+            "UPDATE rss_subscriptions SET credentials = ? WHERE subscription_id = ?",
+            b"\x01" + bytes(60),
+            subscription_id,
+        )
+    old, new = (world.blobs / "secret.key").read_text().strip(), b64encode(b"n" * 32).decode()
+    world.engine.vault = open_vault(f"{new},{old}", tmp_path / "unused")
+    return new
+
+
 async def test_housekeeping_seals_everything_with_a_new_key_so_that_the_old_one_can_go(
     world: World, tmp_path: Path
 ) -> None:
@@ -253,14 +266,7 @@ async def test_housekeeping_seals_everything_with_a_new_key_so_that_the_old_one_
     assert (await world.api.post("/services/register", joined)).status == 201
     hook = {"name": "hook", "kind": "webhook", "options": {"url": "http://127.0.0.1:9/"}}
     assert (await world.api.post("/sinks", hook)).status == 201
-    async with world.engine.database.write() as tx:
-        await tx.run(
-            "UPDATE rss_subscriptions SET credentials = ? WHERE subscription_id = ?",
-            b"\x01" + bytes(60),
-            lost["subscription_id"],
-        )
-    old, new = (world.blobs / "secret.key").read_text().strip(), b64encode(b"n" * 32).decode()
-    world.engine.vault = open_vault(f"{new},{old}", tmp_path / "unused")
+    new = await a_new_key_and_one_lost(world, lost["subscription_id"], tmp_path)
     assert await renew_seals(world.engine) == 3
     assert await renew_seals(world.engine) == 0
     world.engine.vault = open_vault(new, tmp_path / "unused")
@@ -382,12 +388,5 @@ async def test_secrets_that_no_key_opens_do_not_stand_before_those_that_one_does
     lost = await world.subscribed(private(world, "/lost.xml").url, credentials={"bearer": TOKEN})
     for path in ("/a.xml", "/b.xml"):
         await world.subscribed(private(world, path).url, credentials={"bearer": TOKEN})
-    async with world.engine.database.write() as tx:
-        await tx.run(
-            "UPDATE rss_subscriptions SET credentials = ? WHERE subscription_id = ?",
-            b"\x01" + bytes(60),
-            lost["subscription_id"],
-        )
-    old, new = (world.blobs / "secret.key").read_text().strip(), b64encode(b"n" * 32).decode()
-    world.engine.vault = open_vault(f"{new},{old}", tmp_path / "unused")
+    await a_new_key_and_one_lost(world, lost["subscription_id"], tmp_path)
     assert await renew_seals(world.engine) == 2

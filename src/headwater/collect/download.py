@@ -27,7 +27,6 @@ STANDING: frozenset[State] = frozenset(
 
 IN_LIBRARY: frozenset[State] = frozenset({"linked", "done"})
 STATES: tuple[State, ...] = get_args(State)
-AT_REST: frozenset[State] = frozenset({"done", "retired", "failed", "dropped"})
 
 
 @dataclass(frozen=True, slots=True)
