@@ -281,10 +281,10 @@ def _no_feed(fetched: Fetched, why: Unreadable, max_bytes: int, *, offers_links:
     plain = decoded(
         answer.body, header(answer.response_headers, "content-encoding"), max_bytes=max_bytes
     )
-    page = plain.body
+    page, kind = plain.body, header(answer.response_headers, "content-type")
     links = [
         {"url": link.url, "title": link.title, "type": link.type}
-        for link in (candidates(page, answer.url) if offers_links else ())
+        for link in (candidates(page, answer.url, kind) if offers_links else ())
     ]
     message = "This is a page that links to feeds." if links else "This is not a feed."
     return NotAFeed(

@@ -98,6 +98,46 @@ def test_a_page_in_another_encoding_still_offers_its_feed() -> None:
     assert candidates(html, PAGE) == (Candidate("https://example.org/f", "Café", RSS),)
 
 
+NEWS = '<link rel=alternate type=application/rss+xml title="Новости" href="/новости/">'
+OFFERED = Candidate(
+    "https://example.org/%D0%BD%D0%BE%D0%B2%D0%BE%D1%81%D1%82%D0%B8/", "Новости", RSS
+)
+
+
+@pytest.mark.parametrize(
+    ("html", "content_type"),
+    [
+        (f"<meta charset=windows-1251>{NEWS}".encode("cp1251"), "text/html"),
+        (NEWS.encode("cp1251"), 'text/html; charset="Windows-1251"'),
+        (
+            f'<meta http-equiv=Content-Type content="text/html; charset=koi8-r">{NEWS}'.encode(
+                "koi8-r"
+            ),
+            None,
+        ),
+        (f"<meta charset=iso-8859-1>{NEWS}".encode(), None),
+        (NEWS.encode("utf-16"), None),
+    ],
+)
+def test_a_pages_letters_are_those_of_its_charset(html: bytes, content_type: str | None) -> None:
+    assert candidates(html, PAGE, content_type) == (OFFERED,)
+
+
+def test_half_a_letter_spoils_no_address() -> None:
+    """Where somebody cut an excerpt, or where our own scan ends."""
+    half = "д".encode()[:1]
+    assert candidates(half + b"</p>" + NEWS.encode(), PAGE) == (OFFERED,)
+    assert candidates(NEWS.encode() + half, PAGE, scan_bytes=len(NEWS.encode()) + 1) == (OFFERED,)
+
+
+def test_a_feed_scheme_means_http() -> None:
+    assert urls(link("feed://a.example/x") + link(" feed:https://a.example/y")) == [
+        "http://a.example/x",
+        "https://a.example/y",
+    ]
+    assert urls(link("feed:file:///etc/passwd")) == []
+
+
 def test_no_more_than_twenty_are_offered() -> None:
     html = "".join(link(f"/{number}") for number in range(100_000))
     assert urls(html) == [f"https://example.org/{number}" for number in range(20)]

@@ -116,6 +116,54 @@ def test_a_list_in_an_old_encoding_keeps_its_letters() -> None:
     assert read_opml(declared.encode("latin-1"))[0].title == "Müller"
 
 
+def named(title: str, charset: str | None) -> str:
+    prolog = f'<?xml version="1.0" encoding="{charset}"?>' if charset else ""
+    outline = f'<outline text="{title}" xmlUrl="https://a.example/?x=1&y=2"/>'
+    return f"{prolog}<opml><body>{outline}</body></opml>"
+
+
+@pytest.mark.parametrize(
+    ("title", "charset", "codec"),
+    [
+        ("Хабр", "windows-1251", "cp1251"),
+        ("日本語", "Shift_JIS", "shift_jis"),
+        ("한국어", "EUC-KR", "euc_kr"),
+        ("镕基新闻", "gb2312", "gbk"),  # the first letter is GBK's, not GB 2312's
+        ("Müller", "iso-8859-1", "utf-8"),
+    ],
+)
+def test_a_list_with_mistakes_keeps_the_letters_of_its_charset(
+    title: str, charset: str, codec: str
+) -> None:
+    broken = named(title, charset).encode(codec)
+    sound = broken.replace(b"&y", b"&amp;y")
+    row = OpmlRow("https://a.example/?x=1&y=2", title)
+    assert read_opml(broken) == read_opml(sound) == (row,)
+
+
+@pytest.mark.parametrize("charset", [None, "utf-8", "iso-8859-1", "no-such-charset"])
+def test_a_letter_cut_in_half_spoils_no_other(charset: str | None) -> None:
+    """Some programs cut titles after so many bytes."""
+    body = named("新闻联播 CUT", charset).encode().replace(b"CUT", "日".encode()[:2])
+    assert read_opml(body)[0].title == "新闻联播 \ufffd"
+
+
+@pytest.mark.parametrize(
+    "title",
+    ['The "best" of', '"quoted"', 'at "the end"', "say 'yes' & \"no\""],
+)
+def test_bare_quotes_in_a_title_cost_no_feed(title: str) -> None:
+    body = (
+        '<!DOCTYPE opml SYSTEM "http://a.example/opml.dtd"><opml><body>'
+        f'<outline text="{title}"\n  xmlUrl="https://a.example/?x=" />'
+        '<outline text="Next"xmlUrl = "https://b.example/"></outline></body></opml>'
+    )
+    assert read_opml(body.encode()) == (
+        OpmlRow("https://a.example/?x=", title),
+        OpmlRow("https://b.example/", "Next"),
+    )
+
+
 @pytest.mark.parametrize(
     "body",
     [

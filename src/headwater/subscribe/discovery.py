@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from html import unescape
 from itertools import islice
 
-from headwater.values.url import canonical, resolve
+from headwater.subscribe.letters import text_of
+from headwater.values.url import canonical, resolve, without_feed_scheme
 
 FEED_TYPES = frozenset(
     {
@@ -36,6 +37,9 @@ _ATTRIBUTE = re.compile(
     r"""[\s/]*+([^\s/>=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?""", re.DOTALL
 )
 _SPACES = re.compile(r"\s+")
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
+_FIRST_BYTES = 1024
+"""Where browsers look for what a page says of its charset."""
 
 Attributes = dict[str, str]
 
@@ -50,12 +54,17 @@ class Candidate:
 
 
 def candidates(
-    html: bytes, base_url: str, *, scan_bytes: int = MIB, most: int = 20
+    html: bytes,
+    base_url: str,
+    content_type: str | None = None,
+    *,
+    scan_bytes: int = MIB,
+    most: int = 20,
 ) -> tuple[Candidate, ...]:
     """In the page's own order, each URL once."""
     base, found = base_url, dict[str, Candidate]()
     has_base = False
-    for name, attributes in islice(_tags(_text(html[:scan_bytes])), MOST_TAGS):
+    for name, attributes in islice(_tags(_text(html[:scan_bytes], content_type)), MOST_TAGS):
         if name == "base" and not has_base and "href" in attributes:
             has_base, base = True, _base(attributes["href"], base_url)
         elif name == "link" and (candidate := _candidate(attributes, base)) is not None:
@@ -65,11 +74,11 @@ def candidates(
     return tuple(found.values())
 
 
-def _text(html: bytes) -> str:
-    try:
-        return html.decode("utf-8")
-    except UnicodeDecodeError:
-        return html.decode("windows-1252", "replace")
+def _text(html: bytes, content_type: str | None) -> str:
+    """In the charset of the header, else in the one that the page names."""
+    start = html[:_FIRST_BYTES].decode("latin-1")
+    said = _CHARSET.search(content_type or "") or _CHARSET.search(start)
+    return text_of(html, said[1] if said else None)
 
 
 def _tags(page: str) -> Iterator[tuple[str, Attributes]]:
@@ -116,7 +125,7 @@ def _candidate(attributes: Attributes, base: str) -> Candidate | None:
     href = attributes.get("href", "").strip()
     if "alternate" not in relations or not _is_feed_type(kind, attributes):
         return None
-    url = resolve(base, href)
+    url = resolve(base, without_feed_scheme(href))
     if url is None or canonical(url) is None:
         return None
     title = _SPACES.sub(" ", attributes.get("title", "")).strip()[:LONGEST_TITLE]

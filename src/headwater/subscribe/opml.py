@@ -10,6 +10,7 @@ from html import unescape
 from lxml import etree
 
 from headwater.errors import BadInput
+from headwater.subscribe.letters import codec_of, text_of
 from headwater.values.xml import hardened_parser
 
 MOST_BYTES = 5 * 1024 * 1024
@@ -20,6 +21,12 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SPACES = re.compile(r"\s+")
 _REFERENCE = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});|&")
 _PROLOG = re.compile(r"\A\s*<\?xml[^>]*\?>", re.DOTALL)
+_CHARSET = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?\s*<\?xml[^>]{0,400}?encoding\s*=\s*[\"']\s*([A-Za-z0-9._:-]{1,40})"
+)
+_OUTLINE = re.compile(r"<outline\b", re.IGNORECASE)
+_QUOTE = re.compile(r"""(=\s*")|(")(?=\s*(?:[/?]?>|[\w:.-]+\s*=\s*["']|\Z))|\"""")
+"""One that opens a value, one that closes it, or one that does neither."""
 _XMLS_OWN = frozenset({"amp", "lt", "gt", "quot", "apos"})
 _NO_FEED = frozenset({"link", "include"})
 """Types whose `url` leads to a page or to another list."""
@@ -74,25 +81,32 @@ def write_opml(rows: Iterable[OpmlRow], title: str, now: datetime) -> bytes:
 
 def _tree(body: bytes) -> etree._Element | None:
     """As it stands when it is well-formed; else with its usual mistakes mended."""
-    try:
-        return etree.fromstring(body, hardened_parser(recover=False))
-    except etree.XMLSyntaxError:
-        pass
-    mended = _REFERENCE.sub(_sound_reference, _PROLOG.sub("", _text(body)))
+    declared = _CHARSET.match(body)
+    label = declared[1].decode("ascii") if declared else None
+    if codec_of(label) is None:  # an old charset is often claimed for what is in UTF-8
+        try:
+            return etree.fromstring(body, hardened_parser(recover=False))
+        except etree.XMLSyntaxError:
+            pass
+    mended = _mended(_PROLOG.sub("", text_of(body, label)))
     try:
         parser = hardened_parser(recover=True, encoding="utf-8")
-        return etree.fromstring(_NOT_XML.sub("", mended).encode("utf-8"), parser)
+        return etree.fromstring(mended.encode("utf-8"), parser)
     except etree.XMLSyntaxError:
         return None
 
 
-def _text(body: bytes) -> str:
-    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return body.decode("utf-16", "replace")
-    try:
-        return body.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return body.decode("cp1252", "replace")
+def _mended(text: str) -> str:
+    first = _OUTLINE.search(text)
+    at = first.start() if first else len(text)  # before it quotes may be those of a DOCTYPE
+    quoted = text[:at] + _QUOTE.sub(_sound_quote, text[at:])
+    return _REFERENCE.sub(_sound_reference, _NOT_XML.sub("", quoted))
+
+
+def _sound_quote(found: re.Match[str]) -> str:
+    """A bare quote in a title would end it, and the address behind it would be lost."""
+    opening, closing = found.groups()
+    return opening or ('" ' if closing else "&quot;")
 
 
 def _sound_reference(found: re.Match[str]) -> str:

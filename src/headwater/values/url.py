@@ -69,7 +69,7 @@ def checked_source(text: str) -> str:
     given = text.strip(_AROUND)
     if _CONTROL.search(given):
         raise BadUrl("The URL has a control character in it.")
-    given = _FEED.sub(_without_feed_scheme, given, count=1) if _FEED.match(given) else given
+    given = without_feed_scheme(given)
     authority = _authority_of(given)
     if "@" in authority:
         raise BadUrl("The URL has a user name or password in it; these are not accepted.")
@@ -81,6 +81,16 @@ def checked_source(text: str) -> str:
     if len(source) > LONGEST:
         raise BadUrl(f"Once encoded, the URL is longer than {LONGEST} characters.")
     return source
+
+
+def without_feed_scheme(text: str) -> str:
+    """`feed:https://…` and `feed://https://…` carry a URL; `feed://host/…` means http."""
+    prefix = _FEED.match(text)
+    if prefix is None:
+        return text
+    rest = text[prefix.end() :]
+    carries_url = rest.lower().startswith(("http:", "https:"))
+    return rest if carries_url or not prefix[0].endswith("//") else f"http://{rest}"
 
 
 def canonical(url: str) -> str | None:
@@ -185,15 +195,6 @@ def _is_plain(reference: str) -> bool:
         and "/." not in reference
         and "xn--" not in reference
     )
-
-
-def _without_feed_scheme(prefix: re.Match[str]) -> str:
-    """`feed:https://…` and `feed://https://…` carry a URL; `feed://host/…` means http."""
-    return "http://" if prefix[0].endswith("//") and not _carries_url(prefix) else ""
-
-
-def _carries_url(prefix: re.Match[str]) -> bool:
-    return prefix.string[prefix.end() :].lower().startswith(("http:", "https:"))
 
 
 def _parsed(url: str, base: str | None = None) -> URL | None:
