@@ -72,6 +72,17 @@ def test_yes_takes_the_first_feed_of_a_page(sh: Shell, origin: Origin) -> None:
     assert done.json["url"] == origin.url("/chosen.xml")
 
 
+def test_what_a_page_links_to_is_told_by_its_address(sh: Shell, origin: Origin) -> None:
+    """Else a dead link reads as if the page itself were not there."""
+    origin.pages["/page-of-one"] = (
+        "text/html",
+        b'<link rel="alternate" type="application/rss+xml" href="/dead-link.xml">',
+    )
+    done = sh("add", origin.url("/page-of-one"))
+    assert done.code == 6
+    assert f"It links to {origin.url('/dead-link.xml')}\n" in done.err
+
+
 def test_what_is_no_feed_is_refused_with_what_was_received(sh: Shell, origin: Origin) -> None:
     done = sh("add", origin.url("/plain"))
     assert done.code == 2
@@ -271,7 +282,8 @@ def test_a_list_is_imported_row_by_row_and_exported_again(
         f"""<opml version="2.0"><body><outline text="Water">
         <outline type="rss" text="Listed" xmlUrl="{origin.url("/listed.xml")}"/>
         <outline type="rss" text="Here" xmlUrl="{feed}"/></outline>
-        <outline type="rss" text="Inside" xmlUrl="http://192.168.0.1/feed"/></body></opml>"""
+        <outline type="rss" text="Inside" xmlUrl="http://192.168.0.1/feed"/>
+        <outline type="rss" text="Lost" xmlUrl=""/></body></opml>"""
     )
     done = sh("opml", "import", str(file), "--json")
     assert done.code == 1
@@ -279,12 +291,14 @@ def test_a_list_is_imported_row_by_row_and_exported_again(
         ("Listed", "added"),
         ("Here", "already there"),
         ("Inside", "refused"),
+        ("Lost", "refused"),
     ]
     assert done.json[1]["feed_id"] == followed
     assert done.json[2]["why"]
+    assert done.json[3]["why"] == "The list has no address for it."
     again = sh("opml", "import", "-", given=file.read_bytes())
     assert again.code == 1
-    assert "0 added, 2 already there, 1 refused" in again.out
+    assert "0 added, 2 already there, 2 refused" in again.out
     exported = sh("opml", "export")
     assert origin.url("/listed.xml") in exported.out
     assert 'text="Water"' in exported.out

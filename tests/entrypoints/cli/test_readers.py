@@ -63,6 +63,8 @@ def test_what_is_wrong_is_said_in_a_line(alone: Shell) -> None:
     )
     for name in ("..", ".", "a/b", "01a1e016-743d-7087-b064-068d856de901"):
         assert alone("readers", "show", name).code == 4
+    unnamed = alone("readers", "add", "Mo", "--category", "")
+    assert unnamed.err == "headwater: categories.0: String should have at least 1 character\n"
     assert alone("readers", "set", "Ada").code == 2
     assert alone("readers", "set", "Ada", "--drop", "sea").code == 4
     assert alone("readers", "set", "Ada", "--drop", "garden", "--category", "sea").code == 2

@@ -131,6 +131,8 @@ def test_a_group_shares_settings_and_takes_one_wish_for_all(alone: Shell) -> Non
     assert {feed["state"] for feed in alone("list", "--json").json} == {"paused"}
     assert alone("groups", "act", "Evening", "delete").code == 2
     assert alone("groups", "drop", "Evening", "one").out == "Evening: 1 left.\n"
+    alone_now = alone("groups", "set", "1", "fetch_interval_minutes=60")
+    assert alone_now.out == "Evening: 1 member changed.\n"
     assert alone("groups", "delete", "Evening").out == "Evening: dissolved, 1 kept.\n"
 
 

@@ -4,7 +4,6 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from headwater.entrypoints.api.asking import Text
 from headwater.entrypoints.api.models import Strict, printable
 from headwater.readers import LONGEST_CATEGORY, LONGEST_NAME
 
@@ -22,7 +21,7 @@ def _each_once(names: list[str]) -> list[str]:
 
 ReaderName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(printable)]
 CategoryName = Annotated[
-    Text, Field(min_length=1, max_length=LONGEST_CATEGORY, description="Exactly this name.")
+    str, Field(min_length=1, max_length=LONGEST_CATEGORY, description="Exactly this name.")
 ]
 CategoryNames = Annotated[
     list[CategoryName], Field(max_length=MOST_CATEGORIES), AfterValidator(_each_once)

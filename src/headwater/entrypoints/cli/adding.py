@@ -80,7 +80,7 @@ def _chosen(session: Session, refusal: Refused, *, yes: bool) -> str:
             _show_received(session, refusal.facts.get("received") or {})
         raise typer.Exit(ExitCode.USAGE)
     if yes or (len(candidates) == 1 and not sys.stdin.isatty()):
-        return str(candidates[0]["url"])
+        return _first(session, candidates)
     if session.as_json or not sys.stdin.isatty():
         tell(refusal, as_json=session.as_json)
         _list_candidates(session, candidates)
@@ -90,6 +90,14 @@ def _chosen(session: Session, refusal: Refused, *, yes: bool) -> str:
     session.note("This is a page. It links to these feeds:")
     _list_candidates(session, candidates)
     return str(candidates[_number(len(candidates)) - 1]["url"])
+
+
+def _first(session: Session, candidates: list[dict[str, Any]]) -> str:
+    """Told by its address: what is said next, trouble too, is about that one."""
+    url = str(candidates[0]["url"])
+    if not session.as_json:
+        session.note(f"This is a page. It links to {one_line(url, 500)}")
+    return url
 
 
 def _number(most: int) -> int:

@@ -22,6 +22,7 @@ from headwater.entrypoints.cli.render import plain
 from headwater.entrypoints.cli.session import Api, Session
 from headwater.entrypoints.cli.subscriptions import values_of
 from headwater.errors import BadInput
+from headwater.schedule.words import counted
 
 groups = typer.Typer(no_args_is_help=True, help="Subscriptions with shared settings.")
 
@@ -99,7 +100,8 @@ def set_values(ctx: typer.Context, group: Which, values: Values, json: Json = Fa
     with session.api(writes=True) as api:
         meant = group_meant(api, group)
         changed = api.patch(path("groups", meant["group_id"]), values_of(values))
-    _told(session, changed, f"{changed['name']}: {changed['members_changed']} members changed.")
+    members = counted(changed["members_changed"], "member", "members")
+    _told(session, changed, f"{changed['name']}: {members} changed.")
 
 
 @groups.command()

@@ -25,6 +25,7 @@ MOST_WAITS = 60
 LONGEST_WAIT = 60.0
 LONGEST_TITLE, LONGEST_CATEGORY, MOST_CATEGORIES = 1_024, 200, 64
 """What the API takes; a list from elsewhere may have more."""
+NO_ADDRESS = "The list has no address for it."
 
 opml = typer.Typer(no_args_is_help=True, help="Lists of feeds, in and out.")
 
@@ -97,6 +98,8 @@ def _followed(session: Session, api: Api, rows: tuple[OpmlRow, ...]) -> Iterator
 
 
 def _one(api: Api, row: OpmlRow) -> Report:
+    if not row.url:
+        return Report(row.url, row.title, "refused", NO_ADDRESS)
     try:
         feed = _patiently(api, _wish(row))
     except Refused as refusal:
