@@ -241,6 +241,12 @@ def test_a_magnet_where_the_page_belongs_is_found() -> None:
     assert found.magnet.startswith(f"magnet:?xt=urn:btih:{HASH}")
 
 
+def test_a_reference_of_thousands_of_digits_in_a_magnet_stops_nothing() -> None:
+    words = f"magnet:?xt=urn:btih:{HASH}&dn=&#{'1' * 5000};"
+    found = read(f"<title>[A] Show - 01</title><description><![CDATA[{words}]]></description>")
+    assert found.magnet == f"magnet:?xt=urn:btih:{HASH}&dn=%EF%BF%BD"
+
+
 def test_a_magnet_in_the_words_of_an_entry_is_found() -> None:
     found = read(
         "<title>Show - 07</title><link>https://site.example/t/1</link>"

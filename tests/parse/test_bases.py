@@ -82,6 +82,11 @@ HTML: list[tuple[str, str]] = [
     ('<IMG SRC="i.png">', '<IMG SRC="https://example.org/blog/i.png">'),
     ('<a href="?a=1&amp;b=2">x</a>',
      '<a href="https://example.org/blog/feed.xml?a=1&amp;b=2">x</a>'),
+    # HTML, 13.2.5.73: what is followed by "=" or a letter is no reference in an attribute
+    ('<a href="/x?a=1&section=2&copy=3">x</a>',
+     '<a href="https://example.org/x?a=1&amp;section=2&amp;copy=3">x</a>'),
+    ('<img srcset="/a?b=1&region=2 1x">',
+     '<img srcset="https://example.org/a?b=1&amp;region=2 1x">'),
     ('<blockquote cite="/q">x</blockquote>',
      '<blockquote cite="https://example.org/q">x</blockquote>'),
     ('<video poster="/p.jpg"></video>', '<video poster="https://example.org/p.jpg"></video>'),
@@ -122,6 +127,14 @@ def test_relative_addresses_in_html_become_absolute(given: str, expected: str) -
     content = entry_of(f"<content type='html'><![CDATA[{given}]]></content>").content
     assert content is not None
     assert content.value == expected
+
+
+def test_a_reference_of_thousands_of_digits_stops_nothing() -> None:
+    number = f"&#{'1' * 5000};"
+    html = f'<a href="/x?a={number}">{number}</a>'
+    content = entry_of(f"<content type='html'><![CDATA[{html}]]></content>").content
+    assert content is not None
+    assert content.value == f'<a href="https://example.org/x?a=%EF%BF%BD">{number}</a>'
 
 
 def test_xhtml_is_resolved_too_and_text_is_not() -> None:

@@ -105,6 +105,12 @@ def test_a_media_description_is_plain_text_unless_it_says_or_looks_otherwise() -
     assert entry_of(said.format("", "&lt;p&gt;a&lt;/p&gt;")).summary == Text("<p>a</p>", "html")
 
 
+def test_a_reference_of_thousands_of_digits_is_compared_too() -> None:
+    notes = f"&lt;p>&amp;#{'1' * 5000};&lt;/p>"
+    entry = entry_of(f"<description>{notes}</description><itunes:summary>D</itunes:summary>")
+    assert [each.value for each in entry.contents] == ["D"]
+
+
 def test_a_summary_said_again_without_its_markup_is_no_body() -> None:
     notes = (
         "&lt;p&gt;With &lt;a href='/x'&gt;Ann&lt;/a&gt;&lt;/p&gt;&lt;p&gt;&amp;amp; Bo&lt;/p&gt;"

@@ -130,6 +130,19 @@ def test_half_a_letter_spoils_no_address() -> None:
     assert candidates(NEWS.encode() + half, PAGE, scan_bytes=len(NEWS.encode()) + 1) == (OFFERED,)
 
 
+def test_the_fields_of_a_query_are_no_letters() -> None:
+    """`&sect` alone would be a §."""
+    assert urls(link("/feed?format=rss&section=news&amp;region=eu")) == [
+        "https://example.org/feed?format=rss&section=news&region=eu"
+    ]
+
+
+def test_a_reference_of_thousands_of_digits_stops_nothing() -> None:
+    title = f'title="a &#{"1" * 5000};"'
+    html = f"<link rel=alternate type=application/rss+xml href=/f {title}>"
+    assert candidates(html.encode(), PAGE) == (Candidate("https://example.org/f", "a \ufffd", RSS),)
+
+
 def test_a_feed_scheme_means_http() -> None:
     assert urls(link("feed://a.example/x") + link(" feed:https://a.example/y")) == [
         "http://a.example/x",

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import unescape
 from typing import Any, Protocol
 
 import orjson
@@ -14,6 +13,7 @@ from headwater.collect.magnet import Magnet, infohash_of, read_magnet
 from headwater.collect.sites import derived_torrent, hash_in_guid, hash_in_path, site_of
 from headwater.parse.document import Entry
 from headwater.values.instant import from_micros, maybe_moment
+from headwater.values.references import unescaped
 
 SMALLEST_VIDEO = 1_048_576
 """A length below this is not a video's: sites write 0, 1, or the size of the torrent file."""
@@ -162,7 +162,7 @@ def _candidate(
 
 def _plain(title: str, kind: str) -> str:
     if kind in ("html", "xhtml"):
-        title = unescape(_TAG.sub(" ", title))
+        title = unescaped(_TAG.sub(" ", title))
     return " ".join(title.split())
 
 
@@ -199,7 +199,7 @@ def _magnet(said: _Said) -> Magnet | None:
             return found
     for words in said.words:
         link = _MAGNET.search(words[:_LOOKED_THROUGH])
-        if link and (found := read_magnet(unescape(link[0]))) is not None:
+        if link and (found := read_magnet(unescaped(link[0]))) is not None:
             return found
     return None
 

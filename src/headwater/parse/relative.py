@@ -3,8 +3,9 @@
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from html import escape, unescape
+from html import escape
 
+from headwater.values.references import unescaped_attribute
 from headwater.values.url import resolve
 
 # A pattern that begins with "=" is looked for quickly, and what stands before it is asked
@@ -136,12 +137,12 @@ def _resolved(match: re.Match[str], base: str, page: str, origin: str | None) ->
         return f'"{origin}{given}"'
     if not is_relative(given):
         return None
-    found = resolve(base, unescape(given).strip())
+    found = resolve(base, unescaped_attribute(given).strip())
     return None if found is None else f'"{escape(found)}"'
 
 
 def _resolved_set(match: re.Match[str], base: str) -> str | None:
-    found = absolute("srcset", base, unescape(match[match.lastindex or 1]))
+    found = absolute("srcset", base, unescaped_attribute(match[match.lastindex or 1]))
     return None if found is None else f'"{escape(found)}"'
 
 

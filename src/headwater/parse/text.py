@@ -18,6 +18,7 @@ from headwater.parse.relative import (
     with_absolute_links,
 )
 from headwater.parse.repair import without_controls
+from headwater.values.references import unescaped
 
 _VOID = frozenset(
     "area base basefont br col embed frame hr img input link meta param source track wbr".split()
@@ -115,7 +116,7 @@ def looks_like_html(value: str) -> bool:
 
 def plain(value: str) -> str:
     """The words of a value whose field knows no kind: markup goes, references are resolved."""
-    return without_controls(html.unescape(_ANY_TAG.sub("", value))).strip()
+    return without_controls(unescaped(_ANY_TAG.sub("", value))).strip()
 
 
 def inner_markup(element: etree._Element, context: Context) -> str:

@@ -7,10 +7,10 @@ and all we want stands in `link` and `base` tags.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import unescape
 from itertools import islice
 
 from headwater.subscribe.letters import text_of
+from headwater.values.references import unescaped_attribute
 from headwater.values.url import canonical, resolve, without_feed_scheme
 
 FEED_TYPES = frozenset(
@@ -109,7 +109,8 @@ def _attributes(page: str, at: int) -> tuple[Attributes, int]:
         if found is None:
             return attributes, at
         name, *values = found.groups()
-        attributes.setdefault(name.lower(), unescape(next((v for v in values if v), "")))
+        value = unescaped_attribute(next((v for v in values if v), ""))
+        attributes.setdefault(name.lower(), value)
         at = found.end()
     return attributes, end
 

@@ -11,12 +11,10 @@ from headwater.access.tokens import SECRET_BYTES, token_hash, token_text
 from headwater.entrypoints.api.asking import REFUSALS, At, told
 from headwater.entrypoints.api.journal import NewTokenRecord, TokenPage, TokenRecord
 from headwater.entrypoints.api.models import NewToken
+from headwater.entrypoints.api.numbers import number
 from headwater.entrypoints.api.once import Told, once
-from headwater.errors import NotFound
 
 router = APIRouter(tags=["tokens"], responses=REFUSALS)
-
-_LARGEST = 2**63 - 1
 
 
 @router.get("/tokens", response_model=TokenPage)
@@ -54,10 +52,9 @@ async def make_token(body: NewToken, request: Request, at: At) -> Response:
 @router.delete("/tokens/{token_id}", response_model=TokenRecord)
 async def revoke_token(token_id: str, at: At) -> Response:
     """From this moment it opens nothing. Revoking twice is revoking once."""
-    if not (token_id.isascii() and token_id.isdigit()) or int(token_id[:20]) > _LARGEST:
-        raise NotFound("There is no such token.", what="token")
+    known = number(token_id, "token")
     async with at.engine.database.write() as tx:
-        revoked = await store.revoke_token(tx, int(token_id), at.engine.clock.now())
+        revoked = await store.revoke_token(tx, known, at.engine.clock.now())
     return told(TokenRecord.of(revoked))
 
 
