@@ -1,7 +1,9 @@
 """Hosts that speak HTTP badly on purpose get a typed answer within the limits."""
 
 import asyncio
+import gc
 import time
+import tracemalloc
 
 import pytest
 
@@ -185,6 +187,40 @@ async def test_a_body_without_end_is_cut_at_the_limit() -> None:
     outcome = await asked(flood, limits=WebLimits(body_bytes=1_000_000))
     assert failure(outcome) == ("body_too_large", True)
     assert len(outcome.exchange.answer.body) == 1_000_000
+
+
+@pytest.mark.parametrize("size", [1, 2])
+async def test_a_body_in_tiny_chunks_takes_no_more_room_than_it_has(size: int) -> None:  # SAFE (b)
+    chunk = b"%x\r\n%s\r\n" % (size, b"x" * size)
+
+    async def crumble(talk: Talk) -> None:
+        await talk.say(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        await talk.say_for_ever(chunk * 2000)
+
+    async with Site(crumble) as site, a_web(WebLimits(body_bytes=1_000_000)) as web:
+        tracemalloc.start()
+        try:
+            answer = await web.get(site.url(), (), deadline=30)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert (answer.error, len(answer.body)) == ("body_too_large", 1_000_000)
+    assert peak < 4_000_000
+
+
+async def test_no_body_is_kept_when_its_request_is_over() -> None:  # SAFE (b)
+    async with Site(response(body=b"x" * 4_000_000)) as site, a_web() as web:
+        tracemalloc.start()
+        try:
+            asked = [asyncio.create_task(web.get(site.url(), (), deadline=30)) for _ in range(10)]
+            assert {len((await each).body) for each in asked} == {4_000_000}
+            asked.clear()
+            await site.hang_up()
+            gc.collect()
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert kept < 5_000_000
 
 
 @pytest.mark.parametrize(

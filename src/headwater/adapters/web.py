@@ -195,7 +195,7 @@ class CurlWeb:
             future.set_result(answer)
 
     def _release(self, transfer: Transfer) -> None:
-        transfer.future = None
+        transfer.forget()
         del self._active[transfer.easy]
         self._multi.remove_handle(transfer.easy)
         if len(self._idle) < self._limits.kept_handles and not self._closed:

@@ -43,7 +43,7 @@ class Transfer:
         self._resolve, self._led_to = tuple(resolve), ""
         self.easy = pycurl.Curl()
         self._set_up(ca_file, resolve)
-        self._forget()
+        self.forget()
 
     def begin(
         self,
@@ -54,7 +54,7 @@ class Transfer:
         deadline: float,
         verify_tls: bool,
     ) -> None:
-        self._forget()
+        self.forget()
         self.url, self._host, self._is_tls = url, parts.host, parts.scheme == "https"
         self._port, self.sent = parts.port, (("Host", _host_field(parts)), *headers)
         self.asked_at = self.started = self.heard_at = monotonic()
@@ -99,7 +99,7 @@ class Transfer:
             status=self.status if self._has_status else None,
             request_headers=self.sent,
             response_headers=_parsed_headers(self._lines),
-            body=b"" if self.stopped == _REDIRECT else b"".join(self._chunks),
+            body=b"" if self.stopped == _REDIRECT else bytes(self._body),
             elapsed=monotonic() - self.asked_at,
             address=self.easy.getinfo(pycurl.PRIMARY_IP) or None,
             error=error,
@@ -123,7 +123,8 @@ class Transfer:
     def close(self) -> None:
         self.easy.close()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """What came of the last request, its body above all: a handle may rest for long."""
         self.future = None
         self.stopped = None
         self._stop_detail = ""
@@ -132,9 +133,10 @@ class Transfer:
         self._dialled_at = None
         self.status = _UNKNOWN
         self._headers_done = False
-        self._header_bytes = self._interim = self._body_bytes = 0
+        self._header_bytes = self._interim = 0
         self._lines: list[bytes] = []
-        self._chunks: list[bytes] = []
+        # One buffer, not a list: a body that comes byte by byte would be an object for each.
+        self._body = bytearray()
 
     def _trouble(self, number: int, message: str) -> tuple[str | None, str]:
         if self.stopped == _REDIRECT:
@@ -192,14 +194,12 @@ class Transfer:
     def _on_body(self, chunk: bytes) -> int | None:
         self.heard_at = monotonic()
         limit = self._limits.body_bytes
-        if not self._chunks and (self._announced_bytes() or 0) > limit:
+        if not self._body and (self._announced_bytes() or 0) > limit:
             return self.stop("body_too_large", f"more than {limit} bytes are announced")
-        room = limit - self._body_bytes
-        self._body_bytes += len(chunk)
+        room = limit - len(self._body)
+        self._body += chunk[:room]
         if len(chunk) > room:
-            self._chunks.append(chunk[:room])
             return self.stop("body_too_large", f"more than {limit} bytes came")
-        self._chunks.append(chunk)
         return None
 
     def _ends_here(self) -> bool:
