@@ -1,5 +1,6 @@
 """Following a new feed: one request that is both the check and the first visit."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -103,7 +104,9 @@ async def _first_visit(
         )
     if isinstance(document, Unreadable):
         offers = not wish.all_overrides.disable_autodiscovery
-        raise _no_feed(fetched, document, engine.reading.max_bytes, offers_links=offers)
+        # Beside the loop: a hostile coding may take a second to undo.
+        most = engine.reading.max_bytes
+        raise await asyncio.to_thread(_no_feed, fetched, document, most, offers_links=offers)
     if fetched.exchange.hops:
         await _former(engine, fetched.exchange.final_url)
     with span("schedule") as scheduled:

@@ -1,11 +1,13 @@
 """Following a new feed: one request, which is the first visit, or a refusal showing what came."""
 
 import asyncio
+from threading import get_ident
 
 import pytest
 
 from headwater.adapters.parsers import ProcessParsers
 from headwater.errors import BadUrl, BlockedAddress, DuplicateUrl, FetchFailed, NotAFeed
+from headwater.fetch.decode import Decoded, decoded
 from headwater.first_visit import add_feed, follow_later
 from headwater.subscribe.feed import Overrides, Wish
 from headwater.wishes import remove_feed
@@ -45,6 +47,25 @@ async def test_a_page_is_refused_with_the_feeds_it_links_to(river: River) -> Non
     assert len(river.origin.requests) == 1
     assert await river.count("feeds") == 0
     assert await river.count("raw_fetches") == 0
+
+
+async def test_a_page_is_unpacked_beside_the_loop(
+    river: River, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten megabytes of empty zstd blocks take a second: nobody else is kept waiting for it."""
+    threads: list[int] = []
+
+    def noted(body: bytes, coding: str | None, *, max_bytes: int) -> Decoded:
+        threads.append(get_ident())
+        return decoded(body, coding, max_bytes=max_bytes)
+
+    monkeypatch.setattr("headwater.first_visit.decoded", noted)
+    page = river.origin.feed("/")
+    page.stand_in = Reply(200, PAGE, HTML)
+    with pytest.raises(NotAFeed, match="a page that links to feeds"):
+        await river.add(page.url)
+    assert len(threads) == 1
+    assert threads != [get_ident()]
 
 
 async def test_without_autodiscovery_a_page_is_just_no_feed(river: River) -> None:
