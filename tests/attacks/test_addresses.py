@@ -1,7 +1,11 @@
 """Feeds lead to public addresses only, whatever their URL, their name or the environment says."""
 
 import ast
+import socket
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,6 +104,83 @@ async def test_a_name_that_leads_to_a_private_address_is_blocked_at_the_socket(
     assert "not a public address" in answer.error_detail
 
 
+Row = tuple[int, int, int, str, tuple[str, int]]
+
+
+def name_server(*answers: list[str]) -> tuple[Callable[..., list[Row]], list[str]]:
+    """A `getaddrinfo` that gives these addresses in turn, and the names it was asked for."""
+    asked: list[str] = []
+
+    def look_up(host: str, *_: Any, **__: Any) -> list[Row]:
+        asked.append(host)
+        found = answers[min(len(asked), len(answers)) - 1]
+        return [(0, 0, 0, "", (address, 0)) for address in found]
+
+    return look_up, asked
+
+
+async def test_a_name_that_leads_elsewhere_the_second_time_is_dialled_where_it_was_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # 39: looked up once for a request; the next request is checked anew
+    look_up, asked = name_server(["127.0.0.5"], ["127.0.0.1"])
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    async with Site(HELLO, address="127.0.0.5") as site:
+        policy = address_policy([f"127.0.0.5:{site.port}"], ports=[80, site.port])
+        async with a_web(policy=policy) as web:
+            first = await web.get(site.url(host="rebinding.example"), (), deadline=2)
+            asked_once = list(asked)
+            second = await web.get(site.url(host="rebinding.example"), (), deadline=2)
+    assert (first.body, first.address, asked_once) == (b"hello", "127.0.0.5", ["rebinding.example"])
+    assert (second.error, site.connections) == ("blocked_address", 1)
+    assert second.error_detail == "127.0.0.1 is not a public address (loopback)"
+
+
+async def test_a_name_that_is_found_leads_to_no_address_beside_the_checked_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # 42: nobody listens at the address that is allowed, and the other one is private
+    look_up, _ = name_server(["127.0.0.9", "::1", "127.0.0.1"])
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    async with Site(HELLO) as sentinel:
+        policy = address_policy([f"127.0.0.9:{sentinel.port}"], ports=[80, sentinel.port])
+        async with a_web(policy=policy) as web:
+            answer = await web.get(sentinel.url(host="feeds.example"), (), deadline=2)
+    assert (answer.error, sentinel.connections) == ("blocked_address", 0)
+
+
+async def test_a_name_with_ten_thousand_private_addresses_is_blocked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # 41
+    look_up, _ = name_server([f"10.0.{n // 250}.{n % 250}" for n in range(10_000)])
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    async with a_web(policy=AddressPolicy()) as web:
+        started = time.thread_time()
+        answer = await web.get("http://many.example/", (), deadline=5)
+        took = time.thread_time() - started
+    assert answer.error == "blocked_address"
+    assert took < 0.2
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"),
+        socket.gaierror(socket.EAI_FAIL, "Non-recoverable failure in name resolution"),
+        UnicodeError("label empty or too long"),
+    ],
+    ids=["servfail", "a loop of names", "no name at all"],
+)
+async def test_a_name_server_that_fails_is_told_as_such(
+    trouble: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:  # 41
+    def look_up(*_: Any, **__: Any) -> list[Row]:
+        raise trouble
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    async with a_web(policy=AddressPolicy()) as web:
+        answer = await web.get("http://broken.example/", (), deadline=2)
+    assert (answer.error, answer.status) == ("dns_error", None)
+
+
 async def test_there_is_no_falling_back_to_a_blocked_address() -> None:  # 42
     async with Site(HELLO) as sentinel:
         policy = address_policy([f"127.0.0.9:{sentinel.port}"], ports=[80, sentinel.port])
@@ -161,18 +242,84 @@ async def test_the_environment_cannot_redirect_us(
     ]
 
 
+SOURCE = Path(headwater.__file__).parent
+
+
+def callers_of(method: str) -> set[str]:
+    return {
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func)
+        .removeprefix("self.")
+        .endswith((f"web.{method}", f"_web.{method}"))
+    }
+
+
 def test_there_is_one_way_out_to_the_web() -> None:  # 21
     """Every fetch path goes through `ask`, and `ask` through the gate. The other one reaches the
     operator's own download client and no other address."""
-    src = Path(headwater.__file__).parent
-    callers = {
-        str(path.relative_to(src))
-        for path in src.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func).removeprefix("self.").endswith(("web.get", "_web.get"))
+    assert callers_of("get") == {"adapters/downloaders/link.py", "fetch/steps.py"}
+
+
+def test_what_is_posted_leaves_by_the_same_door() -> None:  # 21, 36
+    assert callers_of("post") == {
+        "adapters/downloaders/link.py",
+        "adapters/fetchers.py",
+        "adapters/outlets/webhook.py",
     }
-    assert callers == {"adapters/downloaders/link.py", "fetch/steps.py"}
+
+
+NETWORK = (
+    "pycurl socket http.client urllib.request ftplib smtplib telnetlib xmlrpc httpx aiohttp"
+    " requests urllib3 websockets redis nats opentelemetry obstore"
+).split()
+DIALS = ("create_connection", "open_connection", "open_unix_connection", "sock_connect")
+
+
+def reaches_the_network(path: Path) -> bool:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Attribute) and node.attr in DIALS:
+            return True
+        if any(
+            name == known or name.startswith(f"{known}.") for name in names for known in NETWORK
+        ):
+            return True
+    return False
+
+
+GATED = {f"adapters/web{part}.py" for part in ("", "_lookup", "_sockets", "_transfer")}
+NAMES_ONLY = {"adapters/web_libraries.py", "adapters/web_trouble.py"}
+OUR_PARSERS = {f"adapters/{name}.py" for name in ("parser_child", "parser_link", "parsers")}
+OF_THE_OPERATOR = {
+    "adapters/blobs.py",
+    "adapters/outlets/nats_link.py",
+    "adapters/outlets/redis_stream.py",
+    "adapters/personal_redis/link.py",
+    "adapters/tracing.py",
+}
+OUR_OWN_DOOR = {
+    "client/conversation.py",
+    "client/loops.py",
+    "entrypoints/api/metrics.py",
+    "entrypoints/claims.py",
+    "entrypoints/listener.py",
+    "entrypoints/service.py",
+    "entrypoints/transport.py",
+}
+
+
+def test_nothing_else_can_reach_the_network() -> None:  # 21
+    """Whoever is new here goes through the gate of `CurlWeb`, or talks to what the operator
+    configured, or to ourselves."""
+    reaching = {str(p.relative_to(SOURCE)) for p in SOURCE.rglob("*.py") if reaches_the_network(p)}
+    assert reaching == GATED | NAMES_ONLY | OUR_PARSERS | OF_THE_OPERATOR | OUR_OWN_DOOR
 
 
 async def test_after_a_blocked_address_the_next_feed_is_fetched_as_usual() -> None:  # SAFE (f)

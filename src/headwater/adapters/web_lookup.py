@@ -12,6 +12,9 @@ from threading import Thread
 MOST = 1_024
 """Lookups at once; further ones are refused until some have ended."""
 
+MOST_ADDRESSES = 64
+"""Of one name: trying thousands that a hostile name server lists would hold up everybody else."""
+
 
 class Lookups:
     """Each name is looked up once at a time, however many ask for it meanwhile."""
@@ -53,7 +56,7 @@ class Lookups:
             addresses, trouble = list[str](), None
             try:
                 rows = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-                addresses = list(dict.fromkeys(str(row[4][0]) for row in rows))
+                addresses = list(dict.fromkeys(str(row[4][0]) for row in rows))[:MOST_ADDRESSES]
             except OSError as refused:
                 trouble = refused
             except UnicodeError:
