@@ -1,5 +1,6 @@
 """What is installed is pinned by hash, and the pins name no machine and no address."""
 
+import ast
 import re
 import tomllib
 
@@ -59,3 +60,47 @@ def test_every_runtime_dependency_has_its_reason_written_down() -> None:
         name for r in project["project"]["dependencies"] if f"`{(name := plain(r))}`" not in reasons
     ]
     assert unexplained == []
+
+
+IMPORTED_AS = {
+    "google-re2": "re2",
+    "grpcio": "grpc",
+    "nats-py": "nats",
+    "protobuf": "google.protobuf",
+}
+LOADED_BY_OTHERS = {"aiosqlite", "asyncpg", "httptools"}
+"""SQLAlchemy and uvicorn load these by the name that we give them."""
+
+
+def imported_modules() -> set[str]:
+    names: set[str] = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module)
+    return {part for name in names for part in (name, name.partition(".")[0])}
+
+
+def test_every_runtime_dependency_is_used() -> None:
+    """What nothing imports is only one more package that somebody could take over."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    declared = {plain(r) for r in project["project"]["dependencies"]} - LOADED_BY_OTHERS
+    modules = {name: IMPORTED_AS.get(name, name.replace("-", "_")) for name in declared}
+    imported = imported_modules()
+    assert [name for name, module in sorted(modules.items()) if module not in imported] == []
+
+
+BROUGHT_ALONG = set(
+    "annotated-doc annotated-types anyio async-timeout cffi click colorama greenlet h11 hiredis idna"
+    " mako markdown-it-py markupsafe mdurl opentelemetry-api pycparser pydantic pydantic-core"
+    " pygments python-dotenv shellingham starlette typing-extensions typing-inspection".split()
+)
+"""What our dependencies need themselves: a name that is new here is looked at by a person."""
+
+
+def test_no_package_comes_along_that_nobody_looked_at() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    declared = {plain(r) for r in project["project"]["dependencies"]}
+    assert pins("requirements.txt").keys() - declared == BROUGHT_ALONG
