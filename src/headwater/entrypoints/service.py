@@ -38,6 +38,7 @@ from headwater.telemetry.log import configure
 from headwater.tracking import keep_paces
 from headwater.values.ids import WorkerId
 from headwater.values.instant import rfc3339
+from headwater.values.xml import libxml2_trouble
 from headwater.wiring import open_engine
 
 GRACE_SECONDS = 2.0
@@ -245,6 +246,8 @@ def greeting(
     if url is not None:
         yield f"  next        {_typed()} add URL     follow a feed"
         yield f"              {_typed()} watch       see new entries as they come"
+    if (trouble := libxml2_trouble()) is not None:
+        yield f"  WARNING     {trouble}"
     yield "  stop        Ctrl-C"
 
 

@@ -2,6 +2,9 @@
 
 from lxml import etree
 
+LEAST_LIBXML2 = (2, 13)
+"""Before it, entities and deep trees had bounds that hostile documents knew ways around."""
+
 
 def hardened_parser(*, recover: bool, encoding: str | None = None) -> etree.XMLParser:
     """No external entities, no DTD, no network, no huge trees; made anew for each document."""
@@ -18,3 +21,12 @@ def hardened_parser(*, recover: bool, encoding: str | None = None) -> etree.XMLP
         remove_pis=True,
         collect_ids=False,
     )
+
+
+def libxml2_trouble() -> str | None:
+    """What is wrong with the library that meets hostile documents first, in words."""
+    found = etree.LIBXML_VERSION
+    if found >= LEAST_LIBXML2:
+        return None
+    least = ".".join(map(str, LEAST_LIBXML2))
+    return f"libxml2 {'.'.join(map(str, found))} is too old for hostile documents: {least} is needed"

@@ -20,6 +20,7 @@ from headwater import __version__
 from headwater.entrypoints.binding import CONNECTIONS, OPEN_FILES, is_loopback
 from headwater.entrypoints.late import late
 from headwater.settings import Settings
+from headwater.values.xml import LEAST_LIBXML2
 
 MIB = 1024 * 1024
 LITTLE_DISK = 2048 * MIB
@@ -46,7 +47,7 @@ def versions() -> Iterator[Check]:
     yield Check("Python", "ok", f"{platform.python_version()} on {platform.system()}")
     for name, said in late("headwater.wiring:library_versions")().items():
         yield _at_least(name, said, LEAST[name])
-    yield Check("libxml2", "ok", ".".join(map(str, etree.LIBXML_VERSION)))
+    yield _at_least("libxml2", ".".join(map(str, etree.LIBXML_VERSION)), LEAST_LIBXML2)
     yield Check("OpenSSL", "ok", ssl.OPENSSL_VERSION)
 
 
