@@ -50,9 +50,16 @@ PLACES = {
     # Command line and clients talk to a running Headwater, never to what a feed named.
     "http.client": ("entrypoints/transport.py",),
     "http.server": ("sdk/listening.py",),
+    # These reach what the operator configured, and nothing that a feed named.
+    "redis": ("adapters/outlets/redis", "adapters/personal_redis/"),
+    "nats": ("adapters/outlets/nats",),
     "requests": (),
     "httpx": (),
     "aiohttp": (),
+    "urllib3": (),
+    "websockets": (),
+    "ftplib": (),
+    "smtplib": (),
     "xml": (),
     "pickle": (),
     "marshal": (),

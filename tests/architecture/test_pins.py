@@ -93,8 +93,8 @@ def test_every_runtime_dependency_is_used() -> None:
 
 
 BROUGHT_ALONG = set(
-    "annotated-doc annotated-types anyio async-timeout cffi click colorama greenlet h11 hiredis idna"
-    " mako markdown-it-py markupsafe mdurl opentelemetry-api pycparser pydantic pydantic-core"
+    "annotated-doc annotated-types anyio async-timeout cffi click colorama greenlet h11 hiredis"
+    " idna mako markdown-it-py markupsafe mdurl opentelemetry-api pycparser pydantic pydantic-core"
     " pygments python-dotenv shellingham starlette typing-extensions typing-inspection".split()
 )
 """What our dependencies need themselves: a name that is new here is looked at by a person."""

@@ -271,57 +271,6 @@ def test_what_is_posted_leaves_by_the_same_door() -> None:  # 21, 36
     }
 
 
-NETWORK = (
-    "pycurl socket http.client urllib.request ftplib smtplib telnetlib xmlrpc httpx aiohttp"
-    " requests urllib3 websockets redis nats opentelemetry obstore"
-).split()
-DIALS = ("create_connection", "open_connection", "open_unix_connection", "sock_connect")
-
-
-def reaches_the_network(path: Path) -> bool:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Attribute) and node.attr in DIALS:
-            return True
-        if any(
-            name == known or name.startswith(f"{known}.") for name in names for known in NETWORK
-        ):
-            return True
-    return False
-
-
-GATED = {f"adapters/web{part}.py" for part in ("", "_lookup", "_sockets", "_transfer")}
-NAMES_ONLY = {"adapters/web_libraries.py", "adapters/web_trouble.py"}
-OUR_PARSERS = {f"adapters/{name}.py" for name in ("parser_child", "parser_link", "parsers")}
-OF_THE_OPERATOR = {
-    "adapters/blobs.py",
-    "adapters/outlets/nats_link.py",
-    "adapters/outlets/redis_stream.py",
-    "adapters/personal_redis/link.py",
-    "adapters/tracing.py",
-}
-OUR_OWN_DOOR = {
-    "client/conversation.py",
-    "client/loops.py",
-    "entrypoints/api/metrics.py",
-    "entrypoints/claims.py",
-    "entrypoints/listener.py",
-    "entrypoints/service.py",
-    "entrypoints/transport.py",
-}
-
-
-def test_nothing_else_can_reach_the_network() -> None:  # 21
-    """Whoever is new here goes through the gate of `CurlWeb`, or talks to what the operator
-    configured, or to ourselves."""
-    reaching = {str(p.relative_to(SOURCE)) for p in SOURCE.rglob("*.py") if reaches_the_network(p)}
-    assert reaching == GATED | NAMES_ONLY | OUR_PARSERS | OF_THE_OPERATOR | OUR_OWN_DOOR
-
-
 async def test_after_a_blocked_address_the_next_feed_is_fetched_as_usual() -> None:  # SAFE (f)
     policy = FetchPolicy(user_agent="t", address=LOOPBACK)
     async with Site(HELLO) as site, a_web() as web:

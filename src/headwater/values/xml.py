@@ -29,4 +29,6 @@ def libxml2_trouble() -> str | None:
     if found >= LEAST_LIBXML2:
         return None
     least = ".".join(map(str, LEAST_LIBXML2))
-    return f"libxml2 {'.'.join(map(str, found))} is too old for hostile documents: {least} is needed"
+    return (
+        f"libxml2 {'.'.join(map(str, found))} is too old for hostile documents: {least} is needed"
+    )
