@@ -98,3 +98,19 @@ async def test_a_document_that_always_ends_early_is_asked_for_conditionally_in_t
     await river.visit()
     await river.visit()
     assert [each.status for each in feed.requests] == [200, 200, 304]
+
+
+async def test_a_server_that_says_304_for_ever_is_found_out_after_four_weeks(river: River) -> None:
+    """It has news and goes on saying that nothing changed, to whoever asks with its old tag."""
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    feed.publish(TWO)
+    for days in (1, 26):
+        feed.answer_next(Reply(304, b"", {}))
+        await river.visit(days * 86_400)
+    assert await river.count("entries") == 1
+    await river.visit(86_400)
+    await river.visit()
+    asked = [(each.header("If-None-Match") is not None, each.status) for each in feed.requests]
+    assert asked == [(False, 200), (True, 304), (True, 304), (False, 200), (True, 304)]
+    assert await river.count("entries") == 2
