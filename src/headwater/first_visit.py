@@ -10,6 +10,7 @@ from uuid_utils import uuid7
 from headwater.access.store import remember_resource
 from headwater.announce import store as log
 from headwater.announce.event import Event, subscription_created
+from headwater.archive import Archived
 from headwater.engine import Engine
 from headwater.errors import (
     BlockedAddress,
@@ -112,7 +113,7 @@ async def _first_visit(
     with span("schedule") as scheduled:
         due = await _claimed_row(engine, source, wish, feed_id, idempotency, who)
         scheduled.tell(describe_schedule, due, engine.worker)
-    archived = await visits.keep(due.feed, fetched)
+    archived = await _kept(visits, due, fetched)
     now = engine.clock.now()
     finished = Finished(due, fetched, archived, document, conditional=False, finished_at=now)
     remembered = await visits.remember(finished)
@@ -120,8 +121,21 @@ async def _first_visit(
     if isinstance(remembered, Refused):
         raise remembered
     if not isinstance(remembered, Settled):
-        raise Conflict("Somebody else changed this feed while it was being added.")
+        raise _changed_meanwhile()
     return due.feed_id
+
+
+async def _kept(visits: Visits, due: Due, fetched: Fetched) -> Archived | None:
+    try:
+        return await visits.keep(due.feed, fetched)
+    except Refused as trouble:
+        if await visits.is_still_ours(due):
+            raise
+        raise _changed_meanwhile() from trouble  # somebody has deleted it for good
+
+
+def _changed_meanwhile() -> Conflict:
+    return Conflict("Somebody else changed this feed while it was being added.")
 
 
 async def follow_later(

@@ -67,7 +67,7 @@ class Visits:
         try:
             archived = await self.keep(due.feed, outcome)
         except Refused:
-            if await self._is_still_ours(due):
+            if await self.is_still_ours(due):
                 raise
             return Lost()  # somebody has deleted the feed for good, and this visit with it
         document = await self.read(due, outcome, archived)
@@ -81,7 +81,8 @@ class Visits:
             return await self.remember(replace(finished, read=unstorable))
         return remembered
 
-    async def _is_still_ours(self, due: Due) -> bool:
+    async def is_still_ours(self, due: Due) -> bool:
+        """Asked where the database refused a visit: what was deleted for good takes nothing."""
         now = to_micros(self._engine.clock.now())
         async with self._engine.database.write() as tx:
             held = (await calendar.holdings(tx, [due.feed], now)).get(due.feed)

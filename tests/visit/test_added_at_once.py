@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-from headwater.errors import DuplicateUrl, FetchFailed
+from headwater.errors import Conflict, DuplicateUrl, FetchFailed
 from headwater.first_visit import add_feed
 from headwater.subscribe.feed import Wish
 from headwater.values.ids import FeedId
+from headwater.wishes import remove_feed
 from tests.origin import Post, Reply
 from tests.visit.conftest import River
 
@@ -71,3 +72,23 @@ async def test_another_feed_does_not_wait(river: River) -> None:
     assert not waiting.done()
     waiting.cancel()
     await asyncio.wait([waiting])
+
+
+async def test_one_that_is_deleted_for_good_meanwhile_is_a_conflict(
+    river: River, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the row that names it and the row of its bytes."""
+    feed = river.origin.feed("/feed.xml", [ONE])
+    put_many = river.engine.blobs.put_many
+
+    async def deleted_first(bodies: list[tuple[str, bytes]]) -> None:
+        (row,) = await river.rows("SELECT feed_id FROM feeds")
+        await remove_feed(row.feed_id, river.engine, hard=True)
+        await put_many(bodies)
+
+    monkeypatch.setattr(type(river.engine.blobs), "put_many", staticmethod(deleted_first))
+    with pytest.raises(Conflict, match="while it was being added"):
+        await add_feed(feed.url, Wish(), river.engine)
+    assert await river.count("feeds") == 0
+    assert await river.count("raw_fetches") == 0
+    assert await river.told() == ["subscription_created", "subscription_deleted"]
