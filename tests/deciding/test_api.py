@@ -64,6 +64,7 @@ async def test_the_list_is_asked_by_tracking_show_action_and_rule(harbour: Harbo
     assert await uids("show=2") == []
     assert await uids("action=hold&action=skip") == ["ani-01", "odd"]
     assert await uids("rule=not_the_best") == ["ani-01"]
+    assert (await harbour.api.get("/releases?rule=a%00b")).status == 422
     assert (await harbour.api.get("/releases?action=lost")).status == 422
 
 

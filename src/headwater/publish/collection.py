@@ -23,8 +23,10 @@ def meaning_of(name: str) -> Name:
     """`all`; `feed-ID`, `category-NAME` and `group-NAME`; a group's number; else its name.
 
     In this order, so that one name has one meaning. A group whose name means something else here
-    is found by its number, or with `group-` in front.
+    is found by its number, or with `group-` in front. NotFound for what no name can be.
     """
+    if "\x00" in name:  # PostgreSQL holds no such text, and would refuse to look for it
+        raise no_such_collection()
     if name == ALL:
         return Name("all", "")
     kind, dash, rest = name.partition("-")

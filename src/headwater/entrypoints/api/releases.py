@@ -12,7 +12,7 @@ from headwater.collect.decisions import queries
 from headwater.collect.shows import queries as shows
 from headwater.collect.trackings import queries as trackings
 from headwater.collecting import Outcome
-from headwater.entrypoints.api.asking import REFUSALS, At, Cursor, Limit, told
+from headwater.entrypoints.api.asking import REFUSALS, At, Cursor, Limit, Text, told
 from headwater.entrypoints.api.cursors import cursor, numbers_of
 from headwater.entrypoints.api.models import NothingIn
 from headwater.entrypoints.api.numbers import LARGEST, number
@@ -28,7 +28,7 @@ Actions = Annotated[
     list[Literal["fetch", "upgrade", "skip", "hold", "removed", "refused"]] | None,
     Query(description="Only what was decided so; may be repeated."),
 ]
-Rule = Annotated[str | None, Query(max_length=64, description="Only what this rule decided.")]
+Rule = Annotated[Text | None, Query(max_length=64, description="Only what this rule decided.")]
 
 
 @router.get("/releases", response_model=ReleasePage)
