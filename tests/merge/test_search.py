@@ -38,6 +38,13 @@ def test_a_letter_with_a_case_is_checked_exactly() -> None:
     assert not matches(Search(text="é"), row(None))
 
 
+def test_a_part_of_a_word_is_found_whatever_its_last_letter_becomes() -> None:
+    """A capital sigma is written small in two ways: by what stands after it."""
+    assert matches(Search(text="ΣΊΣ"), row("ΣΊΣΥΦΟΣ"))
+    assert matches(Search(text="σίς"), row("Σίσυφος"))
+    assert matches(Search(text="Straße"), row("STRASSE"))
+
+
 def test_a_category_is_one_of_the_list() -> None:
     assert matches(Search(category=","), row(categories='[","]'))
     assert not matches(Search(category=","), row(categories='["a","b"]'))

@@ -58,10 +58,11 @@ def matches(search: Search, row: Any) -> bool:
     """The exact answer: databases differ in what they call the same letter."""
     if search.category is not None and search.category not in orjson.loads(row.categories):
         return False
-    odd = [word.lower() for word in search.words if not word.isascii()]
+    # Folded, not lowered: the small sigma of a whole word depends on what stands after it.
+    odd = [word.casefold() for word in search.words if not word.isascii()]
     if not odd:
         return True
-    texts = [(getattr(row, name) or "").lower() for name in _TEXT]
+    texts = [(getattr(row, name) or "").casefold() for name in _TEXT]
     return all(any(word in text for text in texts) for word in odd)
 
 
