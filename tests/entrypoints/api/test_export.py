@@ -201,6 +201,8 @@ async def test_young_payloads_are_held_back(
 async def test_what_makes_no_sense_is_refused(api: Api, guarded: Callable[..., Api]) -> None:
     assert (await api.get("/export/raw?after=x")).status == 404
     assert (await api.get("/export/raw?before=x")).status == 404
+    assert (await api.get("/export/raw?before=")).status == 404  # not an empty archive
+    assert (await api.get("/export/raw?after=")).status == 404
     assert (await api.get("/export/entries?after=-1")).status == 422
     assert (await api.get("/export/entries?feed_id=x")).status == 404
     for path in ("/export/entries", "/export/raw"):

@@ -81,9 +81,9 @@ def told(record: BaseModel, status: int = 200) -> Response:
 def public_id(text: str, what: str) -> str:
     """Ids are UUIDs: what is none cannot be found, and need not be looked for."""
     try:
-        plain = str(UUID(text))
+        plain: str | None = str(UUID(text))
     except ValueError:
-        plain = ""
-    if plain != text.lower():
+        plain = None
+    if plain is None or plain != text.lower():
         raise NotFound(f"There is no such {what.replace('_', ' ')}.", what=what)
     return plain
