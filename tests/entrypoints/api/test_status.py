@@ -60,3 +60,18 @@ async def test_openapi_names_every_error_as_the_envelope(api: Api) -> None:
             problem = operation["responses"]["default"]["content"]["application/json"]["schema"]
             assert problem == {"$ref": "#/components/schemas/Problem"}, (path, verb)
             assert operation["description"], (path, verb)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_openapi_names_the_other_answers_of_a_route_too(api: Api) -> None:
+    paths = (await api.get("/openapi.json")).json["paths"]
+    read = {path: each["get"]["responses"] for path, each in paths.items() if "get" in each}
+    assert {path for path, answers in read.items() if "304" not in answers} == {
+        "/opml",
+        "/events/stream",
+        "/fetcher-modules/{fetcher_id}/events",
+    }
+    assert all("content" not in answers.get("304", {}) for answers in read.values())
+    for path in ("/conflicts", "/services/register", "/internal/rss/item"):
+        answers = paths[path]["post"]["responses"]
+        assert answers["200"]["content"] == answers["201"]["content"]

@@ -107,6 +107,10 @@ ROUTERS = [
     )
 ]
 
+UNCHANGED = {"description": "As it was when the answer had the ETag of If-None-Match."}
+UNTAGGED = frozenset({"/opml", "/events/stream", "/fetcher-modules/{fetcher_id}/events"})
+"""GETs without an ETag: a file with a token in it, and what has no end."""
+
 
 def create_app(engine: Engine, settings: Settings) -> FastAPI:
     """The whole API. BadSettings when it would be open to more than this machine."""
@@ -187,7 +191,7 @@ def _refuse_open_bind(settings: Settings) -> None:
 
 
 def _describe(app: FastAPI) -> None:
-    """Adds to FastAPI's description what it cannot know: the token, the key, the raw record."""
+    """Adds to FastAPI's description what it cannot know: the token, the key, the tag, the raw record."""
     plain = app.openapi
 
     def described() -> dict[str, Any]:
@@ -205,6 +209,8 @@ def _describe(app: FastAPI) -> None:
                     operation["security"] = []
                 if method == "POST":
                     operation.setdefault("parameters", []).append(KEY_PARAMETER)
+                if method == "GET" and path not in UNTAGGED:
+                    operation["responses"].setdefault("304", UNCHANGED)
             app.openapi_schema = schema
         return app.openapi_schema
 

@@ -44,7 +44,12 @@ async def list_conflicts(
     return told(ConflictPage(conflicts=records, next_cursor=more))
 
 
-@router.post("/conflicts", response_model=ConflictRecord, status_code=201)
+@router.post(
+    "/conflicts",
+    response_model=ConflictRecord,
+    status_code=201,
+    responses={200: {"model": ConflictRecord}},
+)
 async def open_conflict(body: NewConflictIn, request: Request, at: At) -> Response:
     """For detectors outside. A subscription has one open conflict at most: when there is one
     already, the answer is 200 with that one."""

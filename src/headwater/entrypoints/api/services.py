@@ -19,7 +19,12 @@ from headwater.subscribe.fetchers import store
 router = APIRouter(tags=["fetchers"], responses=REFUSALS)
 
 
-@router.post("/services/register", response_model=JoinedRecord, status_code=201)
+@router.post(
+    "/services/register",
+    response_model=JoinedRecord,
+    status_code=201,
+    responses={200: {"model": JoinedRecord}},
+)
 async def register_service(body: RegisterIn, request: Request, at: At) -> Response:
     """201 the first time, with the fetcher's own token and signing key, shown once; 200 when it
     says the same or something newer of itself, without them unless `rotate` asks for new ones."""
