@@ -176,6 +176,23 @@ async def test_a_detector_may_name_the_url_and_send_its_data_as_text(registry: R
     assert made.json["conflict_data"] == {"candidate_fetcher_ids": [1, one], "conflict_reason": ""}
 
 
+async def test_what_holds_for_a_body_holds_for_data_that_is_sent_as_text(
+    registry: Registry,
+) -> None:
+    await registry.subscribed(ADA)
+    ids = '"candidate_fetcher_ids":[1,2]'
+    for text in (
+        '{%s,"conflict_reason":"a\\u0000b"}' % ids,
+        '{%s,"conflict_reason":"\\ud800"}' % ids,
+        "{%s,%s}" % (ids, ids),
+        "[" * 100_000,
+    ):
+        said = {"subscription_id": 1, "conflict_data": text}
+        refused = await registry.api.post("/conflicts", said)
+        assert (refused.status, refused.error) == (422, "validation_error")
+        assert refused.json["detail"][0]["loc"] == ["body", "conflict_data"]
+
+
 async def test_at_most_one_conflict_is_open_for_a_subscription(registry: Registry) -> None:
     one, other = await two_tied(registry)
     said = {"subscription_id": 1, "conflict_data": {"candidate_fetcher_ids": [1, other]}}
