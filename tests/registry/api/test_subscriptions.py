@@ -148,6 +148,20 @@ async def test_one_of_a_url_can_be_looked_up(registry: Registry) -> None:
     assert none.json["subscriptions"] == []
 
 
+async def test_one_of_a_url_is_also_what_else_was_asked_for(registry: Registry) -> None:
+    one = await registry.joined("one")
+    group = (await registry.api.post("/groups", {"name": "News"})).json["group_id"]
+    made = (await registry.subscribed(ADA, fetcher_id=one, group_id=group)).json
+
+    async def found(query: str) -> list[str]:
+        page = await registry.api.get(f"/subscriptions?source_url={ADA}&{query}")
+        return [each["source_url"] for each in page.json["subscriptions"]]
+
+    assert await found(f"fetcher_id={one}&group_id={group}") == [made["source_url"]]
+    assert await found(f"fetcher_id={one + 1}") == []
+    assert await found(f"group_id={group + 1}") == []
+
+
 async def test_pages_go_through_all_of_them_in_order(registry: Registry) -> None:
     for number in range(5):
         await registry.subscribed(f"https://a{number}.example/feed")

@@ -47,7 +47,8 @@ async def list_subscriptions(
     with saying("Failed to list subscriptions", subscriptions=[]):
         async with at.engine.database.read() as view:
             if source_url is not None:
-                found = await _of_url(view, source_url, include_inactive=include_inactive)
+                one = await _of_url(view, source_url, include_inactive=include_inactive)
+                found = [each for each in one if _is_of(each, fetcher_id, group_id)]
             else:
                 found = await queries.subscriptions(
                     view,
@@ -164,3 +165,8 @@ async def _subscription(at: At, subscription_id: int) -> Subscription:
 async def _of_url(view: Reader, url: str, *, include_inactive: bool) -> list[Subscription]:
     found = await queries.by_url(view, url)
     return [found] if found is not None and (found.is_active or include_inactive) else []
+
+
+def _is_of(one: Subscription, fetcher_id: int | None, group_id: int | None) -> bool:
+    """What else was asked for, beside its URL."""
+    return fetcher_id in (None, one.fetcher_id) and group_id in (None, one.group_id)
