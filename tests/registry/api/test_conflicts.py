@@ -182,9 +182,9 @@ async def test_what_holds_for_a_body_holds_for_data_that_is_sent_as_text(
     await registry.subscribed(ADA)
     ids = '"candidate_fetcher_ids":[1,2]'
     for text in (
-        '{%s,"conflict_reason":"a\\u0000b"}' % ids,
-        '{%s,"conflict_reason":"\\ud800"}' % ids,
-        "{%s,%s}" % (ids, ids),
+        "{" + ids + r',"conflict_reason":"a\u0000b"}',
+        "{" + ids + r',"conflict_reason":"\ud800"}',
+        "{" + ids + "," + ids + "}",
         "[" * 100_000,
     ):
         said = {"subscription_id": 1, "conflict_data": text}

@@ -191,7 +191,7 @@ def _refuse_open_bind(settings: Settings) -> None:
 
 
 def _describe(app: FastAPI) -> None:
-    """Adds to FastAPI's description what it cannot know: the token, the key, the tag, the raw record."""
+    """Adds to FastAPI's description what it cannot know: token, key, tag, the raw record."""
     plain = app.openapi
 
     def described() -> dict[str, Any]:
