@@ -159,6 +159,22 @@ def test_a_field_that_is_not_closed_ends_where_the_next_begins() -> None:
     assert entry.authors == (Person("J", "j@e.org"),)
 
 
+WRAPPED = [
+    ('url="<![CDATA[https://e.org/a?b=1&c=2]]>" length="5"', "https://e.org/a?b=1&c=2"),
+    ("url = '<![CDATA[https://e.org/a]]>' length='<![CDATA[5]]>'", "https://e.org/a"),
+    ('url="<![CDATA[https://e.org/a]]> " length="5"', "https://e.org/a"),
+]
+
+
+@pytest.mark.parametrize(("attributes", "expected"), WRAPPED)
+def test_a_value_wrapped_into_a_section_is_that_value(attributes: str, expected: str) -> None:
+    body = rss(f"<item><enclosure {attributes}/><title>x</title></item>" + item("<![CDATA[y]]>"))
+    document = parse(body)
+    assert document.entries[0].enclosures == (Enclosure(expected, length=5),)
+    assert titles(document) == ["x", "y"]
+    assert "tags_repaired" in codes(document)
+
+
 @pytest.mark.parametrize("opened", ["other", "title", "description"])
 def test_a_channels_field_ends_one_that_is_not_closed(opened: str) -> None:
     feed = parse(

@@ -11,6 +11,8 @@ _OPEN_ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]*+)[^<>]*+>[^<]*+\Z")
 _TORN_END = re.compile(rb"\]{1,2}\s*>?\s*\Z")
 _LONE_COMMENT = re.compile(rb"<!--[^<>]*+>?")
 _ROOT_END = re.compile(rb"</(?:rss|feed|rdf:RDF)\s*+>", re.IGNORECASE)
+# A value that was wrapped as texts are: a section means nothing in a tag.
+_WRAPPED_VALUE = re.compile(rb"""(=\s*+(["']))<!\[CDATA\[([^"'<>]*?)\]\]>(?=\s*+\2)""")
 _NEAR = 256
 
 
@@ -45,6 +47,11 @@ def _kind_at(document: bytes, at: int) -> str | None:
     if document.startswith(_CDATA, at):
         return CDATA
     return COMMENT if document.startswith(_COMMENT, at) else None
+
+
+def without_wrapped_values(document: bytes) -> bytes:
+    """Attributes whose value stands in a section (`url="<![CDATA[…]]>"`), without that."""
+    return _WRAPPED_VALUE.sub(rb"\1\3", document) if _CDATA in document else document
 
 
 def with_ends(document: bytes) -> bytes:

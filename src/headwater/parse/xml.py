@@ -13,7 +13,7 @@ from headwater.parse.lift import Places
 from headwater.parse.limits import ParseLimits, Tally
 from headwater.parse.repair import with_sound_references, without_illegal
 from headwater.parse.scan import Scan
-from headwater.parse.sections import MARKUP, sections, with_ends
+from headwater.parse.sections import MARKUP, sections, with_ends, without_wrapped_values
 from headwater.parse.sniff import root_offset
 from headwater.values.xml import hardened_parser
 
@@ -77,9 +77,9 @@ def repaired_tree(
     legal = without_illegal(given, tally)
     document = _from_root(legal, tally)
     before = legal[: len(legal) - len(document)]
-    ended = with_ends(document)
+    ended = with_ends(without_wrapped_values(document))
     if ended != document:
-        tally.note("tags_repaired", "a section or comment that was not closed")
+        tally.note("tags_repaired", "a section or comment that was not closed, or in a tag")
     is_doubtful = (
         len(legal) < len(given)
         or ended != document
