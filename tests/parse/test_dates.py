@@ -230,8 +230,22 @@ NOTHING = [
     "2004-01-04T36:00:00Z", "2004-01-05T11:60:00Z",
     "2004-02-32", "2004-00-01", "9999-12-31T25:00:00Z", "Mon, 05 Jan 2004 12:00:61 GMT",
     "Mon, 31 Jun 2004 12:00:00 GMT", "Mon, 05 Jan 2004 25:00:00 GMT",
-    "\u4ee4\u548c3\u5e743\u67089\u65e5", "Mon, 05 Jan 2004 12:00:00 +9999",
+    "Mon, 05 Jan 2004 12:00:00 +9999", "平成25年13月1日", "民國0113年5月14日",
 ]  # fmt: skip
+
+
+ERAS = [
+    ("令和3年3月9日", utc(2021, 3, 9)),
+    ("平成25年5月14日 10時20分", utc(2013, 5, 14, 10, 20)),
+    ("令和元年5月1日(水)", utc(2019, 5, 1)),
+    ("昭和 64 年 1 月 7 日", utc(1989, 1, 7)),
+    ("民國113年5月14日", utc(2024, 5, 14)),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), ERAS)
+def test_the_years_of_an_era_are_counted_from_its_beginning(text: str, expected: datetime) -> None:
+    assert parsed_date(text) == expected
 
 
 @pytest.mark.parametrize("text", NOTHING)

@@ -31,6 +31,13 @@ _THEN_MORNING = re.compile(
 _CJK = re.compile(
     r"(?<!\d)(?P<year>\d{4}|\d\d)\s*[年년]\s*(?P<month>\d{1,2})\s*[月월]\s*(?P<day>\d{1,2})\s*[日일号號]?"
 )
+# Years of a Japanese reign or of the Republic of China, and the year before the first of each.
+_ERAS = {
+    "明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018, "民國": 1911, "民国": 1911,
+}  # fmt: skip
+_ERA = re.compile(
+    rf"({'|'.join(_ERAS)})\s*(\d{{1,3}}|元)\s*年\s*(\d{{1,2}})\s*月\s*(\d{{1,2}})\s*日?"
+)
 _YEAR_FIRST = re.compile(
     r"(?<!\d)(?P<year>\d{4})(?:\s*([/.-])\s*|\s+)(?P<month>\d{1,2})(?:\s*\2\s*|\s+)(?P<day>\d{1,2})(?!\d)"
 )
@@ -86,6 +93,10 @@ def _zone(text: str, usual: int) -> tuple[int | None, str]:
 
 
 def _numbers_only(text: str) -> tuple[int, int, int] | None:
+    match = _ERA.search(text)
+    if match is not None:
+        year = 1 if match[2] == "元" else int(match[2])
+        return _ERAS[match[1]] + year, int(match[3]), int(match[4])
     match = _CJK.search(text) or _YEAR_FIRST.search(text)
     if match is not None:
         return full_year(match["year"]), int(match["month"]), int(match["day"])
