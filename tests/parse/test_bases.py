@@ -116,6 +116,9 @@ HTML: list[tuple[str, str]] = [
     ('<p>5 > 4, href="/x"</p>', '<p>5 > 4, href="/x"</p>'),
     ('<i>it\'s</i> an href="/x" too', '<i>it\'s</i> an href="/x" too'),
     ('write href="/x" in text', 'write href="/x" in text'),
+    ('<p>if a < b, href="/x" > c</p>', '<p>if a < b, href="/x" > c</p>'),
+    ('<img alt="a < b" src="/i.png">', '<img alt="a < b" src="https://example.org/i.png">'),
+    ('<button formaction="/f">x</button>', '<button formaction="https://example.org/f">x</button>'),
     ('<a data-href="/x">x</a>', '<a data-href="/x">x</a>'),
     ('<a href="/x"><img src="/y"></a>',
      '<a href="https://example.org/x"><img src="https://example.org/y"></a>'),
@@ -148,7 +151,8 @@ def test_xhtml_is_resolved_too_and_text_is_not() -> None:
 
 
 LARGE = (
-    "href src HREF SRC Href Src srcset poster cite data action background longdesc usemap".split()
+    "href src HREF SRC Href Src srcset poster cite data action background longdesc usemap"
+    " formaction".split()
 )
 
 

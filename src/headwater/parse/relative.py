@@ -14,11 +14,11 @@ from headwater.values.url import resolve
 _LETTERS = r"(?<=[aeimrstuRS][aenorstRE][acdefnprtFC]=)"
 _NAMES = (
     "href", "src", "srcset", "poster", "cite", "action", "background", "longdesc", "usemap",
-    "codebase", "data", "classid", "profile",
+    "codebase", "data", "classid", "profile", "formaction",
 )  # fmt: skip
 _USUAL_NAMES = (
     "href", "src", "srcset", "poster", "cite", "data", "HREF", "SRC", "Href", "Src",
-    "action", "background", "longdesc", "usemap",
+    "action", "background", "longdesc", "usemap", "formaction",
 )  # fmt: skip
 _ONE_OF_THEM = "|".join(f"(?<={name}=)" for name in _USUAL_NAMES)
 _IN_DOCUMENT = re.compile(
@@ -159,8 +159,8 @@ def _is_in_tag(value: str, at: int) -> bool:
     """The nearest angle bracket before it opens a tag, or is quoted in one of the nearest."""
     begin = max(0, at - _LONGEST_TAG)
     opened = value.rfind("<", begin, at)
-    if opened > value.rfind(">", begin, at):
-        return True
+    if opened > value.rfind(">", begin, at) and value[opened + 1].isalpha():
+        return True  # and no "a < b", which begins nothing
     for _ in range(_QUOTED_BRACKETS):
         if opened < 0:
             return False
