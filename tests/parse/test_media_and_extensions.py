@@ -20,6 +20,8 @@ NAMESPACES = (
     'xmlns:wfw="http://wellformedweb.org/CommentAPI/" '
     'xmlns:georss="http://www.georss.org/georss" '
     'xmlns:feedburner="http://rssnamespace.org/feedburner/ext/1.0" '
+    'xmlns:enc="http://purl.oclc.org/net/rss_2.0/enc#" '
+    'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
     'xmlns:own="https://example.org/ns"'
 )
 
@@ -52,6 +54,9 @@ FILES: list[tuple[str, tuple[Enclosure, ...]]] = [
     ("<podcast:alternateEnclosure type='audio/opus' length='7' title='O'>"
      "<podcast:source uri='https://e.org/o'/></podcast:alternateEnclosure>",
      (Enclosure("https://e.org/o", "audio/opus", 7, None, "O"),)),
+    ("<enc:enclosure rdf:resource='https://e.org/a' enc:type='audio/mpeg' enc:length='7'/>",
+     (Enclosure("https://e.org/a", "audio/mpeg", 7),)),
+    ("<enclosure URL='https://e.org/a' LENGTH='7'/>", (Enclosure("https://e.org/a", None, 7),)),
 ]  # fmt: skip
 
 

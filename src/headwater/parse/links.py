@@ -237,9 +237,10 @@ def _joined(held: Enclosure, more: Enclosure) -> Enclosure:
 
 
 def read_enclosure(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """RSS's enclosure element."""
-    href = element.get("url") or element.get("href") or element.get("uri") or ""
-    href = href or words(element) or _unusual_address(element)
+    """RSS's enclosure element, and that of RSS 1.0's module, all of whose attributes have prefixes."""
+    href = element.get("url") or element.get("href") or element.get("uri") or words(element)
+    if not href and has_more_attributes_now(element):
+        href = element.get("url") or element.get("href") or resource_of(element)
     if href:
         add_enclosure(draft, _linked_file(element, href, context), context)
 

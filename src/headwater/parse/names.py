@@ -19,6 +19,7 @@ NAMESPACES: dict[str, str] = {
     "http://purl.org/rss/2.0/": "",
     "http://www.rssboard.org/rss-specification": "",
     "http://purl.org/rss/1.0/modules/rss091#": "",
+    "http://purl.oclc.org/net/rss_2.0/enc#": "",
     "http://example.com/newformat#": "",
     "http://example.com/necho": "",
     "http://purl.org/echo/": "",

@@ -32,7 +32,7 @@ def person_from(text: str) -> Person | None:
     if match is None:
         name = _readable(text)
         return person(name, None, None) if name else None
-    name = text.replace(match[0], "", 1)
+    name = text.replace(match[0], "").replace(match[1], "")  # some write it in the name's place
     for brackets in _EMPTY_BRACKETS:
         name = name.replace(brackets, "")
     name = name.strip().removeprefix("mailto:").strip()
