@@ -48,6 +48,7 @@ from headwater.parse.terms import (
     read_itunes_keywords,
     read_keywords,
     read_media_category,
+    read_subject,
     read_tags,
     read_topic,
 )
@@ -326,7 +327,7 @@ BY_NAME: dict[str, EntryHandler] = {
     "contributor": read_contributor,
     "dc:contributor": read_contributor,
     "category": read_category,
-    "dc:subject": read_category,
+    "dc:subject": read_subject,
     "keywords": read_category,
     "categories": read_categories,
     "tags": read_tags,

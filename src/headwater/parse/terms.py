@@ -53,6 +53,15 @@ def read_category(draft: Draft, element: etree._Element, context: Context) -> No
         add_category(term, scheme, label, context)
 
 
+def read_subject(draft: Draft, element: etree._Element, context: Context) -> None:
+    """Dublin Core's; RDF puts several into a bag."""
+    listed = [words(item) for item in element.iter(RDF + "li")] if len(element) else []
+    for term in filter(None, listed):
+        add_category(term, None, None, context)
+    if not listed:
+        read_category(draft, element, context)
+
+
 def read_categories(draft: Draft, element: etree._Element, context: Context) -> None:
     """A list around categories, which no specification has and many tools write."""
     for child in element:
