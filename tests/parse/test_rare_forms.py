@@ -112,6 +112,10 @@ def test_a_period_ends() -> None:
     assert (entry.expired, entry.raw_dates) == (DAY, {"expired": "2004-01-01"})
     assert entry.extensions == {"http://purl.org/dc/terms/": {"valid": (period,)}}
     assert entry_of("<dcterms:valid>start=2003-01-01</dcterms:valid>").expired is None
+    own = f"<expirationDate>{DAY:%Y-%m-%d}</expirationDate>"
+    valid = "<dcterms:valid>end=2003-01-01</dcterms:valid>"
+    for entry in (entry_of(own + valid), entry_of(valid + own)):
+        assert (entry.expired, entry.raw_dates) == (DAY, {"expired": "2004-01-01"})
     assert entry_of("<dcterms:valid>end=</dcterms:valid>").raw_dates == {}
 
 

@@ -9,10 +9,12 @@ from headwater.parse.text import words
 
 
 def read_valid(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """After the end of its period an entry is no longer valid."""
+    """After the end of its period an entry is no longer valid, unless RSS's own word is there."""
     keep_extension(draft, element, context)
+    if draft.expired is not None:
+        return
     for part in words(element).split(";"):
         name, _, raw = part.partition("=")
         if name.strip().lower() == "end" and raw.strip():
             draft.raw_dates["expired"] = raw.strip()[: context.limits.date_chars]
-            draft.expired = parsed_date(raw) or draft.expired
+            draft.expired = parsed_date(raw)
