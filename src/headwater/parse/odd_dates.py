@@ -33,7 +33,8 @@ _CJK = re.compile(
 )
 # Years of a Japanese reign or of the Republic of China, and the year before the first of each.
 _ERAS = {
-    "明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018, "民國": 1911, "民国": 1911,
+    "明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018,
+    "民國": 1911, "民国": 1911,
 }  # fmt: skip
 _ERA = re.compile(
     rf"({'|'.join(_ERAS)})\s*(\d{{1,3}}|元)\s*年\s*(\d{{1,2}})\s*月\s*(\d{{1,2}})\s*日?"
