@@ -56,6 +56,8 @@ FILES: list[tuple[str, tuple[Enclosure, ...]]] = [
      (Enclosure("https://e.org/o", "audio/opus", 7, None, "O"),)),
     ("<enc:enclosure rdf:resource='https://e.org/a' enc:type='audio/mpeg' enc:length='7'/>",
      (Enclosure("https://e.org/a", "audio/mpeg", 7),)),
+    ("<enc:enclosure resource='https://e.org/a' type='image/jpeg'/>",
+     (Enclosure("https://e.org/a", "image/jpeg"),)),
     ("<enclosure URL='https://e.org/a' LENGTH='7'/>", (Enclosure("https://e.org/a", None, 7),)),
 ]  # fmt: skip
 

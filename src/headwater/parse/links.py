@@ -237,10 +237,11 @@ def _joined(held: Enclosure, more: Enclosure) -> Enclosure:
 
 
 def read_enclosure(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """RSS's enclosure element, and RSS 1.0's, all of whose attributes have prefixes."""
+    """RSS's enclosure element, and RSS 1.0's, whose attributes may have prefixes."""
     href = element.get("url") or element.get("href") or element.get("uri") or words(element)
-    if not href and has_more_attributes_now(element):
-        href = element.get("url") or element.get("href") or resource_of(element)
+    if not href:
+        has_more_attributes_now(element)
+        href = element.get("url") or element.get("href") or element.get("resource")
     if href:
         add_enclosure(draft, _linked_file(element, href, context), context)
 
