@@ -112,6 +112,10 @@ def _relative_files(case: Case) -> bool:
     return [resolve(ADDRESS, one) for one in case.theirs] == list(case.ours)
 
 
+def _files_of_rss_1(case: Case) -> bool:
+    return not case.theirs and b"http://purl.oclc.org/net/rss_2.0/enc#" in case.sample.body
+
+
 CLASSES = (
     Class(
         "id",
@@ -184,5 +188,11 @@ CLASSES = (
         "a relative address stays relative; here it is resolved",
         "RFC 3986 §5.1; RSS 2.0: the url of an enclosure is an http url",
         _relative_files,
+    ),
+    Class(
+        "enclosures",
+        "those of RSS 1.0's module are left out",
+        "the enclosure module of RSS 1.0: they are what RSS 2.0's are",
+        _files_of_rss_1,
     ),
 )
