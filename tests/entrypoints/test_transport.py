@@ -147,7 +147,10 @@ def test_a_base_path_stays_in_front(server: str) -> None:
     caller.close()
 
 
-@pytest.mark.parametrize("url", ["localhost:8470", "ftp://x/", "http://", "http://x:99999/"])
+@pytest.mark.parametrize(
+    "url",
+    ["localhost:8470", "ftp://x/", "http://", "http://x:99999/", "http://x/ü", "http://ü..org/"],
+)
 def test_what_is_no_service_address_is_a_bad_setting(url: str) -> None:
     with pytest.raises(BadSettings):
         OverHttp(url, None)
@@ -201,3 +204,9 @@ def test_a_token_in_several_lines_is_refused_and_not_repeated(server: str) -> No
     with pytest.raises(BadSettings) as told:
         OverHttp(server, "very\nsecret").ask(Request("GET", "/x"))
     assert "secret" not in str(told.value)
+
+
+def test_a_token_that_is_not_ascii_is_refused_and_not_repeated(server: str) -> None:
+    with pytest.raises(BadSettings, match="not plain ASCII") as told:
+        OverHttp(server, "s3cret你").ask(Request("GET", "/x"))
+    assert "s3cret" not in str(told.value)

@@ -84,6 +84,8 @@ def _in_one_line(token: str) -> str:
     plain = token.strip()
     if not plain.isprintable():
         raise BadSettings("The token (HEADWATER_TOKEN) has a line break or a control character.")
+    if not plain.isascii():
+        raise BadSettings("The token (HEADWATER_TOKEN) has a character that is not plain ASCII.")
     return plain
 
 
@@ -161,9 +163,11 @@ class OverHttp:
 def _service_address(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
-        _ = parts.port
+        _ = parts.port, (parts.hostname or "").encode("idna")
     except ValueError as trouble:
         raise BadSettings(f"{url} is not a service address: {trouble}") from trouble
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise BadSettings(f"{url} is not a service address; it begins with http:// or https://.")
+    if not parts.path.isascii():
+        raise BadSettings(f"{url} is not a service address; what is not ASCII is written with %.")
     return parts

@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,8 +13,10 @@ import pytest
 import typer
 
 from headwater.entrypoints.cli import entries
+from headwater.entrypoints.cli.exits import Refused
 from headwater.entrypoints.cli.session import Api, Session
 from headwater.entrypoints.transport import Unreachable
+from headwater.errors import HeadwaterError
 from tests.entrypoints.cli.conftest import Shell
 from tests.entrypoints.running import (
     HEADWATER,
@@ -102,8 +104,9 @@ class Shaky:
 
     is_service = True
 
-    def __init__(self) -> None:
+    def __init__(self, trouble: HeadwaterError) -> None:
         self.titles = 0
+        self.trouble = trouble
 
     def get(self, path: str, **asked: Any) -> Any:
         if path == "/events":
@@ -113,7 +116,7 @@ class Shaky:
             return {"events": [_event(each) for each in left], "next": 3, "last_seq": 3}
         self.titles += 1
         if self.titles == 3:
-            raise Unreachable("It is gone.")
+            raise self.trouble
         return {"title": f"Title of {path[-1]}"}
 
 
@@ -122,12 +125,42 @@ def _event(seq: int) -> dict[str, Any]:
     return {"seq": seq, "type": "new_entry", "at": "2026-03-01T12:00:00Z", "payload": about}
 
 
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Unreachable("It is gone."),
+        Refused(502, {"error": "unexpected_answer", "message": "Bad Gateway"}),
+        Refused(503, {"error": "connection_error", "message": "The database is away."}),
+        Refused(429, {"error": "rate_limited", "message": "Too many requests."}),
+    ],
+    ids=["gone", "only its proxy is there", "without its database", "asked too often"],
+)
 def test_no_entry_is_shown_twice_when_the_service_goes_away_in_the_middle(
+    trouble: HeadwaterError, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watch_through(trouble, monkeypatch)
+    shown = capsys.readouterr().out
+    assert [shown.count(f"Title of {each}") for each in (1, 2, 3)] == [1, 1, 1]
+
+
+def test_an_entry_that_was_removed_meanwhile_is_shown_by_its_uid(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    watch_through(Refused(404, {"error": "not_found", "message": "Gone."}), monkeypatch)
+    shown = [line.split()[-1] for line in capsys.readouterr().out.splitlines()]
+    assert shown == ["1", "2", "3"]
+
+
+def test_a_refusal_that_does_not_pass_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = Refused(401, {"error": "unauthorized", "message": "This token is not known."})
+    with pytest.raises(Refused, match="This token is not known"):
+        watch_through(refusal, monkeypatch)
+
+
+def watch_through(trouble: HeadwaterError, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entries, "AGAIN_SECONDS", 0)
     monkeypatch.setattr(entries, "GLANCE_SECONDS", 0)
-    session, shaky = Session(), cast(Api, Shaky())
+    session, shaky = Session(), cast(Api, Shaky(trouble))
 
     @contextmanager
     def api(**_: Any) -> Iterator[Api]:
@@ -135,7 +168,5 @@ def test_no_entry_is_shown_twice_when_the_service_goes_away_in_the_middle(
 
     monkeypatch.setattr(session, "api", api)
     ctx = SimpleNamespace(find_object=lambda _: session, info_name="watch")
-    with pytest.raises(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt):
         entries.watch(cast(typer.Context, ctx), start=0)
-    shown = capsys.readouterr().out
-    assert [shown.count(f"Title of {each}") for each in (1, 2, 3)] == [1, 1, 1]

@@ -8,13 +8,14 @@ from urllib.parse import quote
 import typer
 from rich.text import Text
 
-from headwater.entrypoints.cli.exits import Refused
+from headwater.entrypoints.cli.exits import ExitCode, Refused, exit_code_of
 from headwater.entrypoints.cli.find import feed_meant
 from headwater.entrypoints.cli.moments import moment, on_the_clock
 from headwater.entrypoints.cli.options import Json, Limit, here_and_now, session_of
 from headwater.entrypoints.cli.render import entries_table, plain
 from headwater.entrypoints.cli.session import Api, Session
 from headwater.entrypoints.transport import Unreachable
+from headwater.errors import HeadwaterError
 from headwater.values.instant import rfc3339
 
 GLANCE_SECONDS = 1.0
@@ -78,11 +79,17 @@ def watch(
                 while True:
                     for reached in _shown(session, api, after):
                         after = reached
-        except Unreachable as trouble:
-            if after is None:
+        except (Unreachable, Refused) as trouble:
+            if after is None or not _passes(trouble):
                 raise
             session.err.print(plain(f"{trouble.message} Trying again."))
             time.sleep(AGAIN_SECONDS)
+
+
+def _passes(trouble: HeadwaterError) -> bool:
+    """Also a refusal may be over soon: a proxy's, a service's without its database, or because
+    so many entries came that their titles were too many questions for a minute."""
+    return exit_code_of(trouble) is ExitCode.UNREACHABLE or trouble.code == "rate_limited"
 
 
 def _last(api: Api) -> int:
@@ -120,6 +127,8 @@ def _title(api: Api, payload: dict[str, Any]) -> str:
     uid = str(payload["entry_uid"])
     try:
         found = api.get(f"/entries/{quote(uid, safe='')}", feed_id=payload["feed_id"])
-    except Refused:
+    except Refused as refusal:
+        if exit_code_of(refusal) is not ExitCode.NOT_FOUND:
+            raise
         return uid
     return str(found.get("title") or uid)

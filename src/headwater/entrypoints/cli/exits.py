@@ -40,6 +40,7 @@ _BY_ERROR = {
     "database_error": ExitCode.UNREACHABLE,
     "unknown_schema": ExitCode.UNREACHABLE,
     "service_unreachable": ExitCode.UNREACHABLE,
+    "unexpected_answer": ExitCode.UNREACHABLE,
     "fetch_failed": ExitCode.UPSTREAM,
 }
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from headwater.entrypoints.cli.exits import Refused
-from headwater.entrypoints.cli.session import Api
+from headwater.entrypoints.cli.session import Api, record_in
 from headwater.entrypoints.transport import Reply, Request
 from headwater.errors import BadInput
 from headwater.values.instant import rfc3339
@@ -42,7 +42,7 @@ class Asking:
     waits: int = field(default=0)
 
     def page(self, path: str, query: Mapping[str, str | int | None]) -> Any:
-        return self._patiently(Request("GET", path, query)).record
+        return record_in(self._patiently(Request("GET", path, query)))
 
     def payload(self, fetch_id: str) -> bytes:
         path = f"/raw/{quote(fetch_id, safe='')}"

@@ -15,6 +15,7 @@ import orjson
 from rich.console import Console
 
 from headwater.entrypoints.cli.exits import NotText, Refused
+from headwater.entrypoints.cli.terminal import one_line
 from headwater.entrypoints.reach import caller_for
 from headwater.entrypoints.transport import Caller, Query, Reply, Request
 from headwater.settings import Settings, load_settings
@@ -93,7 +94,7 @@ class Api:
         return self._caller.where
 
     def get(self, path: str, **query: str | int | None) -> Any:
-        return self.ask(Request("GET", path, query)).record
+        return record_in(self.ask(Request("GET", path, query)))
 
     def post(self, path: str, body: Mapping[str, Any], **query: str | int | None) -> Any:
         return self._send("POST", path, body, query, {"idempotency-key": str(uuid4())})
@@ -105,7 +106,7 @@ class Api:
         return self._send("PUT", path, body, {}, {})
 
     def delete(self, path: str, **query: str | int | None) -> Any:
-        return self.ask(Request("DELETE", path, query)).record
+        return record_in(self.ask(Request("DELETE", path, query)))
 
     def pages(self, path: str, key: str, **query: str | int | None) -> Iterator[dict[str, Any]]:
         """Every record of a listing, page after page."""
@@ -127,7 +128,7 @@ class Api:
 
     def ask(self, request: Request) -> Reply:
         reply = self._caller.ask(request)
-        if reply.status >= 400:
+        if reply.status >= 300:  # the API itself sends nobody elsewhere
             raise Refused(reply.status, _envelope(reply))
         return reply
 
@@ -143,7 +144,15 @@ class Api:
             written = orjson.dumps(body)
         except orjson.JSONEncodeError as trouble:
             raise NotText from trouble
-        return self.ask(Request(method, path, query, written, headers)).record
+        return record_in(self.ask(Request(method, path, query, written, headers)))
+
+
+def record_in(reply: Reply) -> Any:
+    """What an answer says. Whoever answers where a service was expected may not be one."""
+    try:
+        return reply.record
+    except orjson.JSONDecodeError as trouble:
+        raise Refused(reply.status, _of_somebody_else(reply)) from trouble
 
 
 def _envelope(reply: Reply) -> dict[str, Any]:
@@ -152,12 +161,17 @@ def _envelope(reply: Reply) -> dict[str, Any]:
         said = reply.record
     except orjson.JSONDecodeError:
         said = None
-    if isinstance(said, dict):
-        return said
-    text = reply.body[:200].decode("utf-8", "replace")
+    return said if isinstance(said, dict) else _of_somebody_else(reply)
+
+
+def _of_somebody_else(reply: Reply) -> dict[str, Any]:
+    text = one_line(reply.body[:200].decode("utf-8", "replace"))
+    elsewhere = reply.headers.get("location")
+    points = f" It points to {one_line(elsewhere)}." if elsewhere else ""
     return {
         "error": "unexpected_answer",
-        "message": f"The service answered with status {reply.status}: {text}",
+        "message": "Something else than Headwater answered, there or on the way:"
+        f" {reply.status}, {text or 'nothing'}.{points}",
         "detail": text,
         "status_code": reply.status,
     }
