@@ -6,6 +6,8 @@ import pytest
 
 from tests.architecture.source import (
     MAY_ACT,
+    ROOT,
+    SRC,
     STATIONS,
     Room,
     calls,
@@ -148,6 +150,15 @@ def test_imports_stand_at_the_top(room: Room) -> None:
         if top(module) == "headwater" or not isinstance(node, ast.If)
     ]
     assert hidden == []
+
+
+def test_the_map_has_every_room_at_the_root() -> None:
+    """A file is named with its suffix, a folder with a slash; and nothing else is on the map."""
+    drawn = (ROOT / "ARCHITECTURE.md").read_text("utf-8").split("```")[1].splitlines()
+    named = {line.split()[0] for line in drawn if line.startswith("  ")}
+    there = {path.name for path in SRC.glob("*.py")} - {"__init__.py", "wiring_media.py"}
+    folders = {f"{path.parent.name}/" for path in SRC.glob("*/__init__.py")}
+    assert named == there | folders
 
 
 def test_stations_have_only_the_reserved_names_for_acting() -> None:
