@@ -11,7 +11,7 @@ from headwater.collect.naming.template import FIELDS
 from headwater.collect.patterns import LONGEST_PATTERN, LONGEST_TITLE, MOST_PATTERNS
 from headwater.collect.priority import DEFAULT_SUBTITLES, RANKS, Preferences
 from headwater.collect.release import Kind
-from headwater.collect.rules import RULES, SLACK
+from headwater.collect.rules import RULES
 from headwater.collect.show import Show
 from headwater.collect.slot import FILM
 from headwater.collect.upgrade import judged
@@ -45,7 +45,6 @@ def test_the_usual_subtitles_are_those_that_are_used() -> None:
 def test_the_limits_are_those_that_hold() -> None:
     assert f"at most {LONGEST_PATTERN} characters, a list at most {MOST_PATTERNS} patterns" in TEXT
     assert f"first {LONGEST_TITLE:,} characters" in TEXT
-    assert f"stays {SLACK.days} days behind" in TEXT
 
 
 def test_the_names_that_are_shown_are_the_names_that_are_given() -> None:

@@ -9,13 +9,11 @@ from hypothesis import strategies as st
 from headwater.collect.offer import Offer
 from headwater.collect.rules import (
     RULES,
-    SLACK,
     Novelty,
     Patterns,
     Rules,
     patterns_of,
     sifted,
-    watermark_after,
 )
 from headwater.collect.title import read_title
 from tests.collect.making import NOON, candidate
@@ -139,28 +137,10 @@ def test_what_has_no_date_counts_from_when_it_was_first_seen() -> None:
     assert removed(undated, Rules(novelty=Novelty(since=NOON))) is not None
 
 
-def test_a_date_of_the_future_cannot_shut_others_out() -> None:
-    poison = titled("[A] Show - 99", published=NOON + timedelta(days=3650))
-    mark = watermark_after(None, [poison])
-    assert mark == NOON - SLACK
-    late = titled("[A] Show - 02", published=NOON - HOUR)
-    assert removed(late, Rules(novelty=Novelty(since=mark))) is None
-
-
-def test_a_release_that_is_listed_late_still_comes_in() -> None:
-    newest = titled("[A] Show - 02", published=NOON)
-    mark = watermark_after(None, [newest])
-    listed_late = titled("[A] Show - 01", published=NOON - timedelta(days=29))
-    rules = Rules(novelty=Novelty(since=mark, decided={newest.candidate.uid}))
-    assert removed(listed_late, rules) is None
-
-
-def test_the_watermark_never_goes_back() -> None:
-    assert watermark_after(NOON, []) == NOON
-    assert watermark_after(None, []) is None
-    assert watermark_after(NOON, [titled("x", published=NOON - HOUR)]) == NOON
-    moved = watermark_after(NOON - HOUR, [titled("x", published=NOON)], slack=timedelta(minutes=5))
-    assert moved == NOON - timedelta(minutes=5)
+def test_what_has_a_date_of_the_future_counts_from_when_it_was_first_seen() -> None:
+    ahead = titled("[A] Show - 99", published=NOON + timedelta(days=3650))
+    assert removed(ahead, Rules(novelty=Novelty(since=NOON - HOUR))) is None
+    assert removed(ahead, Rules(novelty=Novelty(since=NOON))) is not None
 
 
 def test_what_cannot_be_fetched_is_told_not_lost() -> None:

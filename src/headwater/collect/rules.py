@@ -3,14 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from headwater.collect.offer import Offer
 from headwater.collect.patterns import Pattern, checked_patterns
 from headwater.values.instant import rfc3339
-
-SLACK = timedelta(days=30)
-"""How far the watermark stays behind: what is listed late, with an older date, still comes in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +30,8 @@ def patterns_of(include: Iterable[str], exclude: Iterable[str], whose: str) -> P
 class Novelty:
     """What is new: not `decided` before, and newer than the watermark `since`.
 
-    Identities decide. The watermark only lets old ones be forgotten, and marks where a tracking
-    begins that does not want what came out before it; None lets everything in.
+    Identities decide. The watermark marks where a tracking begins that does not want what came out
+    before it; None lets everything in.
     """
 
     since: datetime | None = None
@@ -164,18 +161,3 @@ _CHECKS: Mapping[str, Callable[[Offer, Rules], str | None]] = {
 
 RULES = tuple(_CHECKS)
 """Names of the rules, in the order in which they are asked."""
-
-
-def watermark_after(
-    since: datetime | None, offers: Iterable[Offer], *, slack: timedelta = SLACK
-) -> datetime | None:
-    """How far the watermark may move once these were decided. It never goes back.
-
-    A date of the future counts as the moment it was first seen, so it cannot shut anything out.
-    Identities of entries at or before the watermark need not be remembered.
-    """
-    newest = max((offer.candidate.moment for offer in offers), default=None)
-    if newest is None:
-        return since
-    reached = newest - slack
-    return reached if since is None or reached > since else since
