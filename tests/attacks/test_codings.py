@@ -20,7 +20,6 @@ from tests.clock import VirtualClock
 from tests.wire import LOOPBACK, Site, a_web, response
 
 LIMIT = 10 * 1024 * 1024
-GIB = 1024 * 1024 * 1024
 PIECE = b"\0" * (1024 * 1024)
 
 

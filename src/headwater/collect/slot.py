@@ -98,10 +98,6 @@ def are_called_alike(one: Show, other: Show) -> bool:
     return not names or not others or not names.isdisjoint(others)
 
 
-def same_title(one: str, other: str) -> bool:
-    return title_letters(one) == title_letters(other)
-
-
 def title_letters(title: str) -> str:
     return "".join(filter(str.isalnum, normalize("NFKC", title).casefold()))
 

@@ -11,7 +11,6 @@ from headwater.fetch.redirects import PERMANENT
 from headwater.fetch.retry_after import DAY, retry_after
 from headwater.values.response import Answer, Exchange, header
 
-DOCUMENT = frozenset({200, 203, 226})
 _CUT_SHORT = frozenset({"incomplete_body", "body_too_large", "timeout", "connection_lost"})
 
 

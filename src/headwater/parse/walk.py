@@ -68,7 +68,6 @@ class Walked:
     feed: FeedDraft
     entries: list[EntryDraft]
     elements: list[etree._Element]
-    entry_count: int
 
 
 class Walk:
@@ -98,7 +97,7 @@ class Walk:
             self.context.base = self.feed.link
         self.feed.categories = categories_of(self.context)
         self._read_entries(_ENTRY_ATTRIBUTES.get(root_name))
-        return Walked(self.feed, self.entries, self.elements, len(self.elements))
+        return Walked(self.feed, self.entries, self.elements)
 
     def _envelope(self, root: etree._Element) -> None:
         """rss and RDF hold the channel, and in RDF the items stand beside it."""

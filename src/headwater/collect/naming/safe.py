@@ -8,8 +8,6 @@ from unicodedata import category, combining, normalize
 LONGEST_BYTES = 255
 """What ext4, NTFS, APFS, Btrfs and ZFS allow a name; encrypted folders of some NAS allow 143."""
 
-LONGEST_EXTENSION = 16
-
 _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"]
     + [f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³"]

@@ -41,22 +41,6 @@ async def sealed_for(view: Reader, feed: FeedPk) -> list[Sealed]:
     return [*shared, *own]
 
 
-async def of_subscription(view: Reader, subscription_id: int) -> Sealed | None:
-    row = await view.row(
-        "SELECT credentials FROM rss_subscriptions WHERE subscription_id = ?", subscription_id
-    )
-    if row is None or row.credentials is None:
-        return None
-    return Sealed(about_subscription(subscription_id), row.credentials)
-
-
-async def of_group(view: Reader, group_id: int) -> Sealed | None:
-    row = await view.row("SELECT credentials FROM subscription_groups WHERE group_id = ?", group_id)
-    if row is None or row.credentials is None:
-        return None
-    return Sealed(about_group(group_id), row.credentials)
-
-
 async def keep_for_subscription(
     tx: Transaction, subscription_id: int, secret: bytes | None, now: datetime
 ) -> None:
