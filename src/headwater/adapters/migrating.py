@@ -14,6 +14,9 @@ from headwater.errors import BadInput
 _MIGRATION_LOCK = 8_470_001
 """Any number will do, as long as it is always the same."""
 
+_ONE_BACK = "-1"
+"""Alembic's name for the schema before the one that is there."""
+
 
 class _Move(Protocol):
     def __call__(self, config: Config, revision: str) -> None: ...
@@ -42,7 +45,13 @@ def _go(connection: Connection, migrations: Path, move: _Move, target: str) -> N
     try:
         move(config, target)
     except CommandError as trouble:
-        raise BadInput(f"There is no way to schema {target}: {trouble}", target=target) from trouble
+        raise BadInput(_no_way_to(target), target=target) from trouble
+
+
+def _no_way_to(target: str) -> str:
+    if target == _ONE_BACK:
+        return "There is no schema before this one."
+    return f"There is no way from here to a schema called {target}; they are called 0001, 0002, …"
 
 
 def _config(migrations: Path) -> Config:

@@ -52,7 +52,7 @@ def read_opml(body: bytes, most_bytes: int = MOST_BYTES) -> tuple[OpmlRow, ...]:
         raise BadInput(f"an OPML list may have {most_bytes} bytes, this has {len(body)}")
     root = _tree(body)
     if root is None or (_name(root) != "opml" and next(_outlines(root), None) is None):
-        raise BadInput("this is no OPML list", received=body[:200].decode("utf-8", "replace"))
+        raise BadInput("This is no OPML list.", received=body[:200].decode("utf-8", "replace"))
     rows: dict[str, OpmlRow] = {}
     for place, row in enumerate(_rows(root)):
         key = row.url or f" {place}"

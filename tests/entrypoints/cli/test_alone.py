@@ -55,10 +55,29 @@ def test_migrate_goes_forth_and_back_and_says_so(alone: Shell) -> None:
     assert "--yes" in asked.err
     back = alone("migrate", "--down", "--to", "0001", "--yes", "--json").json
     assert back == {"from": forth["to"], "to": "0001"}
-    assert alone("migrate", "--to", "9999").code == 2
+    unknown = alone("migrate", "--to", "9999")
+    assert (unknown.code, unknown.err) == (
+        2,
+        "headwater: There is no way from here to a schema called 9999;"
+        " they are called 0001, 0002, …\n",
+    )
     assert alone("migrate").out == f"Schema 0001 → {forth['to']}\n"
     assert alone("migrate", "--down", "--to", "base", "--yes").out == (
         f"Schema {forth['to']} → empty\n"
+    )
+    nowhere = alone("migrate", "--down", "--yes")
+    assert (nowhere.code, nowhere.err) == (2, "headwater: There is no schema before this one.\n")
+
+
+def test_doctor_does_not_speak_of_a_server_where_the_database_is_a_file(
+    alone: Shell, tmp_path: Path
+) -> None:
+    alone("migrate")
+    (Path(alone.env["HEADWATER_DATA_DIR"]) / "headwater.db").write_bytes(b"no database" * 1_000)
+    checks = {check["name"]: check for check in alone("doctor", "--json").json}
+    assert checks["database"]["state"] == "error"
+    assert checks["database"]["todo"] == (
+        "Has its disk room, may the folder be written, is the file whole?"
     )
 
 

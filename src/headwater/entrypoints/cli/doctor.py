@@ -83,7 +83,10 @@ def _database(settings: Settings) -> Iterator[Check]:
     try:
         seen = asyncio.run(late("headwater.entrypoints.upkeep:look")(settings))
     except HeadwaterError as trouble:
-        yield Check("database", "error", trouble.message, "Is DATABASE_URL right, is it running?")
+        todo = "Is DATABASE_URL right, is it running?"
+        if settings.is_embedded:
+            todo = "Has its disk room, may the folder be written, is the file whole?"
+        yield Check("database", "error", trouble.message, todo)
         return
     yield Check("database", "ok", seen.version)
     if seen.schema == seen.newest:

@@ -27,9 +27,10 @@ def entries(
     ctx: typer.Context,
     feed: Annotated[str | None, typer.Option("--feed", "-f", help="Only of this feed.")] = None,
     since: Annotated[
-        str | None, typer.Option(help="From then on: 2h, 3d, today, 2026-03-01, a full time.")
+        str | None,
+        typer.Option(help="First seen from then on: 2h, 3d, today, 2026-03-01, a full time."),
     ] = None,
-    until: Annotated[str | None, typer.Option(help="Before then; same forms.")] = None,
+    until: Annotated[str | None, typer.Option(help="First seen before then; same forms.")] = None,
     category: Annotated[
         str | None, typer.Option("--category", "-c", help="Only of this one.")
     ] = None,
