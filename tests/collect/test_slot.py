@@ -7,6 +7,7 @@ import pytest
 from headwater.collect.release import Kind, Release
 from headwater.collect.show import Show, checked_show
 from headwater.collect.slot import FILM, Placement, Slot, Stranger, placed
+from headwater.collect.title import read_title
 from headwater.errors import BadInput
 from tests.collect.making import release, slot
 
@@ -94,6 +95,13 @@ def test_a_second_part_may_count_anew() -> None:
         "It is of part 2, whose numbers may begin anew.",
     )
     assert where(release(episode=1, part=2), Show("Show", episode_offset=12)) == (slot(13),)
+
+
+@pytest.mark.parametrize(
+    "title", ["[Group][Show][01-03+SP][1080p]", "[Group] Show (01-03 + OVA 01-02) [BD 1080p]"]
+)
+def test_a_season_with_an_ova_beside_it_is_the_season(title: str) -> None:
+    assert where(read_title(title).release) == (slot(1), slot(2), slot(3))
 
 
 @pytest.mark.parametrize("kind", [Kind.SPECIAL, Kind.OVA, Kind.OAD])

@@ -4,7 +4,10 @@ import re
 
 from headwater.collect.release import Kind
 
+_BESIDES = r"(?<![+&])(?<![+&] )"
+"""What a pack holds as well is not what it is: `01-12 + OVA`, `TV+SP`."""
 _KIND = re.compile(
+    rf"{_BESIDES}(?:"
     r"(?<![a-z])(?:"
     r"(?P<ncop>ncop|creditless op(?:ening)?)|(?P<nced>nced|creditless ed(?:ing)?)|(?P<ova>ovas?)"
     r"|(?P<oad>oads?)|(?P<ona>onas?)|(?P<movie>movies?|gekijouban|film)"
@@ -12,7 +15,7 @@ _KIND = re.compile(
     r"|(?P<cm>cms?)|(?P<ost>ost|soundtrack)|(?P<op>op)|(?P<ed>ed)|(?P<tv>tv)"
     r")(?![a-uw-z]|v(?!\d))"
     r"|(?P<movie2>[剧劇][场場]版|映画|[电電]影)|(?P<sp2>特典|特[别別][篇编編]|番外|[总總]集篇|総集編)"
-    r"|(?P<pv2>预告|預告|予告|先导|先導)"
+    r"|(?P<pv2>预告|預告|予告|先导|先導))"
 )
 _BY_GROUP = {
     "ncop": Kind.CREDITLESS_OPENING, "nced": Kind.CREDITLESS_ENDING, "ova": Kind.OVA,
@@ -24,10 +27,11 @@ _BY_GROUP = {
 
 
 _IN_NAMES = re.compile(
+    rf"{_BESIDES}(?:"
     r"(?<![a-z])(?:(?P<ncop>ncop)|(?P<nced>nced)|(?P<ova>ovas?)|(?P<oad>oads?)|(?P<ona>onas?)"
-    r"|(?P<movie>movies?|gekijouban)|(?P<pv>pv(?=\d))|(?P<cm>cm(?=\d)))"
+    r"|(?P<movie>movies?|gekijouban)|(?P<pv>pv(?=\d)|(?<=- )(?:preview|trailer|teaser)(?= *(?:$|\x1f)))|(?P<cm>cm(?=\d)))"
     r"(?![a-uw-z]|v(?!\d))|(?P<movie2>[剧劇][场場]版|映画|[电電]影)"
-    r"|(?P<sp2>(?<=[ -])(?:特[别別][篇编編]|specials?)(?= *(?:$|\x1f)))"
+    r"|(?P<sp2>(?<=[ -])(?:特[别別][篇编編]|specials?)(?= *(?:$|\x1f))))"
 )
 """Words that are hardly ever part of a name."""
 _SPECIAL_LAST = re.compile(r"(?:特[别別][篇编編]|番外篇?)(?= *(?:$|\x1f))")

@@ -16,7 +16,7 @@ _KIND_LAST = re.compile(r"(?:特[别別典][篇编編]?|[剧劇][场場]版|番�
 _VOLUME = re.compile(
     r"\bvol(?:\.|ume)? ?(?:\d.*)?$|\s-\s\d{1,4}[a-z]?$"
     r"|(?<![\s-])[\s-]+(?:the )?complete(?: series| batch)?$"
-    r"|\s(?:tv|ova|sp)(?: ?\+ ?(?:tv|ovas?|oads?|sps?|movies?|specials?|[剧劇][场場]版)){1,5}$"
+    r"|\s(?:tv|ova|sp)?(?: ?\+ ?(?:tv|ovas?|oads?|sps?|movies?|specials?|[剧劇][场場]版)){1,5}$"
     r"|(?<![\s-])[\s-]+\((?:the )?complete(?: series| batch)?\)$"
     r"|(?:\s|(?<=nc[oe][pd]))v\d$"
     r"|\s[全共] ?(?:\d{1,4}|[一二三四五六七八九十百]{1,4}) ?[话話集回].*$"

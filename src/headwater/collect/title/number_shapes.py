@@ -82,7 +82,7 @@ TITLED = re.compile(rf"(?<=\[) *(?P<first>\d{{2,3}}){_V} (?=[^\W\d_])[^\[\]]*(?=
 IN_PARENS = re.compile(rf"(?<=\() *(?P<first>\d{{1,4}}){_V}(?:{_TO}(?P<last>\d{{2,4}}))? *(?=\))")
 RANGE_IN_PARENS = re.compile(
     rf"(?<=\() *(?P<first>\d{{1,4}}){_V}{_TO}(?P<last>\d{{2,4}}){_V2}"
-    rf"(?P<rest>(?:[ .+&]|{_REST})*+)(?=\))"
+    rf"(?P<rest>(?:[ .+&]|{_REST})*+| ?[+&][^()]*)(?=\))"
 )
 PACKED = re.compile(
     rf" *(?:tv ?)?(?P<first>\d{{1,4}}){_V}[-~](?P<last>\d{{2,4}})(?P<rest>(?: ?{_REST})*+)(?=[ ,/])"
@@ -96,10 +96,10 @@ DASHED = re.compile(
     rf"(?:(?<=[ \]).{CUT}])-[ .]?<?"
     rf"|(?<=[a-z!?。~\u3040-\u9fff])-(?: |(?=\d\d+(?: *|-)(?:$|[\[(v{CUT}]))))"
     rf"(?P<first>{_N}){_V}"
-    rf"(?:(?:(?:{_TIGHT}| ?[&+,] ?)(?P<last>{_N}){_V2}){{1,9}}(?=$|[ .\[({CUT}]|end|fin|[全合]集)"
+    rf"(?:(?:(?:{_TIGHT}| ?[&+,] ?)(?P<last>{_N}){_V2}){{1,9}}(?=$|[ .\[(+{CUT}]|end|fin|[全合]集)"
     rf"| - (?P<next>{_N}){_STOP})?"
     rf"(?: ?\((?P<absolute>\d{{1,4}})\))?(?:[ .]?{_FINAL}{_END})?(?:>|[全合]集)?"
-    rf"(?=$|[ .\[(「{CUT}_-])"
+    rf"(?=$|[ .\[(「{CUT}_-]|\+[a-z])"
 )
 SPACED_RANGE = re.compile(
     rf"(?<=[ \]])(?P<first>\d{{2,4}}) [-~] (?P<last>\d{{2,4}})(?= *(?:$|[\[({CUT}]|batch|complete))"

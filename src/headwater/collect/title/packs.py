@@ -6,7 +6,9 @@ from headwater.collect.release import Kind
 from headwater.collect.title.draft import Draft
 from headwater.collect.title.layout import Layout
 from headwater.collect.title.number_shapes import CUT
+from headwater.collect.title.numbering import Numbering
 from headwater.collect.title.scripts import HAN_LETTERS
+from headwater.collect.title.seasons import season_marks
 from headwater.collect.title.terms import FREE, is_technical
 
 _PACK = re.compile(
@@ -15,6 +17,10 @@ _PACK = re.compile(
     r"|vol\.? ?\d{1,2} ?[-~] ?(?:vol\.? ?)?\d"
     r"|tv ?[动動][画畫] ?(?:\([^()]{0,20}\) ?)?\+"
 )
+_WITH_MORE = re.compile(r"\+ ?(?:ovas?|oads?|sps?|specials?|movies?)(?![a-z])")
+"""What else is in a pack: `Name + OVA`."""
+_WHOLE = re.compile(rf"(?<![a-z])batch(?![a-z])|合集|全集|{_WITH_MORE.pattern}")
+_SIGNLESS = frozenset(("last number", "number among words", "number at the start"))
 _FINAL = re.compile(rf"(?<![a-z])(?:end|fin)(?![a-z])|完[结結]|[完終终](?![{HAN_LETTERS}])")
 _SIGN = re.compile(r"[^\W\d_]")
 _EDGES = " -_.~:|「」『』"
@@ -43,6 +49,16 @@ def names_a_pack(layout: Layout) -> bool:
     return _PACK.search(layout.twin, layout.begin) is not None
 
 
+def is_of_the_name(layout: Layout, found: Numbering) -> bool:
+    """Whether a number without any sign of an episode belongs to the name of a pack: `Name 100
+    (Batch)`, `86 - Name (Seasons 1-2)`."""
+    if found.rule not in _SIGNLESS or found.episode_end is not None or found.version is not None:
+        return False
+    if _WHOLE.search(layout.twin, found.end) is not None:
+        return True
+    return any(mark.season_end is not None for mark in season_marks(layout.twin, found.end))
+
+
 def _read_whole(draft: Draft) -> None:
     """Without a number it is a batch if it says so, or names a season and no other kind."""
     word = _PACK.search(draft.layout.twin, draft.layout.begin)
@@ -54,6 +70,8 @@ def _read_whole(draft: Draft) -> None:
         draft.say("batch", True, draft.layout.text, "season without an episode")
     elif draft.fields.get("kind") is Kind.MOVIE:
         return
+    elif (more := _WITH_MORE.search(draft.layout.twin, draft.layout.begin)) is not None:
+        draft.say("batch", True, more.group(), "something beside it")
     elif (mark := _FINAL.search(_tail(draft))) is not None:
         draft.say("batch", True, mark.group(), "end mark without an episode")
 

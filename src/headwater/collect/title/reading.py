@@ -20,7 +20,7 @@ from headwater.collect.title.numbering import (
     second_number,
     spaced_range,
 )
-from headwater.collect.title.packs import names_a_pack, read_pack
+from headwater.collect.title.packs import is_of_the_name, names_a_pack, read_pack
 from headwater.collect.title.regions import free_year, name_regions
 from headwater.collect.title.roles import Role
 from headwater.collect.title.seasoning import read_season
@@ -68,6 +68,8 @@ def read_name(text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Reading:
     numbering = numbering or first_among_technical(layout.twin, _technical_starts(layout))
     if numbering is not None and (whole := spaced_range(layout.line, layout.begin, numbering)):
         numbering = whole if names_a_pack(layout) else numbering
+    if numbering is not None and is_of_the_name(layout, numbering):
+        numbering = None
     draft = Draft(layout, numbering, name_regions(layout, numbering))
     _read_year(draft)
     _read_number(draft)

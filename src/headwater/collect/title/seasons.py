@@ -10,7 +10,7 @@ from headwater.collect.title.scripts import CJK_LETTERS
 _HAN = f"[{HAN_DIGITS}]{{1,3}}"
 _BEGIN = r"(?<![a-z0-9])"
 _END = r"(?![a-z0-9])"
-_TO = r" ?[-~至到+&] ?"
+_TO = r"(?: ?[-~至到+&] ?| to )"
 
 _MARK = re.compile(
     rf"第 ?(?P<han>\d{{1,2}}|{_HAN}) ?(?:[季期]?{_TO}第? ?(?P<han_end>\d{{1,2}}|{_HAN}) ?)?"
@@ -23,7 +23,7 @@ _MARK = re.compile(
     rf"|{_BEGIN}s(?P<s>\d{{1,2}})(?P<s_more>(?:{_TO}s\d{{1,2}}){{0,9}}){_END}(?!')"
     rf"|{_BEGIN}seasons? (?P<many>\d)(?:-|~|(?<=s \d){_TO})(?P<many_end>\d){_END}"
     rf"|{_BEGIN}seasons? (?P<padded>0\d){_TO}(?P<padded_end>0\d){_END}"
-    rf"|{_BEGIN}seasons? (?P<plus>\d{{1,2}}) ?[+&] ?(?P<plus_end>\d{{1,2}}){_END}"
+    rf"|{_BEGIN}seasons? (?P<plus>\d{{1,2}})(?: ?[+&] ?(?P<plus_end>\d{{1,2}})){{1,9}}{_END}"
     rf"|{_BEGIN}(?<!final )(?:season|saison|temporada|staffel)[ .]?(?P<word>\d{{1,2}}){_END}"
     rf"|{_BEGIN}season (?P<spelt>one|two|three|four|five|six|ii|iii|iv){_END}"
     rf"|{_BEGIN}(?:the )?(?P<nth>\d{{1,2}})(?:st|nd|rd|th)"
