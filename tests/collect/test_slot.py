@@ -97,6 +97,22 @@ def test_a_second_part_may_count_anew() -> None:
     assert where(release(episode=1, part=2), Show("Show", episode_offset=12)) == (slot(13),)
 
 
+def test_a_pack_of_a_second_part_may_count_anew_too() -> None:
+    pack = release(episode=1, episode_end=2, part=2, batch=True)
+    assert doubt(pack) == (
+        (slot(1), slot(2)),
+        "It is of part 2, whose numbers may begin anew.",
+    )
+    assert where(pack, Show("Show", episode_offset=12)) == (slot(13), slot(14))
+
+
+def test_a_pack_of_a_part_is_not_the_whole_season() -> None:
+    assert doubt(release(part=2, batch=True), Show("Show", episodes=24)) == (
+        (),
+        "It is a pack that does not say which episodes it holds.",
+    )
+
+
 @pytest.mark.parametrize(
     "title", ["[Group][Show][01-03+SP][1080p]", "[Group] Show (01-03 + OVA 01-02) [BD 1080p]"]
 )
@@ -122,6 +138,8 @@ def test_a_person_may_number_what_has_no_number_of_its_own() -> None:
     assert where(release(episode=12.5), show) == (slot(7, 0),)
     assert where(release(episode=1, kind=Kind.OVA), show) == (slot(8, 0),)
     assert where(release(episode=2, kind=Kind.OVA), show) == (slot(2, 0),)
+    pack = release(episode=1, episode_end=2, kind=Kind.OVA, batch=True)
+    assert where(pack, show) == (slot(8, 0), slot(2, 0))
 
 
 def test_a_series_of_ovas_has_a_season_of_its_own() -> None:

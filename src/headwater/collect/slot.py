@@ -184,13 +184,20 @@ def _special(release: Release, show: Show) -> Placement:
     if release.batch or release.episode_end is not None:
         if release.episode is None or release.episode_end is None:
             return Placement((), "It holds several specials and does not say which.")
-        return _span(0, release.episode, release.episode_end)
+        found = _span(0, release.episode, release.episode_end)
+        own = (_own_number(release, each.number, show) or each for each in found.slots)
+        return Placement(tuple(own), found.doubt)
     number = Decimal(1) if release.episode is None else release.episode
-    label = f"{release.kind or Kind.SPECIAL}{plain_number(number)}"
-    if label in show.specials:
-        return Placement((Slot(0, Decimal(show.specials[label])),))
+    if (slot := _own_number(release, number, show)) is not None:
+        return Placement((slot,))
     doubt = "It is a special without a number." if release.episode is None else None
     return Placement((Slot(0, number),), doubt)
+
+
+def _own_number(release: Release, number: Decimal, show: Show) -> Slot | None:
+    """Where a person has said that this special goes."""
+    label = f"{release.kind or Kind.SPECIAL}{plain_number(number)}"
+    return Slot(0, Decimal(show.specials[label])) if label in show.specials else None
 
 
 def _single(release: Release, show: Show) -> Placement:
@@ -200,9 +207,13 @@ def _single(release: Release, show: Show) -> Placement:
     label = str(plain_number(number))
     if number % 1 and label in show.specials:
         return Placement((Slot(0, Decimal(show.specials[label])),), doubt)
-    if doubt is None and (release.part or 1) > 1 and not show.episode_offset:
-        doubt = f"It is of part {release.part}, whose numbers may begin anew."
-    return Placement((Slot(show.season, number),), doubt)
+    return Placement((Slot(show.season, number),), doubt or _of_later_part(release, show))
+
+
+def _of_later_part(release: Release, show: Show) -> str | None:
+    if (release.part or 1) < 2 or show.episode_offset:
+        return None
+    return f"It is of part {release.part}, whose numbers may begin anew."
 
 
 def _number_in_season(release: Release, show: Show) -> tuple[Decimal, str | None]:
@@ -233,8 +244,9 @@ def _pack(release: Release, show: Show) -> Placement:
         first, doubt = _number_in_season(release, show)
         moved = first - release.episode
         found = _span(show.season, first, release.episode_end + moved)
-        return Placement(found.slots, found.doubt or doubt or _too_many(found.slots, show))
-    if show.episodes is None:
+        doubt = found.doubt or doubt or _too_many(found.slots, show)
+        return Placement(found.slots, doubt or _of_later_part(release, show))
+    if show.episodes is None or release.part is not None:
         return Placement((), "It is a pack that does not say which episodes it holds.")
     return _span(show.season, Decimal(1), Decimal(show.episodes))
 
