@@ -247,6 +247,15 @@ def test_a_reference_of_thousands_of_digits_in_a_magnet_stops_nothing() -> None:
     assert found.magnet == f"magnet:?xt=urn:btih:{HASH}&dn=%EF%BF%BD"
 
 
+def test_a_magnet_for_a_guid_is_found() -> None:
+    found = read(
+        "<title>Sea - 01</title><link>https://site.example/1</link>"
+        f"<guid isPermaLink='false'>magnet:?xt=urn:btih:{HASH}&amp;dn=Sea</guid>"
+    )
+    assert found.magnet == f"magnet:?xt=urn:btih:{HASH}&dn=Sea"
+    assert (found.infohash, found.page) == (HASH, "https://site.example/1")
+
+
 def test_a_magnet_in_the_words_of_an_entry_is_found() -> None:
     found = read(
         "<title>Show - 07</title><link>https://site.example/t/1</link>"

@@ -191,8 +191,8 @@ def _is_torrent_path(url: str) -> bool:
 
 
 def _magnet(said: _Said) -> Magnet | None:
-    """From a file, from what an indexer states, or from the words of the entry."""
-    written = [file.url for file in said.files]
+    """From a file, from what an indexer states or has for a guid, or from the entry's words."""
+    written = [file.url for file in said.files] + [said.guid or ""]
     written += [said.stated.get(name, "") for name in ("magneturl", "magneturi")]
     for text in written:
         if text and (found := read_magnet(text)) is not None:
