@@ -163,6 +163,7 @@ async def judged(
         | await decisions.refused_names(view, show.id),
         left=max(0, policy.replacements_per_day - replaced),
         elsewhere=await shows.names_elsewhere(view, show.id),
+        earlier=await shows.names_of_earlier(view, show, tracking.feed_id),
     )
     if len(offers) <= _QUICK:
         return _judgement(tracking, offers, beside)
@@ -179,6 +180,7 @@ class _Beside:
     refused: Mapping[str, str]
     left: int
     elsewhere: Set[str]
+    earlier: Set[str]
 
 
 def _judgement(tracking: Tracking, offers: Sequence[Offer], beside: _Beside) -> Judgement:
@@ -191,6 +193,7 @@ def _judgement(tracking: Tracking, offers: Sequence[Offer], beside: _Beside) -> 
         refused=beside.refused,
         replacements_left=beside.left,
         elsewhere=beside.elsewhere,
+        earlier=beside.earlier,
     )
     by_key = {
         each.offer.candidate.key: Deciding(

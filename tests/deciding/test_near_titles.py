@@ -66,3 +66,60 @@ async def test_another_season_of_the_same_name_is_no_other_show(harbour: Harbour
     await come(harbour, item("x", "[ANi] Tides S2 - 05 [1080P][CHT]"))
     said = {row.tracking_id: f"{row.action}:{row.rule}" for row in await harbour.decided()}
     assert said == {first.id: "skip:other_season", second.id: "fetch:missing"}
+
+
+async def test_what_names_no_season_is_of_the_first_that_is_collected(harbour: Harbour) -> None:
+    """Else the second season would be filled with the first, and its own episodes kept out."""
+    await harbour.follow()
+    first = await harbour.track(show=TIDES)
+    second = await harbour.track(show=Show("Tides", season=2, titles=("Tides",)))
+    await come(harbour, item("x", "[ANi] Tides - 05 [1080P][CHT]"))
+    await come(harbour, item("y", "[ANi] Tides S2 - 05 [1080P][CHT]"))
+    said = {
+        (row.tracking_id, row.candidate.uid): f"{row.action}:{row.rule}"
+        for row in await harbour.decided()
+    }
+    assert said == {
+        (first.id, "x"): "fetch:missing",
+        (second.id, "x"): "skip:other_season",
+        (first.id, "y"): "skip:other_season",
+        (second.id, "y"): "fetch:missing",
+    }
+    assert [str(slot) for each in await harbour.downloads() for slot in each.slots] == [
+        "S01E05",
+        "S02E05",
+    ]
+
+
+async def test_a_second_season_alone_takes_what_names_no_season(harbour: Harbour) -> None:
+    await harbour.follow()
+    await harbour.track(show=TIDES, enabled=False)
+    second = await harbour.track(show=Show("Tides", season=2, titles=("Tides",)))
+    await come(harbour, item("x", "[ANi] Tides - 05 [1080P][CHT]"))
+    (row,) = await harbour.decided()
+    assert (row.tracking_id, row.action) == (second.id, "fetch")
+
+
+async def test_an_offset_says_which_numbers_are_of_the_second_season(harbour: Harbour) -> None:
+    await harbour.follow()
+    await harbour.track(show=Show("Tides", episodes=12, titles=("Tides",)), exclude=("1[3-9]",))
+    show = Show("Tides", season=2, episode_offset=-12, titles=("Tides",))
+    second = await harbour.track(show=show)
+    await come(
+        harbour,
+        item("old", "[ANi] Tides - 12 [1080P][CHT]"),
+        item("new", "[ANi] Tides - 13 [1080P][CHT]"),
+    )
+    said = {row.candidate.uid: row for row in await harbour.decided(tracking_id=second.id)}
+    assert (said["old"].action, said["old"].rule) == ("skip", "other_season")
+    assert [str(slot) for slot in said["new"].slots] == ["S02E01"]
+
+
+async def test_a_name_of_its_own_tells_the_second_season(harbour: Harbour) -> None:
+    await harbour.follow()
+    await harbour.track(show=Show("Tides", titles=("潮汐", "Tides")))
+    show = Show("Tides", season=2, titles=("潮汐", "Tides Again"))
+    second = await harbour.track(show=show)
+    await come(harbour, item("x", "[ANi] 潮汐 / Tides Again - 05 [1080P][CHT]"))
+    (row,) = await harbour.decided(tracking_id=second.id)
+    assert (row.action, [str(slot) for slot in row.slots]) == ("fetch", ["S02E05"])

@@ -100,6 +100,7 @@ def planned(
     refused: Mapping[str, str] = _NONE,
     replacements_left: int | None = None,
     elsewhere: Set[str] = frozenset(),
+    earlier: Set[str] = frozenset(),
 ) -> Plan:
     """One release for each episode: the best that is offered, if it is better than all that have
     its place. What is better but arrives while another is on its way is fetched beside it.
@@ -107,6 +108,7 @@ def planned(
     `refused` are entries and hashes that must not come again, with the reason: failed, replaced,
     or declined by a person. `replacements_left` is how many may be replaced; None is no limit.
     `elsewhere` are names of other shows that are collected, in letters: it is theirs if so called.
+    `earlier` are those of earlier seasons from the same feed: theirs is what names no season.
     """
     library = _Library(preferences, replacements_left)
     for each in standing:
@@ -114,7 +116,10 @@ def planned(
             library.taken[slot].append(each)
         for name in each.names:
             library.names[name] = _known_as(each)
-    placements = [_placed(offer.release, show, elsewhere) for offer in offers]
+    placements = [
+        _of_earlier_season(offer.release, show, earlier) or _placed(offer.release, show, elsewhere)
+        for offer in offers
+    ]
     order = sorted(range(len(offers)), key=lambda n: _order(offers[n], placements[n], preferences))
     decisions: dict[int, Decision] = {}
     for number in order:
@@ -132,6 +137,21 @@ def _placed(release: Release, show: Show, elsewhere: Set[str]) -> Placement | St
         said = f"It is called {release.title!r}, as another show that is collected."
         return Stranger("other_show", said)
     return found
+
+
+def _of_earlier_season(release: Release, show: Show, earlier: Set[str]) -> Stranger | None:
+    """Two seasons of one name would both take what names no season, and the second would be filled
+    with the first. The offset says where the numbers of a later season begin."""
+    if release.season is not None or release.absolute is not None:
+        return None
+    if show.episode_offset and (release.episode or 0) + show.episode_offset >= 1:
+        return None
+    names = set(names_in_letters(release))
+    ours = names & set(map(title_letters, show.titles)) or names
+    if not ours or not ours <= earlier:
+        return None
+    said = "It names no season, and an earlier one of the same name is collected from this feed."
+    return Stranger("other_season", said)
 
 
 def _known_as(each: Standing) -> str:

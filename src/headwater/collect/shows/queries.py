@@ -48,6 +48,21 @@ async def names_elsewhere(view: Reader, show_id: int) -> frozenset[str]:
     return frozenset(title_letters(name) for show in others for name in show.titles) - {""}
 
 
+async def names_of_earlier(view: Reader, there: TrackedShow, feed_id: str) -> frozenset[str]:
+    """Names of earlier seasons that are collected from the same feed, in letters."""
+    if there.show.season < 2:
+        return frozenset()
+    rows = await view.rows(
+        f"SELECT {COLUMNS} FROM shows WHERE season BETWEEN 1 AND ? AND id IN"
+        " (SELECT show_id FROM trackings WHERE enabled AND feed_id = ?)",
+        there.show.season - 1,
+        feed_id,
+    )
+    others = [show_of(row).show for row in rows]
+    names = (name for other in others if not other.is_film for name in other.titles)
+    return frozenset(map(title_letters, names)) - {""}
+
+
 async def show(view: Reader, show_id: int, *, lock: bool = False) -> TrackedShow:
     """`lock`: nobody else decides anything for this show until we are done."""
     held = " FOR UPDATE" if lock and view.dialect == "postgresql" else ""
