@@ -29,7 +29,8 @@ _BY_GROUP = {
 _IN_NAMES = re.compile(
     rf"{_BESIDES}(?:"
     r"(?<![a-z])(?:(?P<ncop>ncop)|(?P<nced>nced)|(?P<ova>ovas?)|(?P<oad>oads?)|(?P<ona>onas?)"
-    r"|(?P<movie>movies?|gekijouban)|(?P<pv>pv(?=\d)|(?<=- )(?:preview|trailer|teaser)(?= *(?:$|\x1f)))|(?P<cm>cm(?=\d)))"
+    r"|(?P<movie>movies?|gekijouban)|(?P<cm>cm(?=\d))"
+    r"|(?P<pv>pv(?=\d)|(?<=- )(?:preview|trailer|teaser)(?= *(?:$|\x1f))))"
     r"(?![a-uw-z]|v(?!\d))|(?P<movie2>[剧劇][场場]版|映画|[电電]影)"
     r"|(?P<sp2>(?<=[ -])(?:特[别別][篇编編]|specials?)(?= *(?:$|\x1f))))"
 )
