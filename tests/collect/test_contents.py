@@ -86,6 +86,36 @@ def test_the_offset_of_the_show_counts_inside_a_pack_too() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["{} [1080p]", "{}(BD 1080p)", "[{}] A Word", "{} A Word"])
+def test_a_file_may_begin_with_its_number(name: str) -> None:
+    first, last = (f"Show/{name.format(number)}.mkv" for number in ("01", "12"))
+    found = look(first, last, slots=(slot(1), slot(12)))
+    assert videos(found) == {first: (slot(1),), last: (slot(12),)}
+
+
+def test_a_name_that_begins_with_a_number_is_no_episode_that_was_not_asked_for() -> None:
+    found = look("91 Days/91 Days Bonus.mkv", "91 Days/91 Days - 01.mkv", slots=(slot(1), slot(2)))
+    assert videos(found) == {"91 Days/91 Days - 01.mkv": (slot(1),)}
+    assert found.missing == (slot(2),)
+
+
+@pytest.mark.parametrize("folder", ["Show S1", "[A] Show (Season 1) [BD 1080p]", "Show 1st Season"])
+def test_a_folder_that_is_called_as_the_show_says_its_season_too(folder: str) -> None:
+    """Whichever file is larger: the first season must not come in as the second."""
+    second = Show("Show", season=2)
+    files = [JobFile(f"All/{folder}/01.mkv", 2 * LARGE), JobFile("All/Show S2/01.mkv", LARGE)]
+    found = contents_of(files, second, (slot(1, 2),), read)
+    assert videos(found) == {"All/Show S2/01.mkv": (slot(1, 2),)}
+    assert reasons(found) == {
+        f"All/{folder}/01.mkv": "It is of season 1, and season 2 is collected."
+    }
+
+
+def test_a_folder_that_is_called_as_the_show_says_that_it_is_an_ova() -> None:
+    found = look("All/Show/01.mkv", "All/Show OVA/01.mkv", slots=(slot(1), slot(1, 0)))
+    assert videos(found) == {"All/Show/01.mkv": (slot(1),), "All/Show OVA/01.mkv": (slot(1, 0),)}
+
+
 def test_a_file_of_another_season_is_left() -> None:
     found = look("Show S01E01.mkv", "Show S02E01.mkv")
     assert videos(found) == {"Show S01E01.mkv": (slot(1),)}

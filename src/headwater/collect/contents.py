@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cache
 from typing import Protocol
 
 from headwater.collect.naming.sidecar import is_subtitle, is_video, language_tail
 from headwater.collect.release import Kind, Release
 from headwater.collect.show import Show
-from headwater.collect.slot import EXTRAS, Placement, Slot, Stranger, placed
+from headwater.collect.slot import EXTRAS, SPECIALS, Placement, Slot, Stranger, placed
 
 MOST_FILES = 5_000
 
@@ -28,6 +29,10 @@ _KIND_FOLDERS = {
     **dict.fromkeys(("oad", "oads"), Kind.OAD),
     **dict.fromkeys(("movie", "movies"), Kind.MOVIE),
 }
+
+_APART = {kind: kind for kind in (*SPECIALS, Kind.MOVIE)}
+_OWN_NUMBER = re.compile(r"\[?(\d{2,3})(?:v\d)?(?=[\] _(\[])")
+"""The number that a file's name begins with: `01 [1080p]`, `[01] Words`."""
 
 Reader = Callable[[str], Release]
 """A file's name read as a release: `lambda name: read_title(name).release`."""
@@ -153,15 +158,34 @@ def _placed(file: File, show: Show, slots: Sequence[Slot], read: Reader) -> tupl
 
 def _said(file: File, read: Reader) -> Release:
     """By its name; what that leaves out, by the folders below the torrent's own."""
-    said = read(_name(file))
+    said = _numbered(file, read(_name(file)))
     if said.season is not None:
         return said
     for folder in map(str.strip, reversed(file.path.split("/")[1:-1])):
-        if said.season is None and (found := _SEASON_FOLDER.fullmatch(folder)) is not None:
-            said = replace(said, season=int(found[1] or found[2]))
+        if said.season is None:
+            said = replace(said, season=_season_of(folder, read))
         if said.kind is None:
-            said = replace(said, kind=_KIND_FOLDERS.get(folder.casefold()))
+            said = replace(said, kind=_kind_of(folder, read))
     return said
+
+
+def _numbered(file: File, said: Release) -> Release:
+    """A title may well begin with a number of its name; a file of a pack begins with its own."""
+    if said.episode is not None or said.kind is not None:
+        return said
+    found = _OWN_NUMBER.match(_name(file))
+    return replace(said, episode=Decimal(found[1])) if found else said
+
+
+def _season_of(folder: str, read: Reader) -> int | None:
+    if (found := _SEASON_FOLDER.fullmatch(folder)) is not None:
+        return int(found[1] or found[2])
+    said = read(folder)
+    return said.season if said.season_end is None else None
+
+
+def _kind_of(folder: str, read: Reader) -> Kind | None:
+    return _KIND_FOLDERS.get(folder.casefold()) or _APART.get(read(folder).kind)
 
 
 def _unplaced(meant: Placement) -> str:
