@@ -30,7 +30,7 @@ _KIND_FOLDERS = {
     **dict.fromkeys(("movie", "movies"), Kind.MOVIE),
 }
 
-_APART = {kind: kind for kind in (*SPECIALS, Kind.MOVIE)}
+_APART = SPECIALS | {Kind.MOVIE}
 _OWN_NUMBER = re.compile(r"\[?(\d{2,3})(?:v\d)?(?=[\] _(\[])")
 """The number that a file's name begins with: `01 [1080p]`, `[01] Words`."""
 
@@ -185,7 +185,8 @@ def _season_of(folder: str, read: Reader) -> int | None:
 
 
 def _kind_of(folder: str, read: Reader) -> Kind | None:
-    return _KIND_FOLDERS.get(folder.casefold()) or _APART.get(read(folder).kind)
+    kind = _KIND_FOLDERS.get(folder.casefold()) or read(folder).kind
+    return kind if kind in _APART else None
 
 
 def _unplaced(meant: Placement) -> str:
