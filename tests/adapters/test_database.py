@@ -163,3 +163,25 @@ def test_many_may_open_a_new_file_at_the_same_moment(tmp_path: Path) -> None:
                 for _ in range(8)
             ]
             assert {each.result() for each in opened} == {sqlite3.sqlite_version}
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+async def test_whoever_stands_still_in_the_middle_of_a_transaction_holds_up_nobody_for_long(
+    database_url: str, database: SqlDatabase
+) -> None:
+    """A frozen worker holds the lock on the event log's counter; the server takes it back."""
+    frozen = open_database(database_url, stands_still=0.2)
+
+    async def frozen_in_the_middle() -> None:
+        async with frozen.write() as tx:
+            await tx.run("UPDATE counters SET value = value + 7 WHERE name = 'events'")
+            async with asyncio.timeout(10), database.write() as other:
+                await other.run("UPDATE counters SET value = value + 1 WHERE name = 'events'")
+
+    with pytest.raises(DatabaseError):
+        await frozen_in_the_middle()
+    assert await counter(database) == 1
+    async with frozen.write() as tx:  # it may come back, with a connection of its own
+        await tx.run("UPDATE counters SET value = value + 2 WHERE name = 'events'")
+    await frozen.close()
+    assert await counter(database) == 3

@@ -5,7 +5,7 @@ import re
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection, event
@@ -31,6 +31,8 @@ Dialect = Literal["sqlite", "postgresql"]
 BUSY_MILLISECONDS = 30_000
 """How long a SQLite writer waits for another process; inside one process writers queue up."""
 JOURNAL_ATTEMPTS, JOURNAL_PAUSE_SECONDS = 200, 0.01
+STANDS_STILL_SECONDS = 30.0
+"""After so long in the middle of a transaction whoever opened it counts as gone."""
 CLOSING_SECONDS = 5.0
 """How long a database that is closed waits for those who still use it."""
 
@@ -132,7 +134,9 @@ class SqlDatabase:
                 self._unused.set()
 
 
-def open_database(url: str, *, pool_size: int = 5) -> SqlDatabase:
+def open_database(
+    url: str, *, pool_size: int = 5, stands_still: float = STANDS_STILL_SECONDS
+) -> SqlDatabase:
     """`sqlite:///path` or `postgresql://…`; nothing is connected yet."""
     try:
         parsed = make_url(url)
@@ -157,6 +161,7 @@ def open_database(url: str, *, pool_size: int = 5) -> SqlDatabase:
             pool_pre_ping=True,
             isolation_level="READ COMMITTED",
         )
+        event.listen(engine.sync_engine, "connect", partial(_postgres_manners, stands_still))
         return SqlDatabase(engine, "postgresql")
     raise BadSettings(f"DATABASE_URL names {kind!r}; Headwater knows sqlite and postgresql.")
 
@@ -173,6 +178,15 @@ def _sqlite_manners(connection: Any, _record: object) -> None:
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _postgres_manners(stands_still: float, connection: Any, _record: object) -> None:
+    """A machine that freezes or vanishes in the middle of a commit holds its locks, that of the
+    event log too, and everybody else would wait for it: the server ends its transaction."""
+    cursor = connection.cursor()
+    cursor.execute(f"SET idle_in_transaction_session_timeout = {round(stands_still * 1000)}")
+    cursor.close()
+    connection.commit()
 
 
 def _to_write_ahead(cursor: Any) -> None:

@@ -28,8 +28,14 @@ class Claims:
         self._settings = settings
         self._lease = round(settings.lease_seconds * MICROS)
         self._offset = self._wall_against_monotonic()
+        self._held_until = 0
         # What is claimed while shards are let go would be another worker's host.
         self._one_by_one = asyncio.Lock()
+
+    @property
+    def have_lapsed(self) -> bool:
+        """No sign of life for a whole lease: others may have what we hold, and its hosts."""
+        return self._now() >= self._held_until
 
     async def begin(self) -> None:
         """What we held when we died is due again, but its hosts may have been asked just now."""
@@ -86,6 +92,7 @@ class Claims:
                 await shards.let_go_of_shards(tx, engine.worker, mine - share, busy)
             await calendar.renew(tx, held, until)
         self._offset = offset  # not before it is written down what was set back
+        self._held_until = until
         if taken:
             await self._learn_manners()
         return bool(taken)

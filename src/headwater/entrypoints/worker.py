@@ -100,6 +100,7 @@ class Worker:
         await self._something_happens()
 
     def _start_what_may_start(self) -> None:
+        self._let_go_of_what_lapsed()
         now = self._engine.clock.monotonic()
         for due in self._room.ready(now, self._settings.visits_at_once - len(self._running)):
             task = asyncio.create_task(self._visit(due))
@@ -246,7 +247,14 @@ class Worker:
     async def _tidy(self) -> None:
         await keep_house(self._engine, self._settings)
 
+    def _let_go_of_what_lapsed(self) -> None:
+        """After a long sleep (a stopped process) another worker asks the hosts of those who wait
+        here. What nobody took is due again; visits under way end, and their fence decides."""
+        if self._claims.have_lapsed and len(self._room):
+            log.warning("claims_lapsed", feeds=len(self._room.empty()))
+
     def _held(self) -> list[Due]:
+        self._let_go_of_what_lapsed()
         return [*self._running.values(), *self._room.waiting()]
 
     async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
