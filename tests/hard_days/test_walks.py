@@ -162,6 +162,7 @@ async def test_users_who_change_their_minds_while_a_worker_works_break_nothing(
     said = capsys.readouterr().out
     assert "visit_crashed" not in said
     assert "keeper_failed" not in said
+    assert "keeper_waits" not in said
     assert await number(engine, "SELECT count(*) AS n FROM feeds WHERE claimed_by IS NOT NULL") == 0
     lost = "SELECT count(*) AS n FROM feeds WHERE (state = 'active') <> (next_visit_at IS NOT NULL)"
     assert await number(engine, lost) == 0

@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from headwater.entrypoints.loop import new_event_loop
 from headwater.entrypoints.media import downloading
 from headwater.entrypoints.personal_upkeep import PersonalUpkeep
 from headwater.entrypoints.release_upkeep import ReleaseUpkeep
-from headwater.entrypoints.upkeep import bring_up_to_date
+from headwater.entrypoints.upkeep import bring_up_to_date, refuse_wrong_clock
 from headwater.entrypoints.worker import Worker
 from headwater.policies import sink_wishes, track_policy
 from headwater.reconciling import keep_own_sink, reconcile
@@ -96,6 +97,8 @@ async def _live(settings: Settings, roles: tuple[Role, ...], *, migrate: bool, s
         apart = listener is None and settings.metrics_port is not None
         door = stack.enter_context(metrics_socket(settings)) if apart else None
         await bring_up_to_date(settings, allowed=migrate, say=say)
+        if "work" in roles:
+            await refuse_wrong_clock(settings, time.time())
         worker_id = _name_of_this_process(settings, roles)
         engine = await stack.enter_async_context(open_engine(settings, worker_id))
         await introduce_builtins(engine)

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from headwater.entrypoints.lock import make_folder
+from headwater.errors import BadSettings
 from headwater.settings import Settings
 from headwater.subscribe.secrets.store import sealed_otherwise
 from headwater.wiring import SqlDatabase, open_plain_database, schema, vault_of
@@ -104,6 +105,26 @@ async def bring_up_to_date(settings: Settings, *, allowed: bool, say: Say) -> No
                 say(f"Database schema: {move.in_words}")
         else:
             await schema.require_known(database)
+
+
+async def refuse_wrong_clock(settings: Settings, now: float) -> None:
+    """Leases and plans are moments on the clocks of all who share a database. A worker that is
+    far ahead takes hosts from others that ask them still; one that is far behind takes what they
+    planned for a mistake of the past, and plans it anew, too early.
+
+    `now` is what this machine's clock says, in seconds since 1970. A file has no other clock.
+    """
+    if settings.is_embedded:
+        return
+    async with database_of(settings) as database, database.read() as view:
+        (row,) = await view.rows(_NOW[database.dialect])
+    apart = now - float(row.now)
+    if abs(apart) > settings.lease_seconds / 2:
+        raise BadSettings(
+            f"This machine's clock is {abs(apart):.0f} s {'ahead of' if apart > 0 else 'behind'}"
+            " the database's. Those who work on one database must agree on the time:"
+            " let both machines use NTP, and start again."
+        )
 
 
 async def require_known_schema(settings: Settings) -> None:

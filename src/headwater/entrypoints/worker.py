@@ -262,6 +262,8 @@ class Worker:
             await self._engine.clock.sleep(seconds)
             try:
                 await action()
+            except DatabaseError as trouble:  # it comes back, and so do we
+                log.error("keeper_waits", error=trouble.code, detail=trouble.message)
             except Exception as trouble:  # without signs of life nothing is visited
                 log.error("keeper_failed", exc_info=trouble)
 
