@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -164,3 +166,20 @@ def test_a_postgresql_schema_is_migrated_only_when_told(
     assert "Database schema: empty → " in "\n".join(running.greeting)
     assert ended.code == 0
     assert [feed["id"] for feed in Shell(env)("list", "--json").json] == [added.json["id"]]
+
+
+STUCK = """
+from threading import Event
+from headwater.entrypoints.service import _ended_for_sure
+with _ended_for_sure(0.1) as count:
+    count()
+    Event().wait()  # as for a database that says nothing
+"""
+
+
+def test_a_stop_comes_to_its_end_whatever_is_waited_for() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", STUCK], capture_output=True, timeout=60, check=False
+    )
+    assert ended.returncode == 130
+    assert ended.stdout.startswith(b"stopped at once, as something did not answer")

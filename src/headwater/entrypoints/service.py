@@ -8,11 +8,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from socket import socket
+from threading import Timer
 from typing import Any, Protocol
 
 from headwater import __version__
@@ -45,6 +46,12 @@ from headwater.wiring import open_engine
 GRACE_SECONDS = 2.0
 """What the parts may take beyond their own time to come to an end."""
 
+LAST_SECONDS = 8.0
+"""Beyond their own time: then whatever still waits, for a database that says nothing, is left."""
+
+FORCED = 130
+"""How a process ends that had to be stopped by force."""
+
 COMMANDS: dict[tuple[Role, ...], str] = {
     ("serve", "work"): "headwater run",
     ("serve",): "headwater serve",
@@ -60,8 +67,11 @@ class Stop:
 
     asked: asyncio.Event
     at_once: asyncio.Event
+    count: Callable[[], None]
 
     def press(self) -> None:
+        if not self.asked.is_set():
+            self.count()
         (self.at_once if self.asked.is_set() else self.asked).set()
 
 
@@ -71,9 +81,30 @@ def run(settings: Settings, roles: tuple[Role, ...], *, migrate: bool = False) -
     _raise_open_files()
     with (
         held(settings.data_dir, roles, COMMANDS[roles], is_service=True),
+        _ended_for_sure(settings.stop_seconds + LAST_SECONDS) as count,
         asyncio.Runner(loop_factory=new_event_loop) as runner,
     ):
-        return runner.run(_live(settings, roles, migrate=migrate, say=_say))
+        return runner.run(_live(settings, roles, count, migrate=migrate, say=_say))
+
+
+@contextmanager
+def _ended_for_sure(seconds: float) -> Iterator[Callable[[], None]]:
+    """Once it was counted from, the process ends after so many seconds, whatever it waits for.
+
+    A cancelled query waits until the server has heard of that, and one behind a broken line, or
+    that stands still, never does. What is left undone a kill would leave undone too.
+    """
+    timer = Timer(seconds, _leave)
+    timer.daemon = True
+    try:
+        yield timer.start
+    finally:
+        timer.cancel()
+
+
+def _leave() -> None:
+    _say("stopped at once, as something did not answer; work in hand will be taken up again")
+    os._exit(FORCED)
 
 
 def _name_of_this_process(settings: Settings, roles: tuple[Role, ...]) -> WorkerId:
@@ -85,20 +116,22 @@ def _name_of_this_process(settings: Settings, roles: tuple[Role, ...]) -> Worker
     return name if "work" in roles else WorkerId(f"{name}/serve")
 
 
-async def _live(settings: Settings, roles: tuple[Role, ...], *, migrate: bool, say: Say) -> bool:
-    stop = Stop(asyncio.Event(), asyncio.Event())
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.press)
+async def _live(
+    settings: Settings,
+    roles: tuple[Role, ...],
+    count: Callable[[], None],
+    *,
+    migrate: bool,
+    say: Say,
+) -> bool:
+    stop = _stop_by_signal(count)
     async with AsyncExitStack() as stack:
         # Before anything is opened: a port that is taken must not cost a start.
         listener = stack.enter_context(listening_socket(settings)) if "serve" in roles else None
         rpc = _rpc_door(settings, stack) if "serve" in roles else None
         apart = listener is None and settings.metrics_port is not None
         door = stack.enter_context(metrics_socket(settings)) if apart else None
-        await bring_up_to_date(settings, allowed=migrate, say=say)
-        if "work" in roles:
-            await refuse_wrong_clock(settings, time.time())
+        await _make_ready(settings, roles, migrate=migrate, say=say)
         worker_id = _name_of_this_process(settings, roles)
         engine = await stack.enter_async_context(open_engine(settings, worker_id))
         await introduce_builtins(engine)
@@ -126,6 +159,22 @@ async def _live(settings: Settings, roles: tuple[Role, ...], *, migrate: bool, s
         for line in greeting(settings, url, roles, rpc and rpc.address):
             say(line)
         return await _until_stopped(parts, stop, settings.stop_seconds, say)
+
+
+def _stop_by_signal(count: Callable[[], None]) -> Stop:
+    stop = Stop(asyncio.Event(), asyncio.Event(), count)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.press)
+    return stop
+
+
+async def _make_ready(
+    settings: Settings, roles: tuple[Role, ...], *, migrate: bool, say: Say
+) -> None:
+    await bring_up_to_date(settings, allowed=migrate, say=say)
+    if "work" in roles:
+        await refuse_wrong_clock(settings, time.time())
 
 
 def _rpc_door(settings: Settings, stack: AsyncExitStack) -> Any:
