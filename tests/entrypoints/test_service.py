@@ -169,9 +169,10 @@ def test_a_postgresql_schema_is_migrated_only_when_told(
 
 
 STUCK = """
+from functools import partial
 from threading import Event
-from headwater.entrypoints.service import _ended_for_sure
-with _ended_for_sure(0.1) as count:
+from headwater.entrypoints.stopping import ended_for_sure
+with ended_for_sure(0.1, partial(print, flush=True)) as count:
     count()
     Event().wait()  # as for a database that says nothing
 """

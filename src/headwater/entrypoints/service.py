@@ -4,16 +4,13 @@ import asyncio
 import os
 import resource
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from socket import socket
-from threading import Timer
 from typing import Any, Protocol
 
 from headwater import __version__
@@ -31,6 +28,7 @@ from headwater.entrypoints.loop import new_event_loop
 from headwater.entrypoints.media import downloading
 from headwater.entrypoints.personal_upkeep import PersonalUpkeep
 from headwater.entrypoints.release_upkeep import ReleaseUpkeep
+from headwater.entrypoints.stopping import LAST_SECONDS, Stop, ended_for_sure, stop_by_signal
 from headwater.entrypoints.upkeep import bring_up_to_date, refuse_wrong_clock
 from headwater.entrypoints.worker import Worker
 from headwater.policies import sink_wishes, track_policy
@@ -46,12 +44,6 @@ from headwater.wiring import open_engine
 GRACE_SECONDS = 2.0
 """What the parts may take beyond their own time to come to an end."""
 
-LAST_SECONDS = 8.0
-"""Beyond their own time: then whatever still waits, for a database that says nothing, is left."""
-
-FORCED = 130
-"""How a process ends that had to be stopped by force."""
-
 COMMANDS: dict[tuple[Role, ...], str] = {
     ("serve", "work"): "headwater run",
     ("serve",): "headwater serve",
@@ -61,18 +53,12 @@ COMMANDS: dict[tuple[Role, ...], str] = {
 Say = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class Stop:
-    """Asked once: finish what is in hand. Asked twice: now."""
+class Part(Protocol):
+    """Something that runs until it is told to stop."""
 
-    asked: asyncio.Event
-    at_once: asyncio.Event
-    count: Callable[[], None]
+    async def run(self) -> None: ...
 
-    def press(self) -> None:
-        if not self.asked.is_set():
-            self.count()
-        (self.at_once if self.asked.is_set() else self.asked).set()
+    def stop(self) -> None: ...
 
 
 def run(settings: Settings, roles: tuple[Role, ...], *, migrate: bool = False) -> bool:
@@ -81,30 +67,10 @@ def run(settings: Settings, roles: tuple[Role, ...], *, migrate: bool = False) -
     _raise_open_files()
     with (
         held(settings.data_dir, roles, COMMANDS[roles], is_service=True),
-        _ended_for_sure(settings.stop_seconds + LAST_SECONDS) as count,
+        ended_for_sure(settings.stop_seconds + LAST_SECONDS, _say) as count,
         asyncio.Runner(loop_factory=new_event_loop) as runner,
     ):
         return runner.run(_live(settings, roles, count, migrate=migrate, say=_say))
-
-
-@contextmanager
-def _ended_for_sure(seconds: float) -> Iterator[Callable[[], None]]:
-    """Once it was counted from, the process ends after so many seconds, whatever it waits for.
-
-    A cancelled query waits until the server has heard of that, and one behind a broken line, or
-    that stands still, never does. What is left undone a kill would leave undone too.
-    """
-    timer = Timer(seconds, _leave)
-    timer.daemon = True
-    try:
-        yield timer.start
-    finally:
-        timer.cancel()
-
-
-def _leave() -> None:
-    _say("stopped at once, as something did not answer; work in hand will be taken up again")
-    os._exit(FORCED)
 
 
 def _name_of_this_process(settings: Settings, roles: tuple[Role, ...]) -> WorkerId:
@@ -124,7 +90,7 @@ async def _live(
     migrate: bool,
     say: Say,
 ) -> bool:
-    stop = _stop_by_signal(count)
+    stop = stop_by_signal(count)
     async with AsyncExitStack() as stack:
         # Before anything is opened: a port that is taken must not cost a start.
         listener = stack.enter_context(listening_socket(settings)) if "serve" in roles else None
@@ -137,14 +103,7 @@ async def _live(
         await introduce_builtins(engine)
         parts: list[Part] = [PersonalUpkeep(engine, settings)]
         if "work" in roles:
-            await reconcile(engine, sink_wishes(settings), most=settings.sinks_max)
-            await keep_own_sink(engine, days=settings.personal_days)
-            await keep_paces(engine, track_policy(settings))
-            parts.append(Worker(engine, settings))
-            parts += [telling(engine, settings), delivering(engine, settings)]
-            parts.append(ReleaseUpkeep(engine))
-            if engine.media is not None:
-                parts.append(downloading(engine, engine.media, settings))
+            parts += await _working_parts(engine, settings)
         if listener is not None:
             app = create_app(engine, settings)
             closing = app.state.desk.closing
@@ -161,12 +120,15 @@ async def _live(
         return await _until_stopped(parts, stop, settings.stop_seconds, say)
 
 
-def _stop_by_signal(count: Callable[[], None]) -> Stop:
-    stop = Stop(asyncio.Event(), asyncio.Event(), count)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.press)
-    return stop
+async def _working_parts(engine: Engine, settings: Settings) -> list[Part]:
+    await reconcile(engine, sink_wishes(settings), most=settings.sinks_max)
+    await keep_own_sink(engine, days=settings.personal_days)
+    await keep_paces(engine, track_policy(settings))
+    parts: list[Part] = [Worker(engine, settings)]
+    parts += [telling(engine, settings), delivering(engine, settings), ReleaseUpkeep(engine)]
+    if engine.media is not None:
+        parts.append(downloading(engine, engine.media, settings))
+    return parts
 
 
 async def _make_ready(
@@ -184,14 +146,6 @@ def _rpc_door(settings: Settings, stack: AsyncExitStack) -> Any:
     door = late("headwater.entrypoints.rpc.serving:Door")(settings)
     stack.push_async_callback(door.close)
     return door
-
-
-class Part(Protocol):
-    """Something that runs until it is told to stop."""
-
-    async def run(self) -> None: ...
-
-    def stop(self) -> None: ...
 
 
 class Serving:
