@@ -11,6 +11,10 @@ _TAG = re.compile(rb"<(/?)([^\s<>/]+)([^<>]*)>")
 LONGEST = 4_000
 _COPIES = (*(1,) * 12, *(2,) * 6, 3, 40)
 _DEPTHS = (*(1,) * 12, *(2,) * 6, 20, 110)
+_DIGIT, _OF_REFERENCE = re.compile(rb"\d"), re.compile(rb"(?<=#)\d")
+_SWELLS = 0.01
+SWOLLEN = 4_400
+"""More digits in a row than Python takes for a number."""
 
 Pieces = list[bytes]
 
@@ -42,6 +46,8 @@ class Mutator:
         for _ in range(1 + int(luck.expovariate(0.5))):
             luck.choice(self._by_pieces)(pieces)
         document = b"".join(pieces)[:LONGEST]
+        if luck.random() < _SWELLS:
+            document = self._swollen(document)
         fate = luck.random()
         if fate < 0.25:
             raw = bytearray(document)
@@ -151,6 +157,14 @@ class Mutator:
 
     def _truncate(self, raw: bytearray) -> None:
         del raw[self._at(raw) :]
+
+    def _swollen(self, document: bytes) -> bytes:
+        """One character or a few, digits where there are some, said thousands of times."""
+        kind = self._luck.choice((_DIGIT, _OF_REFERENCE))
+        digits = [found.start() for found in kind.finditer(document)]
+        at = self._luck.choice(digits) if digits else self._at(document)
+        piece = document[at : at + self._luck.choice((1, 1, 1, 2, 7))] or b"0"
+        return document[:at] + piece * (1 + SWOLLEN // len(piece)) + document[at:]
 
     def _recoded(self, document: bytes) -> bytes:
         codec = self._luck.choice(CODECS)

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from headwater.parse import Document, Entry, Problem, parse
-from tests.fuzz.mutate import LONGEST, Mutator, pieces_of
+from tests.fuzz.mutate import LONGEST, SWOLLEN, Mutator, pieces_of
 from tests.fuzz.target import KNOWN_PROBLEMS, Broken, check_texts, examine
 from tests.fuzz.worker import CORPUS, Slate, behaviour_of, seeds
 
@@ -48,7 +49,8 @@ def test_mutations_are_many_bounded_and_the_same_for_the_same_luck() -> None:
     made = [one.next() for _ in range(500)]
     assert made == [other.next() for _ in range(500)]
     assert len(set(made)) > 480
-    assert max(map(len, made)) <= LONGEST * 4 + 100
+    assert max(map(len, made)) <= (LONGEST + SWOLLEN) * 4 + 100
+    assert any(re.search(rb"(\d)\1{4300}", document) for document in made)
 
 
 def test_pieces_joined_again_are_the_document() -> None:

@@ -39,6 +39,7 @@ VALUES = (
     '"items":', '"version":', "null", "1e999", "\u2028", "\ufeff", "\ufffe", "\u0085", "\x00",
     "\x1b$B", "\x93", "\U0001f600", "e\u0301", "\u202e", "\t", "\r", "\n", "true", "-1", "",
     "AAAA" * 64, "%00", "<a href='x'>", "<img src=y>", "<script>", "<textarea>", "<plaintext>",
+    "&amp;#9;", "&lt;a href='?a&amp;amp;#9;'&gt;",
 )  # fmt: skip
 
 BYTES = (
