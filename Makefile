@@ -17,7 +17,7 @@ APT    := DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=3
 TESTS  := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/compiled $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: protos help run test readers-for-tests check bench bench-parse bench-events bench-personal bench-titles fuzz test-crash test-media clients-for-tests format clean pins format-check lint types imports rooms
+.PHONY: protos help run test readers-for-tests browser-for-tests check bench bench-parse bench-events bench-personal bench-titles fuzz test-crash test-media clients-for-tests format clean pins format-check lint types imports rooms
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ run: $(VENV)/.runtime ## set up if needed, then run Headwater (ARGS="--help" for
 	@trap : INT; $(BIN)/headwater run $(ARGS) || { code=$$?; [ $$code -eq 130 ] || exit $$code; }
 
 # Files stay whole and in order, so that what a module shares is made once and long files come early.
-test: $(VENV)/.dev $(if $(filter true,$(CI)),readers-for-tests) ## run every test, on SQLite and PostgreSQL (ARGS="tests/merge -k guid" for some)
+test: $(VENV)/.dev $(if $(filter true,$(CI)),readers-for-tests browser-for-tests) ## run every test, on SQLite and PostgreSQL (ARGS="tests/merge -k guid" for some)
 	@$(TESTS) -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # Real feed readers, and curl for the one that asks with it. Where nothing may be missing they must be.
@@ -45,6 +45,21 @@ readers-for-tests: ## install newsboat and sfeed, which read our feeds in the te
 	said=$$({ $(APT) update && $(APT) install --no-install-recommends $$missing; } 2>&1) || { \
 	  printf '%s\n' "$$said" >&2; \
 	  echo "apt-get could not install$$missing, with which the tests read our feeds." >&2; \
+	  exit 1; \
+	}
+
+# A real browser for the console; playwright, which drives it, is a wheel.
+browser-for-tests: ## install chromium, in which the tests open the console (Debian, as root)
+	@command -v chromium >/dev/null 2>&1 && exit 0; \
+	if ! command -v apt-get >/dev/null 2>&1 || [ "$$(id -u)" -ne 0 ]; then \
+	  echo "The tests open the console in chromium, which this machine does not have." >&2; \
+	  echo "It is a Debian package: as root, apt-get install chromium" >&2; \
+	  exit 1; \
+	fi; \
+	$(SAY) "the browser of the tests: chromium"; \
+	said=$$({ $(APT) update && $(APT) install --no-install-recommends chromium; } 2>&1) || { \
+	  printf '%s\n' "$$said" >&2; \
+	  echo "apt-get could not install chromium, in which the tests open the console." >&2; \
 	  exit 1; \
 	}
 

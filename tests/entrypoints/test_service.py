@@ -47,6 +47,7 @@ def test_it_says_where_it_is_lets_nobody_else_in_and_stops_cleanly(
     assert not running.url.endswith(":0")
     assert f"{tmp_path / 'data'}   (SQLite)" in said
     assert "headwater add URL" in said
+    assert f"  console     {running.url}/" in running.greeting
     assert (notice["url"], notice["pid"]) == (running.url, running.pid)
     assert (status, health) == (200, {"status": "ok"})
 

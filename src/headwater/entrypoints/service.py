@@ -242,7 +242,9 @@ def greeting(
     yield f"Headwater {__version__}"
     if url is not None:
         yield f"  listening   {url}   ({_who_may_come(settings)})"
-        if not settings.admin_secret:  # a browser has no token to show
+        login = "   (any name, a token as password)" if settings.admin_secret else ""
+        yield f"  console     {url}/{login}"
+        if not settings.admin_secret:  # a browser is not asked for a token there
             yield f"  explore     {url}/docs"
     if rpc is not None:
         yield f"  gRPC        {rpc}   ({'TLS' if settings.grpc_tls_key else 'plain text'})"

@@ -59,6 +59,7 @@ from headwater.entrypoints.api.personal_ring import PersonalRing
 from headwater.entrypoints.api.records import RawFetchRecord
 from headwater.entrypoints.api.refusals import refusal_by_status, refusal_of_fields
 from headwater.entrypoints.api.streaming import Streams
+from headwater.entrypoints.console import files as console
 from headwater.entrypoints.listener import is_loopback
 from headwater.entrypoints.scrape import Scrape
 from headwater.errors import BadSettings
@@ -104,6 +105,7 @@ ROUTERS = [
         tokens,
         status,
         docs,
+        console,
     )
 ]
 

@@ -8,12 +8,14 @@ from headwater.access.tokens import Credential, opens
 from headwater.access.tokens import Scope as Right
 from headwater.engine import Engine
 from headwater.entrypoints.api.failing import asked_for
-from headwater.entrypoints.api.gate import Gate, bearer
-from headwater.entrypoints.api.refusals import MethodNotAllowed
-from headwater.errors import Forbidden, NotFound
+from headwater.entrypoints.api.gate import Gate, bearer, password
+from headwater.entrypoints.api.refusals import LoginNeeded, MethodNotAllowed
+from headwater.errors import Forbidden, NotFound, Unauthorized
 from headwater.settings import Settings
 
 RIGHTS: dict[tuple[str, str], Right | tuple[Right, ...] | None] = {
+    ("GET", "/"): "read",
+    ("GET", "/console/{name}"): "read",
     ("GET", "/healthz"): None,
     ("GET", "/rss"): None,
     ("GET", "/atom"): None,
@@ -139,6 +141,9 @@ RIGHTS: dict[tuple[str, str], Right | tuple[Right, ...] | None] = {
 """Route → the right it needs, or several of which one is enough; None needs no API token: it is
 open to everybody, or to a reader's own token. What is not here is not served at all."""
 
+IN_A_BROWSER = ("/", "/console/{name}")
+"""Where a browser is asked for a token, as it shows none by itself."""
+
 _PATTERNS = {path: compile_path(path)[0] for _, path in RIGHTS}
 
 Needs = dict[str, tuple[Right, ...] | None]
@@ -164,8 +169,16 @@ class Auth:
         await self._app(scope, receive, send)
 
     async def _credential_of(self, scope: Scope) -> Credential:
-        given = bearer(Headers(scope=scope).getlist("authorization"))
-        return await self._gate.let_in(given, _peer(scope))
+        """A token, or a token as the password of a login: a browser knows no other way."""
+        fields = Headers(scope=scope).getlist("authorization")
+        try:
+            return await self._gate.let_in(bearer(fields) or password(fields), _peer(scope))
+        except Unauthorized as trouble:
+            if any(_PATTERNS[path].match(scope["path"]) for path in IN_A_BROWSER):
+                raise LoginNeeded(
+                    "A valid token is needed: log in with any name, and the token as password."
+                ) from trouble
+            raise
 
 
 def rights_at(path: str) -> Needs:

@@ -1,5 +1,7 @@
 """Who is asking, by any way in: a token that is known, or somebody on this machine."""
 
+import binascii
+from base64 import b64decode
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -12,6 +14,9 @@ from headwater.errors import Forbidden, Unauthorized
 from headwater.settings import Settings
 from headwater.settings.written import LONGEST_TOKEN
 from headwater.subscribe.fetchers import store as fetchers
+
+LONGEST_LOGIN = 2_048
+"""The longest token, and a name as long as anybody's, in base64."""
 
 _NOTED_EVERY = timedelta(minutes=1)
 
@@ -56,11 +61,28 @@ class Gate:
 
 def bearer(fields: Sequence[str]) -> str | None:
     """The token in the `Authorization` fields of a request; several fields are none."""
-    if len(fields) != 1:
+    token = _said("bearer", fields)
+    return token if 0 < len(token) <= LONGEST_TOKEN else None
+
+
+def password(fields: Sequence[str]) -> str | None:
+    """The token that came as the password of HTTP Basic (RFC 7617); the name may be any."""
+    login = _said("basic", fields)
+    if len(login) > LONGEST_LOGIN:
         return None
-    kind, _, token = fields[0].partition(" ")
-    token = token.strip()
-    return token if kind.lower() == "bearer" and 0 < len(token) <= LONGEST_TOKEN else None
+    try:
+        _, _, token = b64decode(login, validate=True).decode("utf-8").partition(":")
+    except (binascii.Error, ValueError):
+        return None
+    return token if 0 < len(token) <= LONGEST_TOKEN else None
+
+
+def _said(scheme: str, fields: Sequence[str]) -> str:
+    """What stands behind the scheme; nothing where another one is used."""
+    if len(fields) != 1:
+        return ""
+    kind, _, said = fields[0].partition(" ")
+    return said.strip() if kind.lower() == scheme else ""
 
 
 def _somebody_on_this_machine(peer: str) -> Credential:

@@ -30,6 +30,10 @@ class BadBody(BadInput):
     code = "validation_error"
 
 
+class LoginNeeded(Unauthorized):
+    """Where people come with a browser: it asks them for a token."""
+
+
 class BadRequest(HeadwaterError):
     code = "bad_request"
     status = 400
@@ -101,8 +105,15 @@ def refusal(trouble: HeadwaterError) -> Response:
     if isinstance(trouble, MethodNotAllowed):
         headers["allow"] = ", ".join(facts["allowed"])
     if isinstance(trouble, Unauthorized):
-        headers["www-authenticate"] = 'Bearer realm="headwater"'
+        headers["www-authenticate"] = _challenge(trouble)
     return envelope(trouble.status, trouble.code, trouble.message, detail, facts, headers)
+
+
+def _challenge(trouble: Unauthorized) -> str:
+    """Only a browser that came by itself is asked: no request of a page opens a window."""
+    if isinstance(trouble, LoginNeeded):
+        return 'Basic realm="Headwater"'
+    return 'Bearer realm="headwater"'
 
 
 def refusal_by_status(status: int, headers: Mapping[str, str] | None = None) -> Response:
