@@ -185,3 +185,9 @@ def test_hostile_html_takes_no_time(pattern: str) -> None:
     started = time.thread_time()
     candidates(html, PAGE)
     assert time.thread_time() - started < 1.0
+
+
+def test_a_hostile_charset_takes_no_time() -> None:
+    started = time.thread_time()
+    candidates(b"<html>", PAGE, "text/html; charset=" + " " * 60_000 + "!")
+    assert time.thread_time() - started < 1.0

@@ -37,7 +37,7 @@ _ATTRIBUTE = re.compile(
     r"""[\s/]*+([^\s/>=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?""", re.DOTALL
 )
 _SPACES = re.compile(r"\s+")
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
+_CHARSET = re.compile(r"charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
 _FIRST_BYTES = 1024
 """Where browsers look for what a page says of its charset."""
 
