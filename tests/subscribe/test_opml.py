@@ -289,3 +289,16 @@ def test_many_categories_come_back_though_one_cannot_stand_in_a_list() -> None:
     row = OpmlRow("https://blog.example/atom", "A blog", categories=(*names, "sea, tides"))
     (again,) = read_opml(write_opml([row], "Mine", MONDAY))
     assert set(again.categories) == set(row.categories)
+
+
+def test_a_sound_list_in_an_old_charset_is_taken_word_by_word() -> None:
+    """Nothing of it is mended: quotes may stand within single ones."""
+    body = (
+        '<?xml version="1.0" encoding="ISO-8859-1"?><opml><body>'
+        """<outline text='Caf\xe9: a="b"c="d"' xmlUrl='https://a.example/x'/>"""
+        """<outline text='say "/> or "?>' xmlUrl='https://a.example/y'/></body></opml>"""
+    ).encode("latin-1")
+    assert [(row.url, row.title) for row in read_opml(body)] == [
+        ("https://a.example/x", 'Caf\xe9: a="b"c="d"'),
+        ("https://a.example/y", 'say "/> or "?>'),
+    ]

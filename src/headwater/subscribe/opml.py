@@ -88,10 +88,15 @@ def _tree(body: bytes) -> etree._Element | None:
             return etree.fromstring(body, hardened_parser(recover=False))
         except etree.XMLSyntaxError:
             pass
-    mended = _mended(_PROLOG.sub("", text_of(body, label)))
+    text = _PROLOG.sub("", text_of(body, label))
+    whole = _parsed(text, recover=False)
+    return _parsed(_mended(text), recover=True) if whole is None else whole
+
+
+def _parsed(text: str, *, recover: bool) -> etree._Element | None:
     try:
-        parser = hardened_parser(recover=True, encoding="utf-8")
-        return etree.fromstring(mended.encode("utf-8"), parser)
+        parser = hardened_parser(recover=recover, encoding="utf-8")
+        return etree.fromstring(text.encode("utf-8"), parser)
     except etree.XMLSyntaxError:
         return None
 
