@@ -46,6 +46,7 @@ _PLAIN_ORIGIN = re.compile(r"https?://(?!\S*xn--)(?:[a-z0-9-]++\.)++[a-z]{2,}+(?
 _PLAIN_PATH = re.compile(r"(?!//)(?:/(?!\.)[A-Za-z0-9_~=,.-]*+)++")
 _LONGEST_TAG = 8_192
 _QUOTED_BRACKETS = 3
+_LOOKED_AT = 32
 _SMALL = 8_192
 
 # An address and its descriptor in a srcset; addresses may hold commas, but not at their ends.
@@ -161,10 +162,13 @@ def _is_in_tag(value: str, at: int) -> bool:
     opened = value.rfind("<", begin, at)
     if opened > value.rfind(">", begin, at) and value[opened + 1].isalpha():
         return True  # and no "a < b", which begins nothing
-    for _ in range(_QUOTED_BRACKETS):
-        if opened < 0:
+    tried = 0
+    for _ in range(_LOOKED_AT):
+        if opened < 0 or tried == _QUOTED_BRACKETS:
             return False
-        if _OPEN_TAG.fullmatch(value, opened, at) is not None:
-            return True
+        if value[opened + 1].isalpha():  # of "<<<" in a title none is worth a try
+            tried += 1
+            if _OPEN_TAG.fullmatch(value, opened, at) is not None:
+                return True
         opened = value.rfind("<", begin, opened)
     return False
