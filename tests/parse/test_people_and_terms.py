@@ -45,6 +45,7 @@ AUTHORS: list[tuple[str, tuple[Person, ...]]] = [
     ('<author>"jane@e.org" &lt;jane@e.org&gt;</author>', (Person(None, "jane@e.org"),)),
     ("<author>jane@e.org (jane@e.org)</author>", (Person(None, "jane@e.org"),)),
     ("<author>jane@e.org (jo@e.org)</author>", (Person("jo@e.org", "jane@e.org"),)),
+    ("<author>ann@e.org, joann@e.org</author>", (Person("joann@e.org", "ann@e.org"),)),
     ('<author>The "J" &lt;jane@e.org&gt;</author>', (Person('The "J"', "jane@e.org"),)),
     ("<author>\u5f20\u4e09jane@e.org</author>", (Person("\u5f20\u4e09", "jane@e.org"),)),
     ("<dcterms:creator>Jane</dcterms:creator>", (Person("Jane"),)),
@@ -77,6 +78,7 @@ def test_a_contributor_is_no_author() -> None:
 
 
 CATEGORIES: list[tuple[str, tuple[Category, ...]]] = [
+    ("<dc:subject>news<rdf:Bag><rdf:li/></rdf:Bag></dc:subject>", (Category("news"),)),
     ("<category>a</category>", (Category("a"),)),
     ("<category> a </category><category/>", (Category("a"),)),
     ("<category>a</category><category>b</category>", (Category("a"), Category("b"))),

@@ -32,14 +32,16 @@ def person_from(text: str) -> Person | None:
     if match is None:
         name = _readable(text)
         return person(name, None, None) if name else None
-    name = text.replace(match[0], "").replace(match[1], "")  # some write it in the name's place
+    address: str = match[1]
+    # Some write it in the name's place too; that of somebody else stays whole.
+    name = _EMAIL.sub(lambda found: "" if found[1] == address else found[0], text)
     for brackets in _EMPTY_BRACKETS:
         name = name.replace(brackets, "")
     name = name.strip().removeprefix("mailto:").strip()
     name = _unbracketed(name).strip(" \t\r\n,;:-")
     if name[:1] == name[-1:] == '"' and name.count('"') == 2:  # RFC 822's quoted string
         name = name[1:-1].strip()
-    return person(_readable(name) or None, match[1], None)
+    return person(_readable(name) or None, address, None)
 
 
 def _unbracketed(name: str) -> str:
