@@ -28,8 +28,10 @@ _THEN_MORNING = re.compile(
     r"\s*(?:öö\b|f\.h\.|de\.|dop\.|priešpiet|ap\.|pg\b|дп\b|пр\.\s?об|ص\b|לפנה|ก่อนเที่ยง)",
     re.IGNORECASE,
 )
+_ASIDE = r"(?:[(（][^()（）]{1,20}[)）]\s*)?"
+"""The same year in another calendar: `2024年（令和6年）5月1日`."""
 _CJK = re.compile(
-    r"(?<!\d)(?P<year>\d{4}|\d\d)\s*[年년]\s*(?P<month>\d{1,2})\s*[月월]\s*(?P<day>\d{1,2})\s*[日일号號]?"
+    rf"(?<!\d)(?P<year>\d{{4}}|\d\d)\s*[年년]\s*{_ASIDE}(?P<month>\d{{1,2}})\s*[月월]\s*(?P<day>\d{{1,2}})\s*[日일号號]?"
 )
 # Years of a Japanese reign or of the Republic of China, and the year before the first of each.
 _ERAS = {
@@ -37,7 +39,7 @@ _ERAS = {
     "民國": 1911, "民国": 1911,
 }  # fmt: skip
 _ERA = re.compile(
-    rf"({'|'.join(_ERAS)})\s*(\d{{1,3}}|元)\s*年\s*(\d{{1,2}})\s*月\s*(\d{{1,2}})\s*日?"
+    rf"({'|'.join(_ERAS)})\s*(\d{{1,3}}|元)\s*年\s*{_ASIDE}(\d{{1,2}})\s*月\s*(\d{{1,2}})\s*日?"
 )
 _YEAR_FIRST = re.compile(
     r"(?<!\d)(?P<year>\d{4})(?:\s*([/.-])\s*|\s+)(?P<month>\d{1,2})(?:\s*\2\s*|\s+)(?P<day>\d{1,2})(?!\d)"

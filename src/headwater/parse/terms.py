@@ -55,8 +55,9 @@ def read_category(draft: Draft, element: etree._Element, context: Context) -> No
 
 def read_subject(draft: Draft, element: etree._Element, context: Context) -> None:
     """Dublin Core's; RDF puts several into a bag."""
-    listed = [words(item) for item in element.iter(RDF + "li")] if len(element) else []
-    for term in filter(None, listed):
+    bag = element.iter(RDF + "li") if len(element) else ()
+    listed = list(filter(None, map(words, bag)))
+    for term in listed:
         add_category(term, None, None, context)
     if not listed:
         read_category(draft, element, context)
