@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.conftest import had
 from tests.console.browser import WITHIN, Seen, opened, running_browser
@@ -148,6 +148,41 @@ def test_a_visit_too_soon_is_told_with_the_time(
             expect(seen.page.get_by_role("status")).to_contain_text("Try again in ")
             assert len(seen.refused) == 1
             assert seen.refused[0].startswith("429 POST ")
+
+
+def figure(page: Page, name: str) -> Any:
+    figures = page.get_by_role("list", name="Figures").get_by_role("listitem")
+    return figures.filter(has_text=name).locator("b")
+
+
+def test_an_overview_that_stays_open_counts_what_comes(
+    seen: Seen, running: Service, origin: Origin
+) -> None:
+    page = seen.page
+    heading(page, "Overview")
+    page.clock.install()
+    go(page, "Feeds")
+    go(page, "Overview")
+    expect(part(page, "Events")).to_contain_text("live")
+    expect(figure(page, "new entries")).to_have_text("0")
+    post(running, "/feeds", {"url": origin.url("/feed.xml")})
+    expect(part(page, "Events")).to_contain_text("https://example.org/2")
+    page.clock.run_for(15_000)
+    expect(figure(page, "new entries")).to_have_text("2")
+
+
+def test_a_service_that_hangs_is_asked_once_and_waited_for(seen: Seen) -> None:
+    page, hanging = seen.page, list[Route]()
+    heading(page, "Overview")
+    page.clock.install()
+    go(page, "Feeds")
+    go(page, "Overview")
+    page.route("**/status", lambda route: hanging.append(route))
+    for _ in range(4):
+        page.clock.run_for(15_000)
+        page.evaluate("fetch('healthz')")  # a turn around, so that what was asked is seen here
+    assert len(hanging) == 1
+    hanging[0].continue_()
 
 
 HOSTILE = "<img src=x onerror=alert(1)>{{7*7}}${7*7}<script>alert(2)</script>"

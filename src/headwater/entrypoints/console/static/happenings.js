@@ -9,7 +9,7 @@ import { EVENTS, TROUBLE, meaning } from "./words.js";
 const LOOKED_AT = 200;
 const SHOWN = 20;
 
-/** `lately` counts the new entries of a day, among the newest events. */
+/** `lately` counts the new entries of the last day, among the newest events. */
 export async function happenings({ signal }) {
   const { last_seq } = await read("events", { limit: 1 }, signal);
   const { events, next } = await read("events", { after: Math.max(0, last_seq - LOOKED_AT), limit: LOOKED_AT }, signal);
@@ -21,16 +21,20 @@ export async function happenings({ signal }) {
     after: next, types: Object.keys(EVENTS), signal,
     state: (how) => { state.textContent = how === "live" ? "live" : "lost; trying again soon"; },
     heard(event) {
+      events.splice(0, events.push(event) - LOOKED_AT);
       nothing.hidden = true;
       list.prepend(line(event));
       while (list.childElementCount > SHOWN) list.lastElementChild.remove();
     },
   });
+  const part = el("section", {}, el("h2", {}, "Events ", state), nothing, list);
+  return { part, lately: () => newIn(events) };
+}
+
+function newIn(events) {
   const day = daysAgo(1);
   const fresh = events.filter(({ type, at }) => type === "new_entry" && at >= day).length;
-  const lately = events.length === LOOKED_AT && events[0].at >= day ? `${fresh}+` : fresh;
-  const part = el("section", {}, el("h2", {}, "Events ", state), nothing, list);
-  return { part, lately };
+  return events.length === LOOKED_AT && events[0].at >= day ? `${fresh}+` : fresh;
 }
 
 function line(event) {

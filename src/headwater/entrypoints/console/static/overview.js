@@ -18,14 +18,17 @@ export async function overview({ signal }) {
   return { title: "Overview", parts: [standing, told.part] };
 }
 
-/** Not while nobody looks, nor under the hands of somebody who is about to press something. */
+/** Not while nobody looks, nor under the hands of somebody, nor while an older look hangs. */
 async function refresh(standing, lately, signal) {
-  if (document.hidden || standing.contains(document.activeElement)) return;
+  if (document.hidden || standing.ariaBusy || standing.contains(document.activeElement)) return;
+  standing.ariaBusy = "true";
   try {
     standing.replaceChildren(...(await present(lately, signal)));
   } catch (trouble) {
     // The next look may find it again; the events below say meanwhile that it is away.
     if (!(trouble instanceof Refused) && !signal.aborted) throw trouble;
+  } finally {
+    standing.ariaBusy = null;
   }
 }
 
@@ -37,7 +40,7 @@ async function present(lately, signal) {
   return [
     now.workers === null && el("p", { class: "note" }, "This token only reads: what changes something is refused."),
     isNew && el("p", { class: "note" }, "No feed yet. ", el("a", { href: "#/feeds" }, "Add one by its URL.")),
-    figures(now, promised.levels, lately),
+    figures(now, promised.levels, lately()),
     section("Needs a look", await attention(now, sinks, signal)),
     section("Promises", table(PROMISES, promised.levels)),
     now.workers && section("Workers", workers(now)),
