@@ -136,7 +136,7 @@ async def _make_ready(
 ) -> None:
     await bring_up_to_date(settings, allowed=migrate, say=say)
     if "work" in roles:
-        await refuse_wrong_clock(settings, time.time())
+        await refuse_wrong_clock(settings, time.time)
 
 
 def _rpc_door(settings: Settings, stack: AsyncExitStack) -> Any:

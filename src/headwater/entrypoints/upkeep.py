@@ -107,18 +107,22 @@ async def bring_up_to_date(settings: Settings, *, allowed: bool, say: Say) -> No
             await schema.require_known(database)
 
 
-async def refuse_wrong_clock(settings: Settings, now: float) -> None:
+async def refuse_wrong_clock(settings: Settings, clock: Callable[[], float]) -> None:
     """Leases and plans are moments on the clocks of all who share a database. A worker that is
     far ahead takes hosts from others that ask them still; one that is far behind takes what they
     planned for a mistake of the past, and plans it anew, too early.
 
-    `now` is what this machine's clock says, in seconds since 1970. A file has no other clock.
+    `clock` says what this machine takes for now, in seconds since 1970; it is looked at before and
+    after the database's, which may take its time to answer. A file has no other clock.
     """
     if settings.is_embedded:
         return
-    async with database_of(settings) as database, database.read() as view:
-        (row,) = await view.rows(_NOW[database.dialect])
-    apart = now - float(row.now)
+    async with database_of(settings) as database:
+        before = clock()
+        async with database.read() as view:
+            (row,) = await view.rows(_NOW[database.dialect])
+        theirs = float(row.now)
+    apart = min(max(theirs, before), clock()) - theirs
     if abs(apart) > settings.lease_seconds / 2:
         raise BadSettings(
             f"This machine's clock is {abs(apart):.0f} s {'ahead of' if apart > 0 else 'behind'}"
