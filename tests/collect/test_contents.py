@@ -99,6 +99,13 @@ def test_a_name_that_begins_with_a_number_is_no_episode_that_was_not_asked_for()
     assert found.missing == (slot(2),)
 
 
+@pytest.mark.parametrize("name", ["02 Trailer", "02 Creditless Opening", "[02] Menu"])
+def test_what_stands_beside_the_episodes_takes_no_place(name: str) -> None:
+    found = look("Show/01 A Word.mkv", f"Show/{name}.mkv", slots=(slot(1), slot(2)))
+    assert videos(found) == {"Show/01 A Word.mkv": (slot(1),)}
+    assert found.missing == (slot(2),)
+
+
 @pytest.mark.parametrize("folder", ["Show S1", "[A] Show (Season 1) [BD 1080p]", "Show 1st Season"])
 def test_a_folder_that_is_called_as_the_show_says_its_season_too(folder: str) -> None:
     """Whichever file is larger: the first season must not come in as the second."""

@@ -33,6 +33,12 @@ _KIND_FOLDERS = {
 _APART = SPECIALS | {Kind.MOVIE}
 _OWN_NUMBER = re.compile(r"\[?(\d{2,3})(?:v\d)?(?=[\] _(\[])")
 """The number that a file's name begins with: `01 [1080p]`, `[01] Words`."""
+_BESIDE = re.compile(
+    r"\b(?:bonus|commentary|credits|ending|extras?|interview|making|menu|opening|preview|promo"
+    r"|teaser|trailer)\b",
+    re.IGNORECASE,
+)
+"""Numbered too, and no episode: `02 Trailer`."""
 
 Reader = Callable[[str], Release]
 """A file's name read as a release: `lambda name: read_title(name).release`."""
@@ -173,7 +179,8 @@ def _numbered(file: File, said: Release) -> Release:
     """A title may well begin with a number of its name; a file of a pack begins with its own."""
     if said.episode is not None or said.kind is not None:
         return said
-    found = _OWN_NUMBER.match(_name(file))
+    name = _name(file)
+    found = _OWN_NUMBER.match(name) if _BESIDE.search(name) is None else None
     return replace(said, episode=Decimal(found[1])) if found else said
 
 

@@ -20,7 +20,10 @@ _PACK = re.compile(
 _WITH_MORE = re.compile(r"\+ ?(?:ovas?|oads?|sps?|specials?|movies?)(?![a-z])")
 """What else is in a pack: `Name + OVA`."""
 _WHOLE = re.compile(rf"(?<![a-z])batch(?![a-z])|合集|全集|{_WITH_MORE.pattern}")
-_SIGNLESS = frozenset(("last number", "number among words", "number at the start"))
+_AT_START = "number at the start"
+_SIGNLESS = frozenset(("last number", "number among words", _AT_START))
+_COUNTED = re.compile(r" *(?:0\d(?!\d)|\d+ ?(?:end|fin)(?![a-z]))")
+"""Nobody calls a show `01`; and an end is an episode's."""
 _FINAL = re.compile(rf"(?<![a-z])(?:end|fin)(?![a-z])|完[结結]|[完終终](?![{HAN_LETTERS}])")
 _SIGN = re.compile(r"[^\W\d_]")
 _EDGES = " -_.~:|「」『』"
@@ -53,6 +56,8 @@ def is_of_the_name(layout: Layout, found: Numbering) -> bool:
     """Whether a number without any sign of an episode belongs to the name of a pack: `Name 100
     (Batch)`, `86 - Name (Seasons 1-2)`."""
     if found.rule not in _SIGNLESS or found.episode_end is not None or found.version is not None:
+        return False
+    if found.rule != _AT_START and _COUNTED.match(layout.twin, found.start) is not None:
         return False
     if _WHOLE.search(layout.twin, found.end) is not None:
         return True
