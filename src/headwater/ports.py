@@ -294,6 +294,10 @@ class PersonalStore(Protocol):
         edit of an old entry is no news. Words that are older by `changed_at`, or the same ones,
         change nothing. How many were there."""
 
+    async def places(self, caller_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """caller_id → the categories that have an item of it; for some of them it may have expired
+        since. Those without any are left out."""
+
     async def newest(self, categories: Sequence[str], limit: int, now: int) -> Shelf:
         """Of the `limit` newest guids, every item in these categories."""
 

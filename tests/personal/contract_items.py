@@ -211,6 +211,18 @@ class RevisionPromises:
         assert await guids_in(store, ["news", "art"]) == [guid(1)]
         assert await store.changes(version) == PersonalChanges(version)
 
+    async def test_where_items_of_a_caller_stand(self, store: PersonalStore) -> None:
+        assert await store.places(["x"]) == {}
+        await store.add([an_item("news", 1, caller_id="x"), an_item("a:b *", 1, caller_id="x")])
+        await store.add([an_item("news", 2, caller_id="y"), an_item("news", 3)])
+        await store.add([an_item("art", 4, caller_id="x")])
+        found = await store.places(["x", "y", "z", "x"])
+        assert {name: sorted(listed) for name, listed in found.items()} == {
+            "x": ["a:b *", "art", "news"],
+            "y": ["news"],
+        }
+        assert await store.places([]) == {}
+
     async def test_older_words_and_the_same_words_change_nothing(
         self, store: PersonalStore
     ) -> None:

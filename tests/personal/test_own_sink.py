@@ -1,7 +1,7 @@
 """Entries of feeds with categories become items: by the engine's own sink, each once."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -181,6 +181,20 @@ async def test_an_edit_changes_the_words_of_an_item_and_not_its_place(shore: Sho
     assert replace(after, description="early words", changed_at=NOON) == before
 
 
+async def test_an_edit_reaches_an_item_in_a_category_that_its_feed_has_no_more(
+    shore: Shore,
+) -> None:
+    shore.publish(post(1, "early words", day=1))
+    feed_id = await shore.follow("sea")
+    await shore.deliver()
+    await shore.api.patch(f"/feeds/{feed_id}", {"categories": ["moon"]})
+    shore.publish(post(1, "later words", day=1))
+    await shore.visit()
+    await shore.deliver()
+    assert [item.description for item in await shore.items("sea")] == ["later words"]
+    assert await shore.items("moon") == []
+
+
 async def test_an_edit_that_is_delivered_with_its_entry_wins(shore: Shore) -> None:
     shore.publish(post(1, "first words"))
     await shore.follow("sea")
@@ -294,6 +308,9 @@ class Shaky:
     async def revise(self, items: list[KeptItem]) -> int:
         self._spend()
         return await self.store.revise(items)
+
+    async def places(self, caller_ids: list[str]) -> Mapping[str, Sequence[str]]:
+        return await self.store.places(caller_ids)
 
     def _spend(self) -> None:
         self.left -= 1

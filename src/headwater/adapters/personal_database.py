@@ -138,6 +138,10 @@ class PersonalDatabase:
         async with self._database.write() as tx:
             return await store.revise(tx, items, to_micros(self._clock.now()))
 
+    async def places(self, caller_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        async with self._database.read() as view:
+            return await queries.places(view, caller_ids)
+
     async def newest(self, categories: Sequence[str], limit: int, now: int) -> Shelf:
         async with self._database.read() as view:
             return await queries.newest(view, categories, limit, now)

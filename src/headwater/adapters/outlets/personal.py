@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from headwater.announce.sinks.wish import PERSONAL
@@ -131,9 +132,19 @@ class PersonalOutlet:
     async def _keep(self, told: Sequence[_Told]) -> None:
         new = [item for each in told if not each.is_edit for item in each.items]
         edits = [item for each in told if each.is_edit for item in each.items]
-        edited = list({(item.category, item.caller_id): item for item in edits}.values())
         for some in ordered_slices(new, AT_ONCE):
             added = await self._store.add(some)
             items_published("feed", sum(each.is_new for each in added))
-        for some in ordered_slices(edited, AT_ONCE):
+        for some in ordered_slices(await self._everywhere(edits), AT_ONCE):
             await self._store.revise(some)
+
+    async def _everywhere(self, edits: Sequence[KeptItem]) -> list[KeptItem]:
+        """The last edit of each, also where its item stands because its feed had that category
+        when it came."""
+        edited = {(item.category, item.caller_id): item for item in edits}
+        last = {item.caller_id: item for item in edits if item.caller_id is not None}
+        for caller_id, categories in (await self._store.places(list(last))).items():
+            for category in categories:
+                moved = replace(last[caller_id], category=category)
+                edited.setdefault((category, caller_id), moved)
+        return list(edited.values())

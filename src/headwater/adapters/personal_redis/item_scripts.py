@@ -27,10 +27,16 @@ ADD = Script(
     + _FIND
     + """
 local answers, touched, category, guid, caller = {}, {}, nil, nil, nil
+local function note_place(left)
+  local key = 'rss:places:' .. caller
+  redis.call('SADD', key, category)
+  if redis.call('PTTL', key) < tonumber(left) then redis.call('PEXPIRE', key, left) end
+end
 for at = 2, #ARGV, 6 do
   category, guid = ARGV[at], ARGV[at + 1]
   local there = found(category, guid, ARGV[at + 2])
   redis.call('ZSCORE', 'rss:index:' .. category, guid)
+  redis.call('SCARD', 'rss:places:' .. ARGV[at + 2])
   answers[#answers + 1] = {there or guid, there and ends(category, there) or ARGV[at + 3],
     (not there and ARGV[at + 4] ~= '0') and 1 or 0}
 end
@@ -44,6 +50,7 @@ for place, answer in ipairs(answers) do
     redis.call('HDEL', 'rss:foreign:' .. category, guid)
     if caller ~= '' then
       redis.call('SET', 'rss:caller:' .. caller .. ':' .. category, guid, 'PX', ARGV[at + 4])
+      note_place(ARGV[at + 4])
     end
     touched[category] = true
   end
@@ -71,6 +78,15 @@ return answers
 """
 )
 """Per item: category, guid, hash of the caller's id. What stands there, if anything does."""
+
+PLACES = Script(
+    """
+local answers = {}
+for at = 1, #ARGV do answers[at] = redis.call('SMEMBERS', 'rss:places:' .. ARGV[at]) end
+return answers
+"""
+)
+"""Hashes of callers' ids. For each the categories that its items went into."""
 
 REVISE = Script(
     NOTES

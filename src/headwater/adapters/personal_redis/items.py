@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha1, sha256
 from typing import Any
 
-from headwater.adapters.personal_redis.item_scripts import ADD, LOOK, NEWEST, PAGE, REVISE
+from headwater.adapters.personal_redis.item_scripts import ADD, LOOK, NEWEST, PAGE, PLACES, REVISE
 from headwater.adapters.personal_redis.keys import text_of, utf8
 from headwater.adapters.personal_redis.link import Link, Word
 from headwater.adapters.personal_redis.marks import Mark
@@ -81,6 +81,14 @@ def _new_words(items: Sequence[KeptItem], looks: Sequence[Any]) -> list[Word]:
     return words
 
 
+async def places(link: Link, caller_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Of items that came since there is such a note; a set is gone with the last of them."""
+    named = list(dict.fromkeys(caller_ids))
+    answers = await link.run(PLACES, *map(_caller_key, named))
+    read = (list(filter(None, map(text_of, answer))) for answer in answers)
+    return {name: found for name, found in zip(named, read, strict=True) if found}
+
+
 async def newest(link: Link, categories: Sequence[str], limit: int, now: int) -> Shelf:
     """One question, unless some of what the index names is gone or damaged."""
     names = list(dict.fromkeys(categories))
@@ -131,8 +139,12 @@ def fingerprint(written: bytes) -> str:
 
 
 def _names_of(item: KeptItem) -> tuple[bytes, bytes, str]:
-    caller = "" if item.caller_id is None else sha256(utf8(item.caller_id)).hexdigest()
+    caller = "" if item.caller_id is None else _caller_key(item.caller_id)
     return utf8(item.category), utf8(item.guid), caller
+
+
+def _caller_key(caller_id: str) -> str:
+    return sha256(utf8(caller_id)).hexdigest()
 
 
 def _kept(

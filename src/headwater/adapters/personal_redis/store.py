@@ -104,6 +104,9 @@ class PersonalRedis:
     async def revise(self, new: Sequence[KeptItem]) -> int:
         return await items.revise(self._link, new, self._now()) if new else 0
 
+    async def places(self, caller_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        return await items.places(self._link, caller_ids) if caller_ids else {}
+
     async def newest(self, categories: Sequence[str], limit: int, now: int) -> Shelf:
         return await items.newest(self._link, categories, limit, now)
 

@@ -7,7 +7,7 @@ are read only of those that are shown.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from headwater.ports import Reader, Row, Value
+from headwater.ports import Reader, Row, Value, marks
 from headwater.publish.personal.kept import guid_key, item_of
 from headwater.values.ids import key_of
 from headwater.values.personal import KeptItem, PersonalChanges, Shelf
@@ -89,6 +89,22 @@ async def words(view: Reader, keys: Sequence[Key]) -> dict[Key, Row]:
     for some in slices(keys, _IN_ONE_QUERY):
         for row in await view.rows(pairs(view, len(some)) + _WORDS, *flat(some)):
             found[(bytes(row.category_key), bytes(row.guid))] = row
+    return found
+
+
+async def places(view: Reader, caller_ids: Sequence[str]) -> dict[str, list[str]]:
+    """As `ports.PersonalStore.places` says."""
+    named = {key_of(caller_id): caller_id for caller_id in caller_ids}
+    found: dict[str, list[str]] = {}
+    for some in slices(sorted(named), _IN_ONE_QUERY):
+        rows = await view.rows(
+            "SELECT p.caller_key, c.category FROM personal_items p"
+            " JOIN personal_categories c ON c.category_key = p.category_key"
+            f" WHERE p.caller_key IN ({marks(len(some))})",
+            *some,
+        )
+        for row in rows:
+            found.setdefault(named[bytes(row.caller_key)], []).append(row.category)
     return found
 
 
