@@ -110,6 +110,29 @@ def test_bodies_that_are_too_large_or_make_no_sense_are_refused(ear: Ear) -> Non
     assert said_to(ear, "/elsewhere", b"{}")[0] == 404
 
 
+@pytest.mark.parametrize("trouble", [KeyError("city"), ValueError("not today")])
+def test_a_builders_own_trouble_is_an_answer_and_a_line_in_the_log(
+    trouble: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    def stumble(_: object) -> bool:
+        raise trouble
+
+    stumbling = Ear("127.0.0.1", 0, stumble, stumble)
+    stumbling.key = KEY
+    stumbling.start()
+    try:
+        body = question("https://yes.example/")
+        assert said_to(stumbling, CAN_HANDLE, body) == (500, {"error": "fetcher_error"})
+        assert said_to(stumbling, "/subscriptions", news(1)) == (500, {"error": "fetcher_error"})
+    finally:
+        stumbling.stop()
+    assert [record.getMessage() for record in caplog.records] == [
+        "/can-handle-subscription could not be answered",
+        "/subscriptions could not be answered",
+    ]
+    assert [record.exc_info[1] for record in caplog.records if record.exc_info] == [trouble] * 2
+
+
 def test_nobody_at_home_is_told_as_such() -> None:
     with pytest.raises(Unreachable):
         Client("http://127.0.0.1:9").heartbeat(1)

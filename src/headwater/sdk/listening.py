@@ -1,5 +1,6 @@
 """Where a fetcher hears Headwater: can you handle this, and here is news. Signed, or refused."""
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -22,6 +23,8 @@ READ_SECONDS = 10.0
 
 CanHandle = Callable[[Question], bool]
 OnNews = Callable[[News], object]
+
+_log = logging.getLogger("headwater.sdk")
 
 
 class Ear:
@@ -58,17 +61,24 @@ class Ear:
         except BadSignature as trouble:
             return 401, {"error": trouble.code, "message": trouble.message}
         try:
-            said = orjson.loads(body)
-            if path == CAN_HANDLE:
-                question = Question(str(said["source_url"]), str(said["source_type"]))
-                can = self._can_handle(question)
-                return (200, {"can_handle": True}) if can else (204, None)
-            if path == NEWS:
-                # Told again with the same id when our answer was lost on its way.
-                self._heard.once(message_id, lambda: self._on_news(News.of(said)))
-                return 204, None
+            said = _read(path, orjson.loads(body))
         except (orjson.JSONDecodeError, KeyError, TypeError) as trouble:
             return 400, {"error": "bad_request", "message": str(trouble)}
+        try:
+            return self._told(said, message_id)
+        except Exception as trouble:  # a builder's own code: Headwater gets an answer all the same
+            _log.error("%s could not be answered", path, exc_info=trouble)
+            return 500, {"error": "fetcher_error"}
+
+    def _told(self, said: Question | News | None, message_id: str) -> tuple[int, Any]:
+        match said:
+            case Question():
+                can = self._can_handle(said)
+                return (200, {"can_handle": True}) if can else (204, None)
+            case News():
+                # Told again with the same id when our answer was lost on its way.
+                self._heard.once(message_id, lambda: self._on_news(said))
+                return 204, None
         return 404, {"error": "not_found"}
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
@@ -103,6 +113,13 @@ class Ear:
                 """Headwater's log says who was asked and what they said."""
 
         return Handler
+
+
+def _read(path: str, said: Any) -> Question | News | None:
+    """None: nothing is heard at this path."""
+    if path == CAN_HANDLE:
+        return Question(str(said["source_url"]), str(said["source_type"]))
+    return News.of(said) if path == NEWS else None
 
 
 class _Remembered:
