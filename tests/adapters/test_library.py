@@ -109,13 +109,16 @@ async def test_no_path_leads_out(root: Path, path: str) -> None:
         await disk(root).write(path, b"x")
 
 
-async def test_a_folder_that_is_a_link_out_of_the_library_is_refused(root: Path) -> None:
-    (root / "elsewhere").mkdir()
-    (root / "library" / "Show").symlink_to(root / "elsewhere")
+@pytest.mark.parametrize("elsewhere", ["elsewhere", "library-of-others"])
+async def test_a_folder_that_is_a_link_out_of_the_library_is_refused(
+    root: Path, elsewhere: str
+) -> None:
+    (root / elsewhere).mkdir()
+    (root / "library" / "Show").symlink_to(root / elsewhere)
     (root / "downloads" / "a.mkv").write_bytes(BODY)
     with pytest.raises(LibraryTrouble):
         await disk(root).place("a.mkv", "Show/b.mkv")
-    assert list((root / "elsewhere").iterdir()) == []
+    assert list((root / elsewhere).iterdir()) == []
 
 
 async def test_a_download_that_is_a_link_is_refused(root: Path) -> None:

@@ -3,6 +3,7 @@
 import gzip
 import resource
 import time
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from functools import cache
@@ -54,6 +55,7 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "deflate": ("deflate", lambda: deflate_bomb(128, 15)),
     "raw deflate": ("deflate", lambda: deflate_bomb(128, -15)),
     "second member of a gzip": ("gzip", lambda: gzip.compress(b"hello") + gzip_bomb(256)),  # 70
+    "a crowd of zstd frames": ("zstd", lambda: zstandard.compress(b"\0" * 500_000) * 200),
     "a thousand members": ("gzip", lambda: gzip.compress(b"\0" * 500_000) * 200),
 }
 """By name: the label, and how it is made. Making them takes seconds, so not while collecting."""
@@ -73,6 +75,27 @@ def test_a_bomb_stops_at_the_limit(name: str) -> None:
     assert (result.body, result.error) == (b"", "body_too_large")
     assert time.thread_time() - started < 1.0
     assert grown < 64 * 1024 * 1024
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_never_held_beyond_the_limit(name: str) -> None:
+    """Not even for a moment, and whatever this process had in its memory before."""
+    label, body = BOMBS[name][0], bomb(name)
+    tracemalloc.start()
+    try:
+        result = decoded(body, label, max_bytes=1024 * 1024)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert result.error == "body_too_large"
+    assert peak < 8 * 1024 * 1024
+
+
+def test_a_zstd_window_beyond_what_a_server_may_assume_is_refused() -> None:
+    window = zstandard.ZstdCompressionParameters.from_level(3, window_log=24)
+    stream = zstandard.ZstdCompressor(compression_params=window).compressobj()
+    body = stream.compress(b"hello") + stream.flush()
+    assert decoded(body, "zstd", max_bytes=LIMIT).error == "bad_coding"
 
 
 def test_the_bombs_are_bombs() -> None:

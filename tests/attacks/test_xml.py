@@ -1,8 +1,11 @@
 """Hostile XML: entity bombs, external entities, floods, and parsers made elsewhere."""
 
 import ast
+import os
+import threading
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from headwater.entrypoints.cli.checks import versions
 from headwater.entrypoints.service import greeting
 from headwater.parse import Document, parse
 from headwater.settings import load_settings
+from headwater.subscribe.opml import read_opml
 
 SOURCE = Path(__file__).parents[2] / "src" / "headwater"
 LAUGHS = "".join(
@@ -50,6 +54,31 @@ def test_entity_bombs_are_refused(body: str, codec: str) -> None:
     assert document.format == "unknown"
     assert "entities_refused" in {problem.code for problem in document.problems}
     assert seconds < 0.5
+
+
+@pytest.mark.parametrize(
+    ("read", "document"),
+    [
+        (parse, '<!DOCTYPE rss SYSTEM "{}"><rss><channel/></rss>'),
+        (parse, '<!DOCTYPE rss><!DOCTYPE rss SYSTEM "{}"><rss><channel/></rss>'),
+        (read_opml, '<!DOCTYPE opml SYSTEM "{}"><opml><body><outline text="a"/></body></opml>'),
+    ],
+    ids=["a feed", "a feed with two", "a list"],
+)
+def test_a_file_that_a_doctype_names_is_not_opened(
+    tmp_path: Path, read: Callable[[bytes], object], document: str
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)  # whoever opens it waits until somebody writes
+    body = document.format(pipe.as_uri()).encode()
+    reading = threading.Thread(target=read, args=(body,), daemon=True)
+    reading.start()
+    reading.join(20)
+    was_opened = reading.is_alive()
+    if was_opened:
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        reading.join()
+    assert not was_opened
 
 
 def test_a_bomb_needs_little_memory() -> None:

@@ -131,6 +131,11 @@ def test_half_a_character_and_huge_numbers_do_not_stop_a_line() -> None:
         {"password": "s3cret"},
         {"Set-Cookie": "id=s3cret"},
         {"api_key": "s3cret"},
+        {"credentials": "s3cret"},
+        {"passphrase": "s3cret"},
+        {"private_key": "s3cret"},
+        {"detail": "asked with hw_s3cret-0123456789_abcdef"},
+        {"detail": "asked with hwr_s3cret-0123456789_abcdef"},
         {"headers": {"Proxy-Authorization": "s3cret"}},
         {"headers": [("Accept", "*/*"), ("Cookie", "s3cret")]},
         {"request": {"headers": (("X-Api-Key", "s3cret"),)}},
@@ -185,6 +190,9 @@ def test_nested_facts_end_at_a_depth() -> None:
     endless: dict[str, Any] = {}
     endless["inside"] = endless
     assert len(written(lambda log: log.info("visit", facts=endless))) < 4_000
+    rows: list[Any] = []
+    rows.append(rows)
+    assert len(written(lambda log: log.info("visit", facts=rows))) < 4_000
 
 
 def test_moments_are_written_as_everywhere_else() -> None:

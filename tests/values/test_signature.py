@@ -43,6 +43,23 @@ def test_one_right_signature_among_several_is_enough_while_keys_change() -> None
     assert verify(KEY, fields, BODY, NOW) == "msg_1"
 
 
+def test_a_ninth_signature_is_not_looked_at() -> None:
+    fields = dict(sign(KEY, "msg_1", NOW, BODY))
+    right = fields["webhook-signature"]
+    assert verify(KEY, fields | {"webhook-signature": "v1,A " * 7 + right}, BODY, NOW) == "msg_1"
+    with pytest.raises(BadSignature):
+        verify(KEY, fields | {"webhook-signature": "v1,A " * 8 + right}, BODY, NOW)
+
+
+def test_one_signature_does_not_stand_for_two_ids() -> None:
+    """`1.1767614400.` and a body that begins with the time are the same bytes to the key."""
+    at = "1767614400"
+    fields = dict(sign(KEY, "1", NOW, f"{at}.".encode() + BODY))
+    assert fields["webhook-timestamp"] == at
+    with pytest.raises(BadSignature):
+        verify(KEY, fields | {"webhook-id": f"1.{at}"}, BODY, NOW)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

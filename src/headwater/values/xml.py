@@ -19,7 +19,8 @@ def hardened_parser(*, recover: bool, encoding: str | None = None) -> etree.XMLP
         huge_tree=False,
         remove_comments=True,
         remove_pis=True,
-        collect_ids=False,
+        # Not `collect_ids=False`: with it a DTD that the document names is read, whatever load_dtd
+        # says, from any file that this process may open.
     )
 
 
