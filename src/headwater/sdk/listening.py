@@ -66,7 +66,7 @@ class Ear:
             return 400, {"error": "bad_request", "message": str(trouble)}
         try:
             return self._told(said, message_id)
-        except Exception as trouble:  # a builder's own code: Headwater gets an answer all the same
+        except Exception as trouble:  # noqa: BLE001 -- a builder's own code: its trouble is told
             _log.error("%s could not be answered", path, exc_info=trouble)
             return 500, {"error": "fetcher_error"}
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from headwater.entrypoints.api.gate import bearer
 from tests.clock import VirtualClock
 from tests.entrypoints.api.calls import Api
 from tests.entrypoints.api.river import River
@@ -79,3 +80,8 @@ async def test_odd_names_and_scopes_are_422(guarded: Callable[..., Api]) -> None
     admin = guarded()
     for said in ({"name": ""}, {"name": "a\nb"}, {"name": "a", "scope": "root"}, {}):
         assert (await admin.post("/tokens", said)).status == 422
+
+
+def test_a_token_longer_than_any_is_not_looked_for() -> None:
+    assert bearer(["Bearer " + "x" * 512]) == "x" * 512
+    assert bearer(["Bearer " + "x" * 513]) is None
