@@ -13,7 +13,8 @@ STRICT_OR_NOT = pytest.mark.parametrize("recover", [False, True])
 def written(document: str, recover: bool) -> str:
     """The document as it was understood, without its DTD."""
     root = etree.fromstring(document.encode(), hardened_parser(recover=recover))
-    return etree.tostring(root, encoding="unicode")
+    understood: str = etree.tostring(root, encoding="unicode")
+    return understood
 
 
 @STRICT_OR_NOT
