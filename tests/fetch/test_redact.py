@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.fetch.redact import redacted_headers
+from headwater.fetch.redact import hidden_fields, redacted_headers
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,12 @@ def test_everything_else_is_kept_in_order() -> None:
 def test_secrets_in_urls_are_replaced_too() -> None:
     assert redacted_headers((("Location", "https://u:p@e.org/?a=1&token=x"),)) == (
         ("Location", "https://e.org/?a=1&token=REDACTED"),
+    )
+
+
+def test_a_field_that_came_from_credentials_is_hidden_however_it_is_spelt() -> None:
+    sent = (("Accept", "*/*"), ("X-Door", "sesame"))
+    assert hidden_fields(sent, (("x-DOOR", "sesame"),)) == (
+        ("Accept", "*/*"),
+        ("X-Door", "REDACTED"),
     )
