@@ -1,18 +1,25 @@
 """The console over its real app, in this process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from headwater.adapters.database import SqlDatabase
 from headwater.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.settings import Settings
 from tests.clock import VirtualClock
+from tests.conftest import had
+from tests.console.browser import WITHIN, Seen, opened, running_browser
 from tests.console.logins import ADMIN
 from tests.entrypoints.api.calls import Api
 from tests.entrypoints.api.river import ScriptedWeb, an_engine
+from tests.entrypoints.running import Origin, Service, environment, origin_server, service
+
+expect.set_options(timeout=WITHIN)
 
 
 @pytest.fixture
@@ -35,3 +42,29 @@ def guarded(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
         return Api(create_app(engine, Settings(**every)))  # type: ignore[arg-type]
 
     return app
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with ExitStack() as end:
+        yield had(end, running_browser())
+
+
+@pytest.fixture
+def origin() -> Iterator[Origin]:
+    with origin_server() as running:
+        yield running
+
+
+@pytest.fixture
+def running(browser: Browser, tmp_path: Path, origin: Origin) -> Iterator[Service]:
+    """A service whose feeds may be visited again at once."""
+    told = {"HEADWATER_REFETCH_MIN_SECONDS": "0"}
+    with service(environment(tmp_path / "data", origin, **told)) as started:
+        yield started
+
+
+@pytest.fixture
+def seen(browser: Browser, running: Service) -> Iterator[Seen]:
+    with opened(browser, running.url) as page:
+        yield page

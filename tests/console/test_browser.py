@@ -1,76 +1,15 @@
 """The console in a real browser, on a real service that visits a scripted origin."""
 
-import json
-import urllib.request
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.conftest import had
-from tests.console.browser import WITHIN, Seen, opened, running_browser
-from tests.console.logins import ADMIN, bearer
-from tests.entrypoints.running import Origin, Service, environment, origin_server, service
+from tests.console.browser import Seen, opened
+from tests.console.logins import ADMIN
+from tests.console.pages import add, go, heading, part, post
+from tests.entrypoints.running import Origin, Service, environment, service
 from tests.origin import Post, rss
-
-expect.set_options(timeout=WITHIN)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with ExitStack() as end:
-        yield had(end, running_browser())
-
-
-@pytest.fixture
-def origin() -> Iterator[Origin]:
-    with origin_server() as running:
-        yield running
-
-
-@pytest.fixture
-def running(browser: Browser, tmp_path: Path, origin: Origin) -> Iterator[Service]:
-    """A service whose feeds may be visited again at once."""
-    told = {"HEADWATER_REFETCH_MIN_SECONDS": "0"}
-    with service(environment(tmp_path / "data", origin, **told)) as started:
-        yield started
-
-
-@pytest.fixture
-def seen(browser: Browser, running: Service) -> Iterator[Seen]:
-    with opened(browser, running.url) as page:
-        yield page
-
-
-def post(service: Service, path: str, said: Any, token: str | None = None) -> Any:
-    headers = {"Content-Type": "application/json"}
-    if token:
-        headers["Authorization"] = bearer(token)
-    asked = urllib.request.Request(service.url + path, json.dumps(said).encode(), headers)
-    with urllib.request.urlopen(asked, timeout=30) as answer:
-        return json.loads(answer.read())
-
-
-def heading(page: Page, text: str) -> None:
-    expect(page.get_by_role("heading", level=1)).to_have_text(text)
-
-
-def go(page: Page, name: str) -> None:
-    page.get_by_role("navigation").get_by_role("link", name=name).click()
-    heading(page, name)
-
-
-def add(page: Page, url: str) -> None:
-    page.get_by_label("Add a feed, or a page that links to feeds").fill(url)
-    page.get_by_role("button", name="Add", exact=True).click()
-
-
-def part(page: Page, name: str) -> Any:
-    named = page.get_by_role("heading", name=name, level=2)
-    return page.locator("section").filter(has=named)
 
 
 def test_from_nothing_to_a_feed_and_back(seen: Seen, origin: Origin) -> None:

@@ -6,6 +6,7 @@ import { moment } from "./moments.js";
 import { meaning, plural } from "./words.js";
 
 const MOST = 20;
+const isFailing = (each) => each.consecutive_failures > 0;
 
 export async function attention(now, sinks, signal) {
   const [failing, conflicts, fetchers] = await Promise.all([
@@ -14,27 +15,27 @@ export async function attention(now, sinks, signal) {
     read("fetcher-modules", {}, signal),
   ]);
   const found = [
-    ...failing.slice(0, MOST).map(feedLine),
+    ...failing.map(feedLine),
     now.failing > failing.length && line("failing", plural(now.failing - failing.length, "more feed"), " in trouble"),
     ...conflicts.conflicts.map(conflictLine),
     ...sinks.filter(({ state, dead_letters }) => state === "stopped" || state === "waiting" || dead_letters > 0).map(sinkLine),
     ...fetchers.fetcher_modules.filter((each) => !each.is_enabled && !each.is_builtin).map(fetcherLine),
-    now.workers?.length === 0 && line("no worker", "Nobody visits feeds: no worker is running."),
+    now.workers?.length === 0 && line("no worker", "Nobody visits feeds. `headwater run` and `headwater work` start one."),
   ].filter(Boolean);
   return found.length ? el("ul", { class: "lines told" }, found) : quiet("Nothing needs you now.");
 }
 
 /** The figures of days know them all, a little late; the newest stand in the list of feeds. */
 async function failingFeeds(count, signal) {
-  const { subscriptions } = await read("stats/worst", { window: "7d", min_visits: 1, limit: MOST }, signal);
-  const found = new Map(subscriptions.map((each) => [each.feed_id, { ...each, title: each.name ?? each.source_url }]));
+  const { subscriptions } = await read("stats/worst", { window: "7d", min_visits: 1, limit: 200 }, signal);
+  const found = new Map(subscriptions.filter(isFailing).map((each) => [each.feed_id, { ...each, title: each.name ?? each.source_url }]));
   if (found.size < Math.min(count, MOST)) {
     const { feeds } = await read("feeds", { state: "active", limit: 200 }, signal);
     for (const { id, title, url, last_error, stats } of feeds) {
-      found.set(id, { feed_id: id, title: title ?? url, last_error, ...stats });
+      if (isFailing(stats)) found.set(id, { feed_id: id, title: title ?? url, last_error, ...stats });
     }
   }
-  return [...found.values()].filter((each) => each.consecutive_failures > 0);
+  return [...found.values()].slice(0, MOST);
 }
 
 function line(kind, ...inside) {

@@ -4,6 +4,7 @@ import { read } from "./api.js";
 import { badge, el, facts, outside, quiet, section } from "./dom.js";
 import { titleOf } from "./entry_list.js";
 import { moment } from "./moments.js";
+import { plural } from "./words.js";
 
 export async function entry({ signal }, feedId, uid) {
   const [its, feed] = await Promise.all([
@@ -41,7 +42,7 @@ function known(its) {
     ["Updated", moment(its.updated)],
     ["First seen", moment(its.first_seen)],
     ["Last seen", el("span", {}, moment(its.last_seen), its.is_present ? "" : " (not in the newest document)")],
-    ["Seen", `${its.seen_count} times`],
+    ["Seen", plural(its.seen_count, "time")],
     ["Authors", its.authors.map(({ name, email }) => name ?? email).filter(Boolean).join(", ")],
     ["Categories", its.categories.join(", ")],
     ["Uid", el("code", {}, its.entry_uid)],

@@ -38,7 +38,6 @@ function why(its) {
   return el("div", {},
     el("p", { class: "reason" }, schedule.being_visited ? "It is being visited now." : schedule.reason, " ",
       el("small", {}, schedule.last_decision_at ? ["decided ", moment(schedule.last_decision_at)] : null)),
-    its.last_error ? el("p", { class: "trouble" }, meaning(its.last_error)) : null,
     facts([
       ["Next visit", schedule.being_visited ? "now" : moment(its.next_visit_at)],
       ["Last visit", outcomeOf(its)],

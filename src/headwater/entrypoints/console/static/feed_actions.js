@@ -25,7 +25,7 @@ export function actions(feed, at) {
 async function visitNow(path, feed, at) {
   const told = await change("POST", `${path}/refetch`, {});
   say(told.in_progress ? "A worker is there already…" : "Asked. A worker comes when its host has a turn…");
-  for (let look = 0; look < LOOKS && !at.signal.aborted; look += 1) {
+  for (let look = 0; look < LOOKS; look += 1) {
     await new Promise((then) => { setTimeout(then, BETWEEN_LOOKS); });
     if (at.signal.aborted) return;
     const { stats } = await read(path, {}, at.signal);
@@ -38,8 +38,8 @@ async function visitNow(path, feed, at) {
 }
 
 async function removed(path, feed) {
-  const name = feed.title ?? feed.url;
-  if (!(await asked(`Remove “${name}”? There are no more visits; its entries and history stay.`, "Remove"))) return;
+  const name = el("bdi", {}, feed.title ?? feed.url);
+  if (!(await asked(["Remove “", name, "”? There are no more visits; its entries and history stay."], "Remove"))) return;
   await change("DELETE", path);
   location.hash = "#/feeds";
 }

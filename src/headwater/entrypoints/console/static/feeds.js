@@ -2,7 +2,7 @@
 
 import { read } from "./api.js";
 import { adding } from "./adding.js";
-import { badge, el, field, hostOf, row, table } from "./dom.js";
+import { badge, el, field, hostOf, quiet, row, table } from "./dom.js";
 import { duration, moment } from "./moments.js";
 import { growing } from "./paging.js";
 import { OUTCOMES, STATES, meaning } from "./words.js";
@@ -13,9 +13,11 @@ export async function feeds({ query, signal }) {
   const state = query.get("state") ?? "";
   const text = query.get("text") ?? "";
   const rows = table(COLUMNS, []).tBodies[0];
+  const { words, none, narrow } = finding(text, rows);
   const shown = await growing({
     into: rows,
-    shown: (feed) => hiddenUnless(row(COLUMNS, feed), feed, text),
+    grown: narrow,
+    shown: (feed) => marked(row(COLUMNS, feed), feed),
     empty: state || isUrl(text) ? "No feed like that." : "No feed yet. Add one by its URL.",
     async load(cursor) {
       const asked = { state, cursor, limit: AT_ONCE, url: isUrl(text) ? text : "" };
@@ -23,26 +25,33 @@ export async function feeds({ query, signal }) {
       return { items: page.feeds, next: page.next_cursor };
     },
   });
-  return { title: "Feeds", parts: [adding(), filters(state, text, rows), shown] };
+  return { title: "Feeds", parts: [adding(), filters(state, words), none, shown] };
 }
 
 /** The API finds a feed by its whole URL; a part of a name is looked for among those shown. */
-function filters(state, text, rows) {
+function finding(text, rows) {
+  const words = el("input", { name: "text", type: "search", value: text, placeholder: "part of a title, or a whole URL" });
+  const none = quiet("Not among the feeds loaded so far.");
+  function narrow() {
+    const wanted = isUrl(text) && words.value === text ? "" : words.value.trim().toLowerCase();
+    for (const each of rows.rows) each.hidden = !each.dataset.text.includes(wanted);
+    none.hidden = !rows.rows[0] || rows.querySelector("tr:not([hidden])");
+  }
+  words.addEventListener("input", narrow);
+  return { words, none, narrow };
+}
+
+function filters(state, words) {
   const which = el("select", { name: "state" }, ["", ...STATES].map((each) =>
     el("option", { value: each, selected: each === state }, each || "all but removed")));
-  const words = el("input", { name: "text", type: "search", value: text, placeholder: "part of a title, or a whole URL" });
   const choose = () => { location.hash = `#/feeds?${new URLSearchParams({ state: which.value, text: words.value.trim() })}`; };
   which.addEventListener("change", choose);
-  words.addEventListener("input", () => {
-    for (const each of rows.rows) each.hidden = !each.dataset.text.includes(words.value.trim().toLowerCase());
-  });
   return el("form", { class: "filters", role: "search", on: { submit: (sent) => { sent.preventDefault(); choose(); } } },
     field("State", which), field("Find", words));
 }
 
-function hiddenUnless(shown, feed, text) {
+function marked(shown, feed) {
   shown.dataset.text = `${feed.title ?? ""} ${feed.url}`.toLowerCase();
-  shown.hidden = !isUrl(text) && !shown.dataset.text.includes(text.toLowerCase());
   return shown;
 }
 

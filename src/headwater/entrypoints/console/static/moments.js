@@ -1,5 +1,7 @@
 // Times as people say them; the exact moment stands in the title.
 
+import { el } from "./dom.js";
+
 const STEPS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 
 /** Seconds in words, two steps at most: `12 h 40 min`. */
@@ -16,11 +18,7 @@ export function duration(seconds) {
 /** A `<time>` that stays right while the page is open. */
 export function moment(text) {
   if (!text) return null;
-  const made = document.createElement("time");
-  made.dateTime = text;
-  made.title = text;
-  made.textContent = relative(text);
-  return made;
+  return el("time", { datetime: text, title: text }, relative(text));
 }
 
 function relative(text) {

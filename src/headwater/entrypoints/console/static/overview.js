@@ -40,40 +40,39 @@ async function present(lately, signal) {
   return [
     now.workers === null && el("p", { class: "note" }, "This token only reads: what changes something is refused."),
     isNew && el("p", { class: "note" }, "No feed yet. ", el("a", { href: "#/feeds" }, "Add one by its URL.")),
-    figures(now, promised.levels, lately()),
+    figures(now, lately()),
     section("Needs a look", await attention(now, sinks, signal)),
     section("Promises", table(PROMISES, promised.levels)),
-    now.workers && section("Workers", workers(now)),
+    now.workers?.length > 0 && section("Workers", workers(now)),
     sinks.length > 0 && section("Sinks", table(SINKS, sinks)),
   ].filter(Boolean);
 }
 
-function figures(now, levels, lately) {
-  const measured = levels.find(({ name }) => name === "failed_fetches")?.measured ?? 0;
+function figures(now, lately) {
   return el("ul", { class: "figures", "aria-label": "Figures" },
-    figure(now.states.active ?? 0, "active", "#/feeds?state=active"),
+    figure(now.states.active, "active", "#/feeds?state=active"),
     figure(now.failing, "failing", null, now.failing > 0 && "bad"),
-    figure(now.states.paused ?? 0, "paused", "#/feeds?state=paused"),
-    figure(now.states.gone ?? 0, "gone", "#/feeds?state=gone"),
+    figure(now.states.paused, "paused", "#/feeds?state=paused"),
+    figure(now.states.gone, "gone", "#/feeds?state=gone"),
     figure(now.due, now.due > 0 && now.lag >= 1 ? `due, up to ${duration(now.lag)} late` : "due now"),
     figure(now.visiting, "being visited"),
-    figure(measured, "visits today"),
     figure(lately, "new entries, 24 h", "#/entries"));
 }
 
-function figure(count, name, href = null, kind = null) {
+function figure(count = 0, name, href, kind) {
   const inside = [el("b", {}, count.toLocaleString("en")), el("span", {}, name)];
   return el("li", { class: kind }, href ? el("a", { href }, inside) : inside);
 }
 
 function workers({ workers: known, version }) {
-  if (known.length === 0) return quiet("No worker: nobody visits. `headwater run` and `headwater work` start one.");
   return el("div", {}, table(WORKERS, known), quiet(`Headwater ${version}`));
 }
 
-function worst({ worst: feeds }) {
-  return el("ul", { class: "lines" }, feeds.map(({ feed_id, url, detail }) =>
-    el("li", {}, el("a", { href: `#/feeds/${feed_id}` }, url), ` ${detail}`)));
+/** With the feed's own figure; that of freshness is so many times its interval. */
+function worst({ worst: feeds, name, unit }) {
+  const own = (value) => (name === "freshness" ? value.toFixed(1) : inUnit(value, unit));
+  return el("ul", { class: "lines" }, feeds.map(({ feed_id, url, value, detail }) =>
+    el("li", {}, el("a", { href: `#/feeds/${feed_id}` }, url), ` ${own(value)} ${detail}`)));
 }
 
 function inUnit(value, unit) {
@@ -82,7 +81,7 @@ function inUnit(value, unit) {
 
 const PROMISES = [
   ["Promise", (each) => each.promise],
-  ["Now", (each) => (each.value === null ? "not measured yet" : inUnit(each.value, each.unit))],
+  ["Now", (each) => (each.value === null ? "not measured yet" : el("span", { class: "short" }, inUnit(each.value, each.unit)))],
   ["Kept", (each) => (each.met === null ? null : badge(each.met ? "kept" : "broken", each.met ? "good" : "bad"))],
   ["Worst", (each) => (each.worst.length ? worst(each) : null)],
 ];

@@ -1,16 +1,15 @@
 // A list that grows: one page, and a button for the next one.
 
-import { Refused, isOver } from "./api.js";
 import { button, el, quiet } from "./dom.js";
+import { doing } from "./saying.js";
 
 /**
  * `load(cursor)` gives { items, next }; `into` is where `shown(item)` is put; `empty` is said when
- * there is nothing at all. The first page is there when this returns.
+ * there is nothing at all; `grown` hears of each page. The first page is there when this returns.
  */
-export async function growing({ load, into, shown, empty }) {
+export async function growing({ load, into, shown, empty, grown }) {
   const whole = el("div", { class: "growing" });
-  const more = button("Show more", next);
-  const trouble = el("p", { class: "trouble", role: "alert", hidden: true });
+  const more = button("Show more", () => doing(more, add));
   let cursor = null;
 
   async function add() {
@@ -18,25 +17,12 @@ export async function growing({ load, into, shown, empty }) {
     into.append(...page.items.map(shown));
     cursor = page.next;
     more.hidden = cursor === null;
-  }
-
-  async function next() {
-    more.disabled = true;
-    trouble.hidden = true;
-    try {
-      await add();
-    } catch (refusal) {
-      if (isOver(refusal)) return;
-      if (!(refusal instanceof Refused)) throw refusal;
-      trouble.textContent = refusal.message;
-      trouble.hidden = false;
-    }
-    more.disabled = false;
+    grown?.();
   }
 
   await add();
   if (into.childElementCount === 0) whole.append(quiet(empty));
   else whole.append(into.closest("table") ?? into);
-  whole.append(trouble, more);
+  whole.append(more);
   return whole;
 }

@@ -21,6 +21,7 @@ export async function doing(pressed, work) {
     return null;
   } finally {
     pressed.disabled = false;
+    if (document.activeElement === document.body) pressed.focus(); // lost while disabled
   }
 }
 

@@ -42,8 +42,8 @@ export function meaning(code) {
   return MEANINGS[code] ?? code;
 }
 
-export function plural(count, one, many = `${one}s`) {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+export function plural(count, one) {
+  return `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
 }
 
 const MEANINGS = {
