@@ -7,11 +7,27 @@ from pathlib import Path
 
 from bench.parse import disagreement, memory
 from bench.parse.agreement import compare
-from bench.parse.contenders import CONTENDERS, RUST_BACKEND, has_rust_backend, read_by_headwater
+from bench.parse.contenders import (
+    CONTENDERS,
+    RUST_BACKEND,
+    has_rust_backend,
+    read_by_bare_lxml,
+    read_by_headwater,
+)
 from bench.parse.corpus import NoCorpus, Sample, from_folder, size_of
 from bench.parse.documents import generated
 from bench.parse.race import costs, race
-from bench.parse.report import LARGE, as_json, bars, hungriest, slowest, table, worst_table
+from bench.parse.report import (
+    LARGE,
+    as_json,
+    bars,
+    beside_bare_by_size,
+    hungriest,
+    size_table,
+    slowest,
+    table,
+    worst_table,
+)
 
 
 def arguments() -> argparse.Namespace:
@@ -53,7 +69,8 @@ def speed(given: argparse.Namespace, samples: list[Sample]) -> int:
     found = race(samples, runners, given.rounds, _progress)
     large = [sample for sample in samples if len(sample.body) > LARGE]
     measured = {} if given.no_memory or not memory.can_measure() else memory.needed(large)
-    slow = slowest(found, costs(samples, read_by_headwater))
+    ours = costs(samples, read_by_headwater)
+    slow = slowest(found, ours)
     hungry = hungriest(found, measured)
     held = bars(found, slow, hungry)
     if given.json:
@@ -64,6 +81,8 @@ def speed(given: argparse.Namespace, samples: list[Sample]) -> int:
             f" over {LARGE // 1000} KB. CPU time, median of {given.rounds} rounds.\n"
         )
         print(table(found), "\n", sep="")
+        by_size = beside_bare_by_size(found, ours, costs(samples, read_by_bare_lxml))
+        print(size_table(by_size))
         print(worst_table("Slowest for each byte, beside the median", slow))
         if hungry:
             print(worst_table("Most memory for each byte", hungry))

@@ -83,7 +83,7 @@ _BARE = etree.XMLParser(
 )
 
 
-def _bare(body: bytes) -> object:
+def read_by_bare_lxml(body: bytes) -> object:
     try:
         tree: object = etree.fromstring(body, _BARE)
     except etree.XMLSyntaxError:
@@ -92,7 +92,7 @@ def _bare(body: bytes) -> object:
 
 
 CONTENDERS = (
-    Contender(BARE, _bare, reads_json=False),
+    Contender(BARE, read_by_bare_lxml, reads_json=False),
     Contender(RUST_BACKEND, _fast),
     Contender(MAIN, read_by_headwater),
     Contender(LXML_BACKEND, _fast_normalised, has_core=False),

@@ -1,12 +1,13 @@
 """The figures as tables and as JSON, with the bars they are held to."""
 
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
 from bench.bars import Bar
 from bench.parse.contenders import BARE, FEEDPARSER, LXML_BACKEND, MAIN, RUST_BACKEND
-from bench.parse.race import Race
+from bench.parse.race import Race, is_json
 
 LARGE = 50_000
 """Documents over so many bytes are held to the bars of single documents."""
@@ -15,6 +16,7 @@ LEAST_SPEED = {FEEDPARSER: 20.0, LXML_BACKEND: 1.0, RUST_BACKEND: 0.35}
 MOST_BARE_TIME = 2.8
 MOST_TIME_PER_BYTE = 5.0
 MOST_MEMORY = 12.0
+SIZES = (0, 20_000, 50_000, 100_000, 1 << 40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,30 @@ def hungriest(race: Race, memory: dict[str, int]) -> list[Worst]:
         if sample.name in memory
     ]
     return sorted(found, key=lambda one: -one.factor)
+
+
+def beside_bare_by_size(
+    race: Race, ours: dict[str, float], bare: dict[str, float]
+) -> list[tuple[int, int, int, float]]:
+    """Smallest size, documents, bytes, and the time beside the bare tree, for each class of size.
+
+    What a document costs besides its tree depends on how many elements it has, not on how long
+    they are; so the share falls as texts grow.
+    """
+    found = []
+    for least, most in pairwise(SIZES):
+        group = [
+            sample
+            for sample in race.samples
+            if least <= len(sample.body) < most and not is_json(sample)
+        ]
+        if group:
+            times = [
+                sum(costs[one.name] * len(one.body) for one in group) for costs in (ours, bare)
+            ]
+            size = sum(len(one.body) for one in group)
+            found.append((least, len(group), size, times[0] / times[1]))
+    return found
 
 
 def bars(race: Race, slow: list[Worst], hungry: list[Worst]) -> list[Bar]:
@@ -82,6 +108,15 @@ def table(race: Race) -> str:
 def worst_table(title: str, found: list[Worst], count: int = 3) -> str:
     lines = [f"{title}:"]
     lines += [f"  {one.factor:6.2f} ×  {one.size:>9,} B  {one.name}" for one in found[:count]]
+    return "\n".join(lines)
+
+
+def size_table(found: list[tuple[int, int, int, float]]) -> str:
+    lines = [f"Time beside {BARE}, by size:"]
+    lines += [
+        f"  {factor:6.2f} ×  {count:>3} documents from {least // 1000} KB on, {size / 1e6:.1f} MB"
+        for least, count, size, factor in found
+    ]
     return "\n".join(lines)
 
 

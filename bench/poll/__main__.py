@@ -20,7 +20,7 @@ from bench.poll.contenders import (
 from bench.poll.counts import check_archive, check_requests
 from bench.poll.documents import Shape
 from bench.poll.profile import profile
-from bench.poll.publishers import Publishers, publishers
+from bench.poll.publishers import SERVERS, Publishers, publishers
 from bench.poll.report import Runs, as_json, bars, table
 from bench.poll.tap import tap
 
@@ -50,6 +50,12 @@ def arguments() -> argparse.Namespace:
         help="downloads at once of the bare loop and the naive engine",
     )
     words.add_argument("--port", type=int, help="default: one that Headwater allows as shipped")
+    words.add_argument(
+        "--server",
+        choices=SERVERS,
+        default="ready",
+        help="who answers: a server whose answers lie ready (the default), or an ordinary one",
+    )
     words.add_argument("--only", nargs="+", choices=CONTENDERS, help="leave the others out")
     words.add_argument(
         "--naive-python",
@@ -70,7 +76,7 @@ def main() -> int:
     smallest, largest = (size * 1_000 for size in given.kilobytes)
     shape = Shape(given.feeds, given.items, smallest, largest, given.seed)
     try:
-        with publishers(shape, given.port) as origin:
+        with publishers(shape, given.port, given.server) as origin:
             course = Course(
                 origin.port, shape.feeds, shape.items, given.parallel, given.naive_python
             )

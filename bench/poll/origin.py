@@ -13,66 +13,19 @@ import json
 import resource
 import socket
 import sys
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Awaitable, Callable
+from dataclasses import fields
 from functools import partial
 from typing import Any, cast
 
-from bench.poll.documents import Served, Shape, address_of, served
+from bench.poll.documents import Shape, address_of, served
+from bench.poll.feeds import Counts, Feed
 from headwater.entrypoints.loop import new_event_loop
 
 SHIPPED_PORTS = (8080, 8443)
 """Headwater's gate lets these through as shipped, so that no setting has to change for us."""
-
-
-@dataclass(slots=True)
-class Counts:
-    """What was asked since somebody looked."""
-
-    requests: int = 0
-    conditional: int = 0
-    not_modified: int = 0
-    other: int = 0
-    asked: set[int] = field(default_factory=set)
-
-    def as_json(self) -> dict[str, int]:
-        return {**asdict(self), "asked": len(self.asked)}
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """The bytes of a server's two answers, and what tells which of them is due."""
-
-    whole: bytes
-    unchanged: bytes
-    etag: bytes
-
-
-@dataclass(slots=True)
-class Feed:
-    """`now` is one of the other two; most feeds have no news."""
-
-    now: Answers
-    first: Answers
-    later: Answers
-
-    @classmethod
-    def of(cls, first: Served, later: Served | None) -> "Feed":
-        old = answers_of(first)
-        return cls(old, old, old if later is None else answers_of(later))
-
-
-def answers_of(feed: Served) -> Answers:
-    common = (
-        "Date: Sun, 01 Jun 2025 12:00:00 GMT\r\nServer: origin\r\n"
-        f"ETag: {feed.etag}\r\nLast-Modified: {feed.last_modified}\r\n"
-        "Cache-Control: max-age=900\r\nVary: Accept-Encoding\r\n"
-    )
-    whole = (
-        f"HTTP/1.1 200 OK\r\n{common}Content-Type: {feed.content_type}\r\n"
-        f"Content-Encoding: gzip\r\nContent-Length: {len(feed.coded)}\r\n\r\n"
-    )
-    unchanged = f"HTTP/1.1 304 Not Modified\r\n{common}\r\n"
-    return Answers(whole.encode() + feed.coded, unchanged.encode(), feed.etag.encode())
+Answering = Callable[[list[Feed], list[socket.socket], Counts], Awaitable[None]]
+"""Lets every feed answer on its socket, and counts what is asked."""
 
 
 class Publisher(asyncio.Protocol):
@@ -132,13 +85,11 @@ def listeners(feeds: int, ports: tuple[int, ...]) -> tuple[int, list[socket.sock
     raise SystemExit(f"None of these ports is free on 127.1.0.1 and its neighbours: {ports}")
 
 
-async def serve(shape: Shape, ports: tuple[int, ...]) -> None:
-    loop = asyncio.get_running_loop()
+async def serve(shape: Shape, ports: tuple[int, ...], answer: Answering) -> None:
     documents = list(served(shape))
     port, sockets = listeners(shape.feeds, ports)
     feeds, counts = [Feed.of(*each) for each in documents], Counts()
-    for number, (feed, listener) in enumerate(zip(feeds, sockets, strict=True)):
-        await loop.create_server(partial(Publisher, number, feed, counts), sock=listener)
+    await answer(feeds, sockets, counts)
     digests = {
         "first": [first.sha256 for first, _ in documents],
         "later": [later.sha256 for _, later in documents if later is not None],
@@ -162,6 +113,12 @@ async def serve(shape: Shape, ports: tuple[int, ...]) -> None:
             tell(line)
 
 
+async def _answer_readily(feeds: list[Feed], sockets: list[socket.socket], counts: Counts) -> None:
+    loop = asyncio.get_running_loop()
+    for number, (feed, listener) in enumerate(zip(feeds, sockets, strict=True)):
+        await loop.create_server(partial(Publisher, number, feed, counts), sock=listener)
+
+
 async def _lines() -> Any:
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
@@ -175,7 +132,7 @@ def tell(what: Any) -> None:
     print(json.dumps(what), flush=True)
 
 
-def main() -> None:
+def main(answer: Answering = _answer_readily) -> None:
     words = argparse.ArgumentParser(description=__doc__)
     for each in fields(Shape):
         words.add_argument(f"--{each.name}", type=int, default=each.default)
@@ -189,7 +146,7 @@ def main() -> None:
         contextlib.suppress(KeyboardInterrupt),
         asyncio.Runner(loop_factory=new_event_loop) as runner,
     ):
-        runner.run(serve(Shape(**given), ports))
+        runner.run(serve(Shape(**given), ports, answer))
 
 
 if __name__ == "__main__":

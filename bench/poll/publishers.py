@@ -11,6 +11,9 @@ from typing import Any
 from bench.poll.contenders import ROOT, Failed
 from bench.poll.documents import Shape
 
+SERVERS = {"ready": "bench.poll.origin", "ordinary": "bench.poll.ordinary"}
+"""Who answers: one whose answers lie ready, or a web server that makes each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Publishers:
@@ -40,12 +43,12 @@ class Publishers:
 
 
 @contextmanager
-def publishers(shape: Shape, port: int | None) -> Iterator[Publishers]:
+def publishers(shape: Shape, port: int | None, server: str = "ready") -> Iterator[Publishers]:
     words = [f"--{name}={value}" for name, value in asdict(shape).items()]
     if port is not None:
         words.append(f"--port={port}")
     with subprocess.Popen(
-        [sys.executable, "-m", "bench.poll.origin", *words],
+        [sys.executable, "-m", SERVERS[server], *words],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

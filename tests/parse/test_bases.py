@@ -30,6 +30,43 @@ def test_the_nearest_base_counts(feed: str, entry: str, href: str, expected: str
     assert entry_of(f"<link href='{href}'/>", feed, entry).link == expected
 
 
+PLAIN: list[tuple[str, str, str]] = [
+    # the address of the feed, the reference, what it means
+    (HOME, "img/a.png", "https://example.org/blog/img/a.png"),
+    (HOME, "a", "https://example.org/blog/a"),
+    (HOME, "/a/b?c=d#e:f", "https://example.org/a/b?c=d#e:f"),
+    (HOME, "p.html?c=d/e", "https://example.org/blog/p.html?c=d/e"),
+    (HOME, "?p=3", "https://example.org/blog/feed.xml?p=3"),
+    (HOME, "#s", "https://example.org/blog/feed.xml#s"),
+    (HOME, "a/../b", "https://example.org/blog/b"),
+    (HOME, "./a", "https://example.org/blog/a"),
+    (HOME, "a/./b", "https://example.org/blog/a/b"),
+    (HOME, "a//b", "https://example.org/blog/a//b"),
+    (HOME, "//b.org/c", "https://b.org/c"),
+    (HOME, "www.b.org/c", "https://example.org/blog/www.b.org/c"),
+    (HOME, "http.html", "https://example.org/blog/http.html"),
+    (HOME, "a b", "https://example.org/blog/a%20b"),
+    ("https://example.org/f?at=/x/y", "a", "https://example.org/a"),
+    ("https://example.org/f#/x/y", "a", "https://example.org/a"),
+    ("https://example.org/x/../y/f", "a", "https://example.org/y/a"),
+    ("https://example.org/%7Ea/f", "a", "https://example.org/%7Ea/a"),
+    ("https://example.org/", "a", "https://example.org/a"),
+    ("https://EXAMPLE.org/x/f", "a", "https://example.org/x/a"),
+]
+
+
+@pytest.mark.parametrize(("base", "given", "expected"), PLAIN)
+def test_a_reference_means_the_same_in_a_link_and_in_html(
+    base: str, given: str, expected: str
+) -> None:
+    assert entry_of(f"<link href='{given}'/>", url=base).link == expected
+    content = entry_of(
+        f"<content type='html'>&lt;a href='{given}'>b&lt;/a></content>", url=base
+    ).content
+    assert content is not None
+    assert content.value == f'<a href="{expected}">b</a>'
+
+
 def test_the_base_may_stand_on_the_link_itself() -> None:
     assert entry_of("<link xml:base='https://b.org/' href='a'/>").link == "https://b.org/a"
 

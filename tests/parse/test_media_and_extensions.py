@@ -130,6 +130,21 @@ def test_a_summary_said_again_without_its_markup_is_no_body() -> None:
     assert (same.summary, same.contents) == (Text("D", "html"), ())
 
 
+@pytest.mark.parametrize(
+    ("notes", "words"),
+    [
+        ("&lt;p>&lt;b>W&lt;/b>ith Ann&lt;/p>", "With Ann"),
+        ("&lt;p>&amp;#87;ith Ann&lt;/p>", "With Ann"),
+        ("\u00a0&lt;br>With Ann", "With  Ann"),
+        ("&lt;p>WithAnn&lt;/p>", "With Ann"),
+        ("&lt;p>1 &lt; 2&lt;/p>", "1 &lt; 2"),
+    ],
+)
+def test_however_the_first_word_is_written_it_is_the_same(notes: str, words: str) -> None:
+    given = f"<description>{notes}</description><itunes:summary>{words}</itunes:summary>"
+    assert entry_of(given).contents == ()
+
+
 def test_a_second_summary_with_words_of_its_own_is_the_body() -> None:
     for more in ("D, and more", "E"):
         entry = entry_of(f"<description>D</description><itunes:summary>{more}</itunes:summary>")

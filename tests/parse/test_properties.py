@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.parse import Document, parse
+from headwater.parse.relative import joined
+from headwater.values.url import resolve
 
 ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -95,3 +97,22 @@ def test_words_survive_the_way_through_xml(words: str) -> None:
     elif "\xc2" not in expected and "\xc3" not in expected:
         assert title is not None
         assert title.value == expected
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.sampled_from(
+        [
+            "https://e.org/",
+            "https://e.org/a/b.xml",
+            "http://w.e.org/a/.b/c",
+            "https://e.org/a/../b?c=/d",
+            "https://e.org/a~b//c#/d",
+            "https://e.org:8443/a/b",
+            "https://xn--bcher-kva.org/a/b",
+        ]
+    ),
+    st.text("aZ0_~=,./?#-:", max_size=8),
+)
+def test_what_is_put_together_is_what_the_url_parser_says(base: str, reference: str) -> None:
+    assert joined(base, reference) == resolve(base, reference)

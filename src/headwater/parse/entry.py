@@ -3,7 +3,7 @@
 from lxml import etree
 
 from headwater.parse.dates import parsed_date
-from headwater.parse.document import Person, Source, Text
+from headwater.parse.document import Person, Source
 from headwater.parse.draft import (
     Captions,
     Context,
@@ -52,7 +52,7 @@ from headwater.parse.terms import (
     read_tags,
     read_topic,
 )
-from headwater.parse.text import construct, plain, shortened, within, words
+from headwater.parse.text import construct, says_the_same, shortened, within, words
 
 
 def read_title(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -374,19 +374,10 @@ def complete(draft: EntryDraft, fallback: tuple[Person, ...], context: Context) 
     if spare.captions:
         _place_captions(draft, spare.captions, context)
     if spare.more_summaries and not draft.contents:
-        more = [one for one in spare.more_summaries if not _says_the_same(one, draft.summary)]
+        more = [one for one in spare.more_summaries if not says_the_same(one, draft.summary)]
         draft.contents = tuple(content(one.value, one.type, None, None) for one in more)
     if spare.duration is not None and draft.enclosures:
         draft.enclosures = timed(draft.enclosures, spare.duration)
-
-
-def _says_the_same(more: Text, summary: Text | None) -> bool:
-    """Word for word, perhaps without the markup, as podcasts say it to iTunes: no body."""
-    if summary is None or len(more.value) > len(summary.value):
-        return False
-    if more.type == summary.type or more.type != "text":
-        return more.value == summary.value
-    return "".join(more.value.split()) == "".join(plain(summary.value).split())
 
 
 def _place_captions(draft: EntryDraft, captions: Captions, context: Context) -> None:

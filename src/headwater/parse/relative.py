@@ -41,9 +41,13 @@ _GIVEN = re.compile(r"""\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""")
 _OPEN_TAG = re.compile(r"""<[A-Za-z](?:[^<>"']++|"[^"]*+"|'[^']*+')*+""")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN_FRAGMENT = re.compile(r"#[A-Za-z0-9_.:~-]*")
-# An origin and a path that no URL parser would change: put together, they are the address.
+# Places and paths that no URL parser would change: put together, they are the address.
 _PLAIN_ORIGIN = re.compile(r"https?://(?!\S*xn--)(?:[a-z0-9-]++\.)++[a-z]{2,}+(?=/)")
-_PLAIN_PATH = re.compile(r"(?!//)(?:/(?!\.)[A-Za-z0-9_~=,.-]*+)++")
+_PLAIN_FOLDER = re.compile(r"(?:/(?!\.)[A-Za-z0-9_~=,.-]*+)*/")
+_PLAIN_PATH = re.compile(
+    r"(?!//)(?:[A-Za-z0-9_~=,-][A-Za-z0-9_~=,.-]*+)?+(?:/(?!\.)[A-Za-z0-9_~=,.-]*+)*+"
+    r"(?:\?[A-Za-z0-9_~=,./-]*+)?+(?:#[A-Za-z0-9_~=,./:-]*+)?+"
+)
 _LONGEST_TAG = 8_192
 _QUOTED_BRACKETS = 3
 _LOOKED_AT = 32
@@ -73,7 +77,7 @@ def with_absolute_links(value: str, base: str | None, attributes: Attributes) ->
     found = [match.start() for pattern in attributes for match in pattern.finditer(value)]
     if not found:
         return value
-    page, origin = _page_and_origin(base)
+    page, origin, folder = _places_of(base)
     pieces: list[str] = []
     done = 0
     for at in found:
@@ -86,7 +90,7 @@ def with_absolute_links(value: str, base: str | None, attributes: Attributes) ->
         elif letter in "fF" and not given[given.lastindex or 1]:
             address = f'"{page}"'
         else:
-            address = _resolved(given, base, page, origin)
+            address = _resolved(given, base, page, origin, folder)
         if address is not None:
             pieces += (value[done : at + 1], address)
             done = given.end()
@@ -94,19 +98,34 @@ def with_absolute_links(value: str, base: str | None, attributes: Attributes) ->
 
 
 @lru_cache(maxsize=64)
-def _page_and_origin(base: str) -> tuple[str, str | None]:
-    """What a plain fragment and a plain path are put behind."""
+def _places_of(base: str) -> tuple[str, str | None, str | None]:
+    """What a plain fragment, a plain path and one that begins with no slash are put behind."""
+    page = base.partition("#")[0]
     origin = _PLAIN_ORIGIN.match(base)
-    return escape(base.partition("#")[0]), origin[0] if origin else None
+    if origin is None:
+        return escape(page), None, None
+    path = page.partition("?")[0][origin.end() :]
+    folder = path[: path.rindex("/") + 1]
+    is_plain = _PLAIN_FOLDER.fullmatch(folder) is not None
+    return escape(page), origin[0], origin[0] + folder if is_plain else None
 
 
 def joined(base: str | None, reference: str) -> str | None:
-    """The absolute URL that a reference means; rooted plain paths need no URL parser."""
-    if base is not None and reference[:1] == "/" and _PLAIN_PATH.fullmatch(reference):
-        origin = _page_and_origin(base)[1]
-        if origin is not None:
-            return origin + reference
+    """The absolute URL that a reference means; plain paths need no URL parser."""
+    if base is not None and reference[:4] != "http" and _PLAIN_PATH.fullmatch(reference):
+        _, origin, folder = _places_of(base)
+        found = _put_together(reference, origin, folder)
+        if found is not None:
+            return found
     return resolve(base, reference)
+
+
+def _put_together(path: str, origin: str | None, folder: str | None) -> str | None:
+    """For a plain path; None when it is a query or a fragment alone, or there is no such place."""
+    first = path[:1]
+    if first == "/":
+        return None if origin is None else origin + path
+    return None if folder is None or first in "?#" else folder + path
 
 
 def absolute(name: str, base: str | None, given: str) -> str | None:
@@ -129,13 +148,17 @@ def is_relative(address: str) -> bool:
     return bool(address.strip()) and _SCHEME.match(address) is None
 
 
-def _resolved(match: re.Match[str], base: str, page: str, origin: str | None) -> str | None:
+def _resolved(
+    match: re.Match[str], base: str, page: str, origin: str | None, folder: str | None
+) -> str | None:
     """The attribute's new value with quotes, or None when it is to stay as it is."""
     given = match[match.lastindex or 1]
     if given[:1] == "#" and _PLAIN_FRAGMENT.fullmatch(given):
         return f'"{page}{given}"'
     if origin is not None and _PLAIN_PATH.fullmatch(given):
-        return f'"{origin}{given}"'
+        found = _put_together(given, origin, folder)
+        if found is not None:
+            return f'"{found}"'
     if not is_relative(given):
         return None
     found = resolve(base, unescaped_attribute(given).strip())

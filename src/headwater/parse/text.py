@@ -8,6 +8,7 @@ from html import escape
 
 from lxml import etree
 
+from headwater.parse.document import Text
 from headwater.parse.draft import Context
 from headwater.parse.lift import MARK
 from headwater.parse.limits import cut_bytes
@@ -36,6 +37,8 @@ _CLOSING = re.compile(r"</\w+>|&#?\w+;")
 _TAG = re.compile(r"</?(\w+)")
 _ANY_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _ENTITY = re.compile(r"&(\w+);")
+# What the words of HTML begin with, as far as no reference and no tag is in it.
+_FIRST_WORD = re.compile(r"(?:\s++|</?[A-Za-z][^<>]*+>)*+([^\s<&\x00-\x1f\x7f-\x9f\ufffe\uffff]*+)")
 _NAME = re.compile(r"[A-Za-z_][\w.:-]*")
 _PREFIXED = re.compile(r"<(/?)[A-Za-z_][\w.-]*:(?=[A-Za-z])")
 _DECLARATION = re.compile(r' xmlns(?::[\w.-]+)?="[^"]*"')
@@ -117,6 +120,19 @@ def looks_like_html(value: str) -> bool:
 def plain(value: str) -> str:
     """The words of a value whose field knows no kind: markup goes, references are resolved."""
     return without_controls(unescaped(_ANY_TAG.sub("", value))).strip()
+
+
+def says_the_same(more: Text, summary: Text | None) -> bool:
+    """Word for word, perhaps without the markup, as podcasts say it to iTunes: no body."""
+    if summary is None or len(more.value) > len(summary.value):
+        return False
+    if more.type == summary.type or more.type != "text":
+        return more.value == summary.value
+    # Nearly all differ in their first words, and taking tags out of a long text is slow.
+    word, other = more.value.split(None, 1)[0], _FIRST_WORD.match(summary.value)
+    if other and not other[1].startswith(word) and not word.startswith(other[1]):
+        return False
+    return "".join(more.value.split()) == "".join(plain(summary.value).split())
 
 
 def inner_markup(element: etree._Element, context: Context) -> str:
