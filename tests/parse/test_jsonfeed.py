@@ -193,3 +193,21 @@ def test_what_a_template_leaves_in_json_costs_no_entry(body: str) -> None:
     assert [entry.contents for entry in document.entries] == [(Content("a,]\nb"),)]
     assert not document.partial
     assert [problem.code for problem in document.problems] == ["json_repaired"]
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "Infinity", "1e999", "-1.5E+400"])
+def test_a_number_that_json_does_not_have_is_no_reason_to_lose_the_feed(number: str) -> None:
+    """Python's own writer makes NaN and Infinity, which are no JSON."""
+    audio = (
+        f'{{"url": "https://e.org/a.mp3", "mime_type": "audio/mpeg", "size_in_bytes": {number}}}'
+    )
+    item = f'{{"id": "1", "content_text": "Infinity", "attachments": [{audio}]}}'
+    found = parse(f'{{"version": "{VERSION}", "title": "NaN, 1e999", "items": [{item}]}}'.encode())
+    assert (found.format, found.feed.title, [each.code for each in found.problems]) == (
+        "json",
+        Text("NaN, 1e999"),
+        ["json_repaired"],
+    )
+    entry = found.entries[0]
+    assert entry.contents[0].value == "Infinity"
+    assert (entry.enclosures[0].url, entry.enclosures[0].length) == ("https://e.org/a.mp3", None)

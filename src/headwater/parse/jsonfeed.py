@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 import orjson
@@ -39,9 +40,14 @@ from headwater.parse.torn import what_is_complete
 
 _ANY_LENGTH = 1 << 24
 _VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/(\d(?:\.\d)?)")
-# A line break or tab inside a string, and a comma after the last value: what templates leave.
-# A string that never ends goes on to the end.
-_SLIP = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|,(?=\s*[\]}])', re.DOTALL)
+# A line break or tab inside a string, and a comma after the last value: what templates leave. A
+# number that is none, or too large for one: what programs write. A string that never ends goes on
+# to the end.
+_SLIP = re.compile(
+    r'"(?:[^"\\]|\\.)*+(?:"|\Z)|,(?=\s*[\]}])'
+    r"|-?+(?:NaN|Infinity|\d++(?:\.\d++)?+(?:[eE][+-]?\d++)?+)",
+    re.DOTALL,
+)
 _CONTROL = re.compile(r"[\x00-\x1f]")
 # Every escape is matched, so that an escaped backslash is never taken for the start of another.
 _ESCAPE = re.compile(
@@ -94,6 +100,8 @@ def _loaded(utf8: bytes, limits: ParseLimits, tally: Tally) -> tuple[Any, bool]:
 def _without_slip(match: re.Match[str]) -> str:
     if match[0] == ",":
         return ""
+    if match[0][0] != '"':
+        return match[0] if isfinite(float(match[0])) else "null"
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", match[0])
 
 
