@@ -211,3 +211,19 @@ def test_a_number_that_json_does_not_have_is_no_reason_to_lose_the_feed(number: 
     entry = found.entries[0]
     assert entry.contents[0].value == "Infinity"
     assert (entry.enclosures[0].url, entry.enclosures[0].length) == ("https://e.org/a.mp3", None)
+
+
+@pytest.mark.parametrize("before", ["", "\r\n "])
+@pytest.mark.parametrize("charset", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_wide_characters_need_no_mark(charset: str, before: str) -> None:
+    written = f'{before}{{"version": "{VERSION}", "title": "Ü", "items": [{{"id": "é"}}]}}'
+    found = parse(written.encode(charset))
+    assert (found.format, found.feed.title, [each.uid for each in found.entries]) == (
+        "json",
+        Text("Ü"),
+        ["é"],
+    )
+    assert (found.encoding, found.problems) == (
+        charset.replace("-le", "le").replace("-be", "be"),
+        (),
+    )

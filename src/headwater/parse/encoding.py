@@ -129,14 +129,20 @@ _MARKS = (
     (b"\xef\xbb\xbf", "utf-8", 3),
     (b"\xff\xfe", "utf-16le", 2),
     (b"\xfe\xff", "utf-16be", 2),
-    (b"<\x00\x00\x00", "utf-32le", 0),
-    (b"\x00\x00\x00<", "utf-32be", 0),
-    (b"<\x00", "utf-16le", 0),
-    (b"\x00<\x00", "utf-16be", 0),
+    *(
+        mark
+        for first in (b"<", b"{")
+        for mark in (
+            (first + b"\x00\x00\x00", "utf-32le", 0),
+            (b"\x00\x00\x00" + first, "utf-32be", 0),
+            (first + b"\x00", "utf-16le", 0),
+            (b"\x00" + first + b"\x00", "utf-16be", 0),
+        )
+    ),
 )
 _WIDE_SPACE = re.compile(
-    rb"(?:\x00{3}[\t\n\r ])+(?=\x00{3}<)|(?:[\t\n\r ]\x00{3})+(?=<\x00{3})"
-    rb"|(?:\x00[\t\n\r ])+(?=\x00<\x00)|(?:[\t\n\r ]\x00)+(?=<\x00)"
+    rb"(?:\x00{3}[\t\n\r ])+(?=\x00{3}[<{])|(?:[\t\n\r ]\x00{3})+(?=[<{]\x00{3})"
+    rb"|(?:\x00[\t\n\r ])+(?=\x00[<{]\x00)|(?:[\t\n\r ]\x00)+(?=[<{]\x00)"
 )
 _ASCII = ("us-ascii", "ascii")
 _EBCDIC_PROLOG, _EBCDIC_BRACKET = "<?xm".encode("cp037"), "<".encode("cp037")
