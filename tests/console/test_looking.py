@@ -1,5 +1,6 @@
 """What an operator meets with many feeds, odd titles and the keyboard, in a real browser."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,25 @@ def test_feeds_that_recovered_hide_none_that_fails(
     page.route("**/stats/worst?*", lambda asked: asked.fulfill(json={"subscriptions": well}))
     go(page, "Overview")
     expect(part(page, "Needs a look").get_by_role("link")).to_have_text(["River news"])
+
+
+def test_what_a_search_finds_only_further_on_is_shown(
+    browser: Browser, tmp_path: Path, origin: Origin
+) -> None:
+    """Letters that a database does not fold are compared one by one, so many entries at a time."""
+    first = datetime(2026, 1, 5, tzinfo=UTC)
+    posts = [
+        Post(str(n), f"Post {n}", published=first + timedelta(minutes=n)) for n in range(58, 0, -1)
+    ]
+    old = Post("0", "Old peace", "мир", published=first)
+    origin.pages["/long.xml"] = ("application/rss+xml", rss([*posts, old]))
+    env = environment(tmp_path / "data", origin, HEADWATER_API_MAX_PAGE="1")
+    with service(env) as running:
+        post(running, "/feeds", {"url": origin.url("/long.xml")})
+        with opened(browser, f"{running.url}/#/entries?q=%D0%BC%D0%B8%D1%80") as seen:
+            page = seen.page
+            heading(page, "Entries")
+            expect(page.get_by_text("what is older has not been looked through")).to_be_visible()
+            page.get_by_role("button", name="Show more").click()
+            expect(page.get_by_role("link", name="Old peace")).to_be_visible()
+            expect(page.get_by_text("what is older has not been looked through")).to_be_hidden()
