@@ -1,6 +1,7 @@
 """OPML as people really have it, and as we write it."""
 
 import time
+from codecs import BOM_UTF8
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -146,6 +147,25 @@ def test_a_letter_cut_in_half_spoils_no_other(charset: str | None) -> None:
     """Some programs cut titles after so many bytes."""
     body = named("新闻联播 CUT", charset).encode().replace(b"CUT", "日".encode()[:2])
     assert read_opml(body)[0].title == "新闻联播 \ufffd"
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1"])
+def test_a_letter_that_does_not_fit_costs_no_list_that_has_a_mark(charset: str) -> None:
+    """The mark of UTF-8 at its start, read as letters, would stand before the list."""
+    text = f'<?xml version="1.0" encoding="{charset}"?><opml><body>' + (
+        '<outline text="café" xmlUrl="https://a.example/f"/></body></opml>'
+    )
+    (row,) = read_opml(BOM_UTF8 + text.encode("latin-1"))
+    assert row == OpmlRow("https://a.example/f", "café")
+
+
+def test_a_mark_of_utf_8_is_believed_over_an_old_claim() -> None:
+    """Two Chinese characters alone could be either."""
+    text = '<?xml version="1.0" encoding="gb2312"?><opml><body>' + (
+        '<outline text="中文" xmlUrl="https://a.example/f"/></body></opml>'
+    )
+    (row,) = read_opml(BOM_UTF8 + text.encode())
+    assert row == OpmlRow("https://a.example/f", "中文")
 
 
 @pytest.mark.parametrize(

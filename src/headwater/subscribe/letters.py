@@ -28,13 +28,14 @@ def text_of(body: bytes, label: str | None) -> str:
     do not fit are replaced: they must not spoil the rest."""
     if body.startswith(_WIDE):
         return body.decode("utf-16", "replace")
-    codec = codec_of(label)
-    claims = ("utf-8-sig",) if codec is None else ("utf-8-sig", codec)
+    codec, is_marked = codec_of(label), body.startswith(codecs.BOM_UTF8)
+    body = body.removeprefix(codecs.BOM_UTF8)  # a mark is no letter, whatever stands behind it
+    claims = ("utf-8",) if codec is None else ("utf-8", codec)
     for claim in claims:
         text = _whole(body, claim)
-        if text is not None and (claim == codec or _is_surely_utf8(text, codec)):
+        if text is not None and (claim == codec or is_marked or _is_surely_utf8(text, codec)):
             return text
-    text = body.decode("utf-8-sig", "replace")
+    text = body.decode("utf-8", "replace")
     bad = text.count("\ufffd")
     if _beyond_ascii(text) - bad > 2 * bad:
         return text
