@@ -58,3 +58,14 @@ def test_the_services_own_no_stays_its_own() -> None:
     told = refusal(Somebody(404, said))
     assert told.message == "There is no such feed."
     assert exit_code_of(told) is ExitCode.NOT_FOUND
+
+
+@pytest.mark.parametrize("status", [200, 404, 500])
+@pytest.mark.parametrize("body", [b"", b"null", b"[]", b'"ok"', b'{"detail":"Not Found"}'])
+def test_the_json_of_another_service_is_told_as_such(status: int, body: bytes) -> None:
+    """Not with a traceback, and not as the no of a service that knows its feeds."""
+    with pytest.raises(Refused) as told:
+        list(Api(Somebody(status, body)).pages("/feeds", "feeds"))
+    assert told.value.code == "unexpected_answer"
+    assert f"answered, there or on the way: {status}, " in told.value.message
+    assert exit_code_of(told.value) is ExitCode.UNREACHABLE

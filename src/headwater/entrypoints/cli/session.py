@@ -113,7 +113,10 @@ class Api:
         cursor: str | None = None
         query.setdefault("limit", PAGE)
         while True:
-            page = self.get(path, **query, cursor=cursor)
+            reply = self.ask(Request("GET", path, {**query, "cursor": cursor}))
+            page = record_in(reply)
+            if not isinstance(page.get(key), list):  # JSON, and of another service
+                raise Refused(reply.status, _of_somebody_else(reply))
             yield from page[key]
             cursor = page.get("next_cursor")
             if not cursor:
@@ -149,19 +152,27 @@ class Api:
 
 def record_in(reply: Reply) -> Any:
     """What an answer says. Whoever answers where a service was expected may not be one."""
-    try:
-        return reply.record
-    except orjson.JSONDecodeError as trouble:
-        raise Refused(reply.status, _of_somebody_else(reply)) from trouble
+    said = _object_in(reply)
+    if said is None:
+        raise Refused(reply.status, _of_somebody_else(reply))
+    return said
 
 
 def _envelope(reply: Reply) -> dict[str, Any]:
-    """Also for an answer that is not ours: a proxy's page, for instance."""
+    """Also for an answer that is not ours: a proxy's page, or another service's own no."""
+    said = _object_in(reply)
+    if said is None or not isinstance(said.get("error"), str) or "message" not in said:
+        return _of_somebody_else(reply)
+    return said
+
+
+def _object_in(reply: Reply) -> dict[str, Any] | None:
+    """The API answers with a JSON object, always."""
     try:
         said = reply.record
     except orjson.JSONDecodeError:
-        said = None
-    return said if isinstance(said, dict) else _of_somebody_else(reply)
+        return None
+    return said if isinstance(said, dict) else None
 
 
 def _of_somebody_else(reply: Reply) -> dict[str, Any]:
