@@ -227,3 +227,11 @@ def test_wide_characters_need_no_mark(charset: str, before: str) -> None:
         charset.replace("-le", "le").replace("-be", "be"),
         (),
     )
+
+
+def test_no_items_may_be_written_as_null() -> None:
+    document = parse(b'{"version": "%b", "title": "T", "items": null}' % VERSION.encode())
+    assert (document.format, document.feed.title, document.entries) == ("json", Text("T"), ())
+    assert document.problems == ()
+    assert parse(b'{"title": "T", "items": null}').format == "unknown"
+    assert parse(b'{"version": "%b", "items": {}}' % VERSION.encode()).format == "unknown"

@@ -223,3 +223,75 @@ def test_namespaces_count_by_uri_and_not_by_prefix(item: str, path: str, expecte
     for name in path.split("."):
         found = getattr(found, name)
     assert found == expected
+
+
+PODCAST_WORDS: list[tuple[str, str, tuple[str, ...]]] = [
+    ("idc", "D", ("C",)), ("icd", "D", ("C",)), ("cid", "D", ("C",)), ("dic", "D", ("C",)),
+    ("ic", "S", ("C",)), ("id", "S", ("D",)), ("di", "D", ("S",)), ("iedc", "D", ("C",)),
+    ("edac", "D", ("C",)), ("idac", "D", ("C",)),
+]  # fmt: skip
+"""Which elements in which order; the summary, the bodies."""
+
+
+@pytest.mark.parametrize(("order", "summary", "bodies"), PODCAST_WORDS)
+def test_a_podcasts_summary_does_not_push_out_the_description(
+    order: str, summary: str, bodies: tuple[str, ...]
+) -> None:
+    written = {
+        "i": "<itunes:summary>S</itunes:summary>",
+        "e": "<itunes:summary/>",
+        "d": "<description>D</description>",
+        "a": "<dc:description>A</dc:description>",
+        "c": "<content:encoded>C</content:encoded>",
+    }
+    entry = entry_of("".join(written[letter] for letter in order))
+    assert entry.summary is not None
+    assert (entry.summary.value, tuple(one.value for one in entry.contents)) == (summary, bodies)
+
+
+SPELLINGS: list[tuple[str, str, str]] = [
+    ("georss", "https://georss.org/georss/", "http://www.georss.org/georss"),
+    ("thr", "http://purl.org/syndication/thread/1.0/", "http://purl.org/syndication/thread/1.0"),
+    ("slash", "http://purl.org/rss/1.0/modules/slash", "http://purl.org/rss/1.0/modules/slash/"),
+    ("wfw", "http://wellformedweb.org/commentapi", "http://wellformedweb.org/CommentAPI/"),
+    ("media", "http://www.rssboard.org/media-rss", "http://search.yahoo.com/mrss/"),
+    ("itunes", "http://www.itunes.com/DTDs/Podcast-1.0.dtd", ITUNES),
+    ("x", "http://purl.org/dc/elements/1.0/", "http://purl.org/dc/elements/1.1/"),
+    ("thr", "http://purl.org/rss/1.0/modules/threading/",
+     "http://purl.org/rss/1.0/modules/threading/"),
+    ("mine", "https://made.up/", "https://made.up/"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("prefix", "uri", "usual"), SPELLINGS)
+def test_extensions_of_a_usual_vocabulary_stand_under_its_own_uri(
+    prefix: str, uri: str, usual: str
+) -> None:
+    entry = entry_of(f"<{prefix}:thing xmlns:{prefix}='{uri}' kind='k'>1</{prefix}:thing>")
+    assert entry.extensions == {usual: {"thing": ("1",), "thing@kind": ("k",)}}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "usual"),
+    [
+        ("georss", "http://www.georss.org/georss"),
+        ("GeoRSS", "http://www.georss.org/georss"),
+        ("wfw", "http://wellformedweb.org/CommentAPI/"),
+        ("mine", "mine"),
+    ],
+)
+def test_so_do_those_whose_prefix_was_not_declared(prefix: str, usual: str) -> None:
+    body = f"<rss version='2.0'><channel><item><{prefix}:a>1</{prefix}:a></item></channel></rss>"
+    assert parse(body.encode()).entries[0].extensions == {usual: {"a": ("1",)}}
+
+
+def test_how_many_replies_stand_behind_a_link_is_kept() -> None:
+    thread = "http://purl.org/syndication/thread/1.0"
+    entry = entry_of(
+        f"<a:link xmlns:a='http://www.w3.org/2005/Atom' xmlns:t='{thread}' rel='replies'"
+        " href='https://e.org/c' t:count=' 7 ' t:updated='2024-01-02T03:04:05Z'/>"
+    )
+    assert entry.extensions == {
+        thread: {"link@count": ("7",), "link@updated": ("2024-01-02T03:04:05Z",)}
+    }
+    assert [(one.rel, one.href) for one in entry.links] == [("replies", "https://e.org/c")]

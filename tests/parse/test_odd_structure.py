@@ -45,6 +45,12 @@ def test_usual_prefixes_with_addresses_that_nobody_knows() -> None:
     podcast = only_entry("itunes", "https://www.apple.com/itunes/podcast", title)
     assert podcast.title == Text("T")
     assert podcast.extensions == {"http://www.itunes.com/dtds/podcast-1.0.dtd": {"episode": ("3",)}}
+    place = only_entry(
+        "georss", "http://www.georss.org/georss/10", "<georss:point>1 2</georss:point>"
+    )
+    assert place.extensions == {"http://www.georss.org/georss": {"point": ("1 2",)}}
+    total = only_entry("thr", "https://made.up/", "<thr:total>7</thr:total>")
+    assert total.extensions == {"http://purl.org/syndication/thread/1.0": {"total": ("7",)}}
 
 
 def test_other_prefixes_mean_what_their_address_says() -> None:

@@ -119,17 +119,21 @@ class Spare:
     __slots__ = (
         "captions",
         "categories",
+        "description",
         "duration",
         "extension_count",
         "link_rank",
         "more_summaries",
         "source_authors",
+        "summary_tag",
         "title_rank",
     )
 
     def __init__(self) -> None:
         self.title_rank = 9
         self.link_rank = 9
+        self.summary_tag = ""
+        self.description: Text | None = None
         self.more_summaries: tuple[Text, ...] = ()
         self.captions: Captions = ()
         self.source_authors: tuple[Person, ...] = ()

@@ -54,6 +54,8 @@ from headwater.parse.terms import (
 )
 from headwater.parse.text import construct, says_the_same, shortened, within, words
 
+_OF_PODCASTS = ("itunes:summary", "googleplay:description")
+
 
 def read_title(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     spare = context.spare
@@ -93,7 +95,11 @@ def title_within(value: str, context: Context) -> str:
 
 
 def read_description(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """It is the summary of an item with a body, though a podcast's own may stand before it."""
+    spare, known = context.spare, len(context.spare.more_summaries)
     _summary(draft, element, "html", context)
+    if len(spare.more_summaries) > known and plain_name(spare.summary_tag) in _OF_PODCASTS:
+        spare.description = spare.description or spare.more_summaries[-1]
 
 
 def read_summary(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -108,7 +114,7 @@ def _summary(draft: EntryDraft, element: etree._Element, default: str, context: 
     if len(value) > context.short_enough:
         value = within(value, kind, "summary_cut", context)
     if draft.summary is None:
-        draft.summary = text(value, kind)
+        draft.summary, context.spare.summary_tag = text(value, kind), element.tag
     elif len(context.spare.more_summaries) < context.limits.contents:
         context.spare.more_summaries += (text(value, kind),)
     else:
@@ -376,6 +382,8 @@ def complete(draft: EntryDraft, fallback: tuple[Person, ...], context: Context) 
     if spare.more_summaries and not draft.contents:
         more = [one for one in spare.more_summaries if not says_the_same(one, draft.summary)]
         draft.contents = tuple(content(one.value, one.type, None, None) for one in more)
+    elif spare.description is not None:
+        draft.summary = spare.description
     if spare.duration is not None and draft.enclosures:
         draft.enclosures = timed(draft.enclosures, spare.duration)
 

@@ -113,8 +113,11 @@ def _sound_escape(match: re.Match[str]) -> str:
 
 
 def _version(loaded: Any) -> str | None:
-    """Without a version, a title or items with ids still make a feed."""
-    if not isinstance(loaded, dict) or not isinstance(loaded.get("items"), list):
+    """Without a version, a title or items with ids still make a feed.
+
+    No items at all may be written as null: some programs have no other empty list.
+    """
+    if not isinstance(loaded, dict) or not isinstance(loaded.get("items", ""), list | None):
         return None
     given = loaded.get("version")
     match = _VERSION.match(given) if isinstance(given, str) else None

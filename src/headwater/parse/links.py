@@ -8,9 +8,10 @@ from lxml import etree
 from headwater.parse.attributes import has_more_attributes_now
 from headwater.parse.document import Enclosure, Link
 from headwater.parse.draft import Context, Draft, EntryDraft, FeedDraft
+from headwater.parse.extensions import add_value
 from headwater.parse.limits import cut_bytes
 from headwater.parse.making import enclosure, link
-from headwater.parse.names import RDF
+from headwater.parse.names import RDF, USUAL_URIS
 from headwater.parse.relative import joined
 from headwater.parse.text import words
 
@@ -30,6 +31,7 @@ _PAGES = (None, "text/html", "application/xhtml+xml")
 _RESOURCE, _ABOUT = RDF + "resource", RDF + "about"
 _USUAL_RELATIONS = frozenset(("alternate", "self", "replies", "edit", "related", "hub", "next"))
 _USUAL_ATTRIBUTES = frozenset(("href", "rel", "type"))
+_THREAD = USUAL_URIS["thr"]
 _OWN_RANK = 0
 _IANA = "http://www.iana.org/assignments/relation/"
 
@@ -126,6 +128,16 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
             else _detailed_link(element, found, rel, kind)
         )
         _keep(draft, new, context)
+        if rel == "replies" and isinstance(draft, EntryDraft):
+            _keep_reply_hints(draft, element, context)
+
+
+def _keep_reply_hints(draft: EntryDraft, element: etree._Element, context: Context) -> None:
+    """How many replies stand behind a link, and when the last one came (RFC 4685 §4)."""
+    for name in ("count", "updated"):
+        value = element.get(f"{{{_THREAD}}}{name}") or element.get(f"thr:{name}")
+        if value:
+            add_value(draft, _THREAD, f"link@{name}", value.strip(), context)
 
 
 def _unusual_address(element: etree._Element) -> str | None:

@@ -105,6 +105,30 @@ PREFIXES: dict[str, str] = {
 """Well-known prefixes, for documents that forgot to declare them."""
 
 
+USUAL_URIS: dict[str, str] = {
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "content": "http://purl.org/rss/1.0/modules/content/",
+    "sy": "http://purl.org/rss/1.0/modules/syndication/",
+    "slash": "http://purl.org/rss/1.0/modules/slash/",
+    "thr": "http://purl.org/syndication/thread/1.0",
+    "media": "http://search.yahoo.com/mrss/",
+    "itunes": "http://www.itunes.com/dtds/podcast-1.0.dtd",
+    "podcast": "https://podcastindex.org/namespace/1.0",
+    "wfw": "http://wellformedweb.org/CommentAPI/",
+    "georss": "http://www.georss.org/georss",
+    "geo": "http://www.w3.org/2003/01/geo/wgs84_pos#",
+    "gml": "http://www.opengis.net/gml",
+}
+"""How the specifications of vocabularies that many sites share write their own namespace."""
+_BY_ANOTHER_NAME = {
+    _bare(uri): USUAL_URIS[prefix]
+    for uri, prefix in NAMESPACES.items()
+    # RSS 1.0's threading is another vocabulary than Atom's, under the same prefix.
+    if prefix in USUAL_URIS and not uri.endswith("/threading/")
+}
+
+
 @lru_cache(maxsize=1024)
 def is_known_namespace(uri: str) -> bool:
     bare = _bare(uri)
@@ -132,9 +156,13 @@ def plain_name(tag: str) -> str:
 
 @lru_cache(maxsize=1024)
 def split_name(tag: str) -> tuple[str, str]:
-    """Namespace URI (or bare prefix) and local name, for extensions."""
+    """Namespace URI and local name, for extensions.
+
+    A usual vocabulary goes by its own URI, however it was written or if it was not declared at
+    all: whoever looks for it finds it in one place. Of other prefixes nothing more is known.
+    """
     if tag[0] == "{":
         uri, _, local = tag[1:].partition("}")
-        return uri, local
+        return _BY_ANOTHER_NAME.get(_bare(uri), uri), local
     prefix, colon, local = tag.rpartition(":")
-    return (prefix, local) if colon else ("", tag)
+    return (USUAL_URIS.get(prefix.lower(), prefix), local) if colon else ("", tag)

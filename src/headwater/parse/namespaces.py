@@ -4,16 +4,17 @@ import re
 
 from lxml import etree
 
-from headwater.parse.names import NAMESPACES, is_known_namespace, plain_name
+from headwater.parse.names import NAMESPACES, USUAL_URIS, is_known_namespace, plain_name
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*").fullmatch
 _MEANT_BY_PREFIX = (
-    "dc dcterms content itunes media sy podcast googleplay xhtml cc creativecommons admin".split()
+    "dc dcterms content itunes media sy podcast googleplay xhtml cc creativecommons admin"
+    " slash thr wfw georss".split()
 )
 _USUAL: dict[str, str] = {}
 for _uri, _prefix in NAMESPACES.items():
     if _prefix in _MEANT_BY_PREFIX:
-        _USUAL.setdefault(_prefix, f"{{{_uri}}}")
+        _USUAL.setdefault(_prefix, f"{{{USUAL_URIS.get(_prefix, _uri)}}}")
 
 
 def with_usual_namespaces(root: etree._Element) -> bool:
