@@ -225,16 +225,17 @@ def test_namespaces_count_by_uri_and_not_by_prefix(item: str, path: str, expecte
     assert found == expected
 
 
-PODCAST_WORDS: list[tuple[str, str, tuple[str, ...]]] = [
+ORDERS: list[tuple[str, str, tuple[str, ...]]] = [
     ("idc", "D", ("C",)), ("icd", "D", ("C",)), ("cid", "D", ("C",)), ("dic", "D", ("C",)),
+    ("adc", "D", ("C",)), ("aac", "A", ("C",)), ("iac", "S", ("C",)), ("tdc", "D", ("C",)),
     ("ic", "S", ("C",)), ("id", "S", ("D",)), ("di", "D", ("S",)), ("iedc", "D", ("C",)),
     ("edac", "D", ("C",)), ("idac", "D", ("C",)),
 ]  # fmt: skip
 """Which elements in which order; the summary, the bodies."""
 
 
-@pytest.mark.parametrize(("order", "summary", "bodies"), PODCAST_WORDS)
-def test_a_podcasts_summary_does_not_push_out_the_description(
+@pytest.mark.parametrize(("order", "summary", "bodies"), ORDERS)
+def test_a_modules_summary_does_not_push_out_the_description(
     order: str, summary: str, bodies: tuple[str, ...]
 ) -> None:
     written = {
@@ -242,6 +243,7 @@ def test_a_podcasts_summary_does_not_push_out_the_description(
         "e": "<itunes:summary/>",
         "d": "<description>D</description>",
         "a": "<dc:description>A</dc:description>",
+        "t": "<dcterms:abstract>T</dcterms:abstract>",
         "c": "<content:encoded>C</content:encoded>",
     }
     entry = entry_of("".join(written[letter] for letter in order))

@@ -54,8 +54,6 @@ from headwater.parse.terms import (
 )
 from headwater.parse.text import construct, says_the_same, shortened, within, words
 
-_OF_PODCASTS = ("itunes:summary", "googleplay:description")
-
 
 def read_title(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     spare = context.spare
@@ -95,11 +93,12 @@ def title_within(value: str, context: Context) -> str:
 
 
 def read_description(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """It is the summary of an item with a body, though a podcast's own may stand before it."""
+    """RSS's own is the summary of an item with a body, though a module's may stand before it."""
     spare, known = context.spare, len(context.spare.more_summaries)
     _summary(draft, element, "html", context)
-    if len(spare.more_summaries) > known and plain_name(spare.summary_tag) in _OF_PODCASTS:
-        spare.description = spare.description or spare.more_summaries[-1]
+    if len(spare.more_summaries) > known and spare.description is None:
+        if ":" in plain_name(spare.summary_tag) and ":" not in plain_name(element.tag):
+            spare.description = spare.more_summaries[-1]
 
 
 def read_summary(draft: EntryDraft, element: etree._Element, context: Context) -> None:
