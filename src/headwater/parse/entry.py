@@ -94,9 +94,9 @@ def title_within(value: str, context: Context) -> str:
 
 def read_description(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     """RSS's own is the summary of an item with a body, though a module's may stand before it."""
-    spare, known = context.spare, len(context.spare.more_summaries)
+    spare, before = context.spare, context.spare.more_summaries
     _summary(draft, element, "html", context)
-    if len(spare.more_summaries) > known and spare.description is None:
+    if spare.more_summaries is not before and spare.description is None:
         if ":" in plain_name(spare.summary_tag) and ":" not in plain_name(element.tag):
             spare.description = spare.more_summaries[-1]
 
