@@ -101,7 +101,7 @@ def _without_slip(match: re.Match[str]) -> str:
     if match[0] == ",":
         return ""
     if match[0][0] != '"':
-        return match[0] if isfinite(float(match[0])) else "null"
+        return match[0] if isfinite(float(match[0])) else '""'
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", match[0])
 
 
