@@ -136,6 +136,9 @@ def test_a_file_of_another_season_is_left() -> None:
         ("show-sample.mkv", "It is a sample."),
         ("Extras/[A] Show - 01.mkv", "It is in a folder of extras."),
         ("[A] Show [NCOP][1080p].mkv", "NCOP is not an episode."),
+        ("[A] Show - PV 01 [1080p].mkv", "PV is not an episode."),
+        ("[A] Show - Menu 02 [1080p].mkv", "Menu is not an episode."),
+        ("[A] Show - Creditless Ending 2v2 [1080p].mkv", "NCED is not an episode."),
         ("映像特典/[A] Show - 01.mkv", "It is in a folder of extras."),
         ("[A] Show Part of nothing.mkv", "Its title names no episode."),
     ],
@@ -143,6 +146,15 @@ def test_a_file_of_another_season_is_left() -> None:
 def test_what_is_no_episode_is_left_with_its_reason(path: str, reason: str) -> None:
     found = look("[A] Show - 01.mkv", "[A] Show - 02.mkv", path, slots=(slot(1), slot(2)))
     assert reasons(found) == {path: reason}
+
+
+@pytest.mark.parametrize("name", ["Commentary 01", "Audio_Commentary_01v2", "Interview 01"])
+def test_what_has_an_episodes_number_does_not_take_its_place_by_being_larger(name: str) -> None:
+    episode, beside = "[A] Show - 01.mkv", f"[A] Show - {name}.mkv"
+    files = [JobFile(episode, LARGE), JobFile(beside, 2 * LARGE)]
+    found = contents_of(files, Show("Show"), (slot(1),), read)
+    assert videos(found) == {episode: (slot(1),)}
+    assert reasons(found) == {beside: "'[A] Show - 01.mkv' is taken for S01E01."}
 
 
 def test_of_two_files_for_one_episode_the_newer_version_is_taken() -> None:

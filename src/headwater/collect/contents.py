@@ -34,11 +34,13 @@ _APART = SPECIALS | {Kind.MOVIE}
 _OWN_NUMBER = re.compile(r"\[?(\d{2,3})(?:v\d)?(?=[\] _(\[])")
 """The number that a file's name begins with: `01 [1080p]`, `[01] Words`."""
 _BESIDE = re.compile(
-    r"\b(?:bonus|commentary|credits|ending|extras?|interview|making|menu|opening|preview|promo"
-    r"|teaser|trailer)\b",
+    r"(?<![a-z])(?:bonus|commentary|credits|ending|extras?|interview|making|menu|opening|preview"
+    r"|promo|teaser|trailer)(?![a-z])",
     re.IGNORECASE,
 )
 """Numbered too, and no episode: `02 Trailer`."""
+_COUNTED_BESIDE = re.compile(rf"(?:{_BESIDE.pattern})[ _]?\d", re.IGNORECASE)
+"""`Commentary 05` has the number of an episode, and may be the larger file."""
 
 Reader = Callable[[str], Release]
 """A file's name read as a release: `lambda name: read_title(name).release`."""
@@ -205,11 +207,20 @@ def _unplaced(meant: Placement) -> str:
 def _one_of(
     same: Sequence[File], slots: tuple[Slot, ...], read: Reader, left_out: list[LeftOut]
 ) -> list[Video]:
-    """Parts that are numbered belong together; of other doubles the newest, largest one is it."""
+    """Parts that are numbered belong together; of other doubles the newest, largest one is it, and
+    never what only stands beside the episode of that number."""
     parts = {number: file for file in same if (number := _part_of(file)) is not None}
     if len(same) > 1 and len(parts) == len(same):
         return [Video(parts[number], slots, number) for number in sorted(parts)]
-    best = max(same, key=lambda file: (read(_name(file)).version or 1, file.length, file.path))
+    best = max(
+        same,
+        key=lambda file: (
+            _COUNTED_BESIDE.search(_name(file)) is None,
+            read(_name(file)).version or 1,
+            file.length,
+            file.path,
+        ),
+    )
     left_out += [
         LeftOut(file, f"{_name(best)!r} is taken for {slots[0]}.") for file in same if file != best
     ]

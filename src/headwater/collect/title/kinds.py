@@ -9,7 +9,7 @@ _BESIDES = r"(?<![+&])(?<![+&] )"
 _KIND = re.compile(
     rf"{_BESIDES}(?:"
     r"(?<![a-z])(?:"
-    r"(?P<ncop>ncop|creditless op(?:ening)?)|(?P<nced>nced|creditless ed(?:ing)?)|(?P<ova>ovas?)"
+    r"(?P<ncop>ncop|creditless op(?:ening)?)|(?P<nced>nced|creditless e(?:d|nding))|(?P<ova>ovas?)"
     r"|(?P<oad>oads?)|(?P<ona>onas?)|(?P<movie>movies?|gekijouban|film)"
     r"|(?P<sp>sps?|tvsp|specials?|ex(?=\d))|(?P<menu>menus?)|(?P<pv>pvs?|preview|trailer|teaser)"
     r"|(?P<cm>cms?)|(?P<ost>ost|soundtrack)|(?P<op>op)|(?P<ed>ed)|(?P<tv>tv)"
@@ -26,12 +26,16 @@ _BY_GROUP = {
 }  # fmt: skip
 
 
+_LAST = r"(?= *(?:$|[\x1f\d]))"
+"""The number of what is counted may have been taken out of the name, or stand there still."""
 _IN_NAMES = re.compile(
     rf"{_BESIDES}(?:"
-    r"(?<![a-z])(?:(?P<ncop>ncop)|(?P<nced>nced)|(?P<ova>ovas?)|(?P<oad>oads?)|(?P<ona>onas?)"
-    r"|(?P<movie>movies?|gekijouban)|(?P<cm>cm(?=\d))"
-    r"|(?P<pv>pv(?=\d)|(?<=- )(?:preview|trailer|teaser)(?= *(?:$|\x1f))))"
+    r"(?<![a-z])(?:(?P<ncop>ncop|creditless op(?:ening)?)|(?P<nced>nced|creditless e(?:d|nding))"
+    r"|(?P<ova>ovas?)|(?P<oad>oads?)|(?P<ona>onas?)|(?P<movie>movies?|gekijouban)"
+    rf"|(?P<cm>cm(?=\d)|(?<=- )cms?{_LAST})|(?P<menu>(?<=- )menus?{_LAST})"
+    rf"|(?P<pv>pv(?=\d)|(?<=[ -])pvs?{_LAST}|(?<=- )(?:preview|trailer|teaser){_LAST}))"
     r"(?![a-uw-z]|v(?!\d))|(?P<movie2>[剧劇][场場]版|映画|[电電]影)"
+    rf"|(?P<pv2>(?<=[ -])(?:次回)?[预預予]告{_LAST})"
     r"|(?P<sp2>(?<=[ -])(?:特[别別][篇编編]|specials?)(?= *(?:$|\x1f))))"
 )
 """Words that are hardly ever part of a name."""

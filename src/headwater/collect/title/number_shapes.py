@@ -53,7 +53,7 @@ HAN_COUNTED = re.compile(
 )
 COUNTED = re.compile(
     rf"(?<![a-z0-9.全共第])(?P<first>{_N}){_V}(?:{_TO}(?P<last>{_N}){_V2})?"
-    rf" ?{_COUNTER}(?![数數合全])"
+    rf" ?(?:{_COUNTER}|화)(?![数數合全])"
 )
 _EPISODE = "(?:episodes?|eps?|épisodes?|epis[oó]di[oi]|folge|cap[ií]tulo|odc|b[oö]l[uü]m|сери[яи])"
 NAMED = re.compile(

@@ -46,7 +46,7 @@ _RULES: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
     ("number of a total", shapes.OF, frozenset("fи")),
     ("number in brackets", shapes.IN_BRACKETS, frozenset("[★")),
     ("range in brackets", shapes.WIDE_RANGE, frozenset("[★")),
-    ("counted episodes", shapes.COUNTED, frozenset("话話集回巻")),
+    ("counted episodes", shapes.COUNTED, frozenset("话話集回巻화")),
     ("named episode", shapes.NAMED, frozenset("eéobс")),
     ("number sign", shapes.HASH, frozenset("#")),
     ("range in brackets", shapes.RANGE_IN_PARENS, frozenset("(")),
