@@ -72,6 +72,13 @@ async def _let_go(tx: Transaction, loser: Download, left: Sequence[Slot], now: d
     await files.losing(tx, leaving, "leaving", now)
 
 
+async def not_switched(tx: Transaction, file: LibraryFile, now: datetime) -> None:
+    """Another file was to take its place, and will not: it stays, or leaves by itself."""
+    owner = await queries.download(tx, file.download_id)
+    state: queries.FileState = "leaving" if owner.state == "retiring" else "placed"
+    await files.losing(tx, [file.id], state, now)
+
+
 async def clear(work: Work) -> None:
     """Files that are to leave do, each with a note of where it is now. Again after a crash, it
     finds what is gone."""

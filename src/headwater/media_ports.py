@@ -158,8 +158,9 @@ class Library(Protocol):
         """The same, into the place of a file of ours, which goes to the recycle folder: there is
         no moment without one of the two in its place. PlaceTaken when something else is there."""
 
-    async def write(self, target: str, body: bytes, *, over: bool = False) -> str:
-        """A small file of our own: its mark. PlaceTaken when something is there, unless `over`."""
+    async def write(self, target: str, body: bytes, *, over: Sequence[Placed] = ()) -> str:
+        """A small file of our own: its mark. PlaceTaken when something is there that is neither
+        the same nor one of those it goes `over`."""
 
     async def recycle(self, old: Placed, *, today: str) -> str | None:
         """Out of the library. Where it is now; None when it was deleted, or was not there.

@@ -23,7 +23,7 @@ from headwater.collect.slot import Slot
 from headwater.collect.title import read_title
 from headwater.collecting import count
 from headwater.download_work import Facts, Setback, Work
-from headwater.losing import day_of, losses_of, retire, withdraw, write_losses
+from headwater.losing import day_of, losses_of, not_switched, retire, withdraw, write_losses
 from headwater.media_ports import JobFile, Placed, PlaceTaken, SourceGone
 from headwater.next_best import next_best
 from headwater.ports import Reader, Transaction
@@ -264,7 +264,7 @@ async def _put_there(work: Work, load: Load, placings: Sequence[Placing]) -> Don
         except PlaceTaken as trouble:
             if placing.is_video:
                 raise _Taken(placing) from trouble
-            done.left.append(placing.file.id)
+            done.left += [placing.file.id, *(old.id for old in placing.olds)]
     if work.media.policy.nfo and not load.facts.show.show.is_film:
         await _describe_show(work, load)
     return done
@@ -273,16 +273,21 @@ async def _put_there(work: Work, load: Load, placings: Sequence[Placing]) -> Don
 async def _one(work: Work, load: Load, placing: Placing, done: Done) -> str:
     library, file = work.media.library, placing.file
     if placing.shelved.body is not None:
+        ours = [_as_placed(each) for each in (*placing.olds, file)]
+        mark = await library.write(file.path, placing.shelved.body, over=ours)
         done.kept += [(old.id, None) for old in placing.olds]
-        ours = bool(placing.olds or file.mark)
-        return await library.write(file.path, placing.shelved.body, over=ours)
+        return mark
     for old in placing.olds:
-        was = Placed(old.path, old.length, old.mark, old.source)
+        was = _as_placed(old)
         today = day_of(old, work.now)
         switched = await library.switch(file.source, was, today=today, keep=load.is_kept)
         done.kept.append((old.id, switched.kept))
         return switched.mark
     return await library.place(file.source, file.path, keep=load.is_kept)
+
+
+def _as_placed(file: LibraryFile) -> Placed:
+    return Placed(file.path, file.length, file.mark, file.source)
 
 
 async def _describe_show(work: Work, load: Load) -> None:
@@ -301,13 +306,14 @@ async def _describe_show(work: Work, load: Load) -> None:
 
 async def _take_back(work: Work, taken: Placing, placings: Sequence[Placing]) -> None:
     """The place is a stranger's after all: another one is chosen for the video and what is beside
-    it. What we had there once is not ours any more."""
-    slots = taken.file.slots
+    it. What we had there once is not ours any more; what stands beside that is not switched."""
+    together = [each for each in placings if each.file.slots == taken.file.slots]
     async with work.engine.database.write() as tx:
         for old in taken.olds:
             await files.gone(tx, old.id, "left", None, work.now)
-        together = [each.file.id for each in placings if each.file.slots == slots]
-        await files.forget(tx, together)
+        for old in (old for each in together if each is not taken for old in each.olds):
+            await not_switched(tx, old, work.now)
+        await files.forget(tx, [each.file.id for each in together])
 
 
 async def _linked(work: Work, load: Load, done: Done) -> bool:

@@ -4,13 +4,12 @@ from datetime import datetime, timedelta
 
 from headwater.collect.download import STANDING, Download
 from headwater.collect.downloads import queries
-from headwater.collect.downloads.queries import FileState
 from headwater.collect.downloads.store import Step
 from headwater.collect.files import store as files
 from headwater.collect.naming.safe import collision_key
 from headwater.download_work import Setback, Work
 from headwater.errors import NotFound
-from headwater.losing import clear
+from headwater.losing import clear, not_switched
 from headwater.media_ports import Job
 from headwater.ports import Transaction
 from headwater.telemetry.log import logger
@@ -66,9 +65,7 @@ async def free_neighbours(tx: Transaction, download: Download, now: datetime) ->
     keys = sorted({collision_key(file.path) for file in own})
     for file in await queries.files_at(tx, keys):
         if file.state == "switching" and file.download_id != download.id:
-            owner = await queries.download(tx, file.download_id)
-            state: FileState = "leaving" if owner.state == "retiring" else "placed"
-            await files.losing(tx, [file.id], state, now)
+            await not_switched(tx, file, now)
     await files.forget(tx, [file.id for file in own])
 
 

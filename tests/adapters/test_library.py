@@ -329,5 +329,8 @@ async def test_a_small_file_is_written_once_and_over_nobody(root: Path) -> None:
     assert await disk(root).write("Show/e.nfo", b"ours") == mark
     with pytest.raises(PlaceTaken):
         await disk(root).write("Show/e.nfo", b"other")
-    await disk(root).write("Show/e.nfo", b"other", over=True)
+    ours = Placed("Show/e.nfo", 4, mark)
+    await disk(root).write("Show/e.nfo", b"other", over=[ours])
     assert (root / "library" / "Show" / "e.nfo").read_bytes() == b"other"
+    with pytest.raises(PlaceTaken):
+        await disk(root).write("Show/e.nfo", b"third", over=[ours])

@@ -5,7 +5,7 @@ from datetime import timedelta
 from headwater.by_hand import take
 from headwater.collect.downloads import queries
 from headwater.media_ports import NewJob
-from tests.collect.torrents import made
+from tests.collect.torrents import Made, made
 from tests.downloads.yard import Held, Yard
 
 BODY = bytes(range(256)) * 200
@@ -135,6 +135,60 @@ async def test_a_second_version_gives_way_to_what_somebody_put_there(yard: Yard)
     own.write_bytes(b"mine")
     await yard.collect("[Good] Show - 01v2", SECOND)
     assert yard.shown() == {GOOD: b"mine", GOOD.replace(".mkv", " (2).mkv"): BODY[::-1]}
+
+
+def with_subtitles(version: str) -> Made:
+    """A video and its subtitles, in a folder."""
+    name, body = f"[Good] Show - 01{version}", version.encode() + BODY
+    return made(name, {f"{name}.mkv": body, f"{name}.ja.ass": body[:99], f"{name}.en.ass": body[:9]})
+
+
+async def test_subtitles_beside_what_somebody_put_there_leave_with_their_video(yard: Yard) -> None:
+    old = await yard.collect("[Good] Show - 01", with_subtitles(""))
+    own = yard.library / GOOD
+    own.unlink()
+    own.write_bytes(b"mine")
+    new = await yard.collect("[Good] Show - 01v2", with_subtitles("v2"))
+    assert ((await yard.now(old)).state, new.state) == ("retired", "done")
+    second = b"v2" + BODY
+    assert yard.shown() == {
+        GOOD: b"mine",
+        GOOD.replace(".mkv", " (2).mkv"): second,
+        GOOD.replace(".mkv", " (2).ja.ass"): second[:99],
+        GOOD.replace(".mkv", " (2).en.ass"): second[:9],
+    }
+    assert sorted(yard.recycled()) == [BODY[:9], BODY[:99]]
+
+
+async def test_a_subtitle_that_somebody_has_mended_stays_when_a_second_version_comes(
+    yard: Yard,
+) -> None:
+    old = await yard.collect("[Good] Show - 01", with_subtitles(""))
+    own = yard.library / GOOD.replace(".mkv", ".en.ass")
+    own.unlink()
+    own.write_bytes(b"mended")
+    new = await yard.collect("[Good] Show - 01v2", with_subtitles("v2"))
+    assert ((await yard.now(old)).state, new.state) == ("retired", "done")
+    second = b"v2" + BODY
+    assert yard.shown() == {
+        GOOD: second,
+        GOOD.replace(".mkv", ".ja.ass"): second[:99],
+        GOOD.replace(".mkv", ".en.ass"): b"mended",
+    }
+    assert sorted(yard.recycled()) == [BODY[:99], BODY]
+
+
+async def test_an_nfo_that_somebody_has_written_stays_when_a_second_version_comes(
+    yard: Yard,
+) -> None:
+    yard.policy(nfo=True)
+    old = await yard.collect("[Good] Show - 01", FIRST)
+    own = yard.library / GOOD.replace(".mkv", ".nfo")
+    own.write_bytes(b"written by a media server")
+    new = await yard.collect("[Good] Show - 01v2", SECOND)
+    assert ((await yard.now(old)).state, new.state) == ("retired", "done")
+    assert own.read_bytes() == b"written by a media server"
+    assert yard.shown()[GOOD] == BODY[::-1]
 
 
 async def test_what_a_person_takes_stays_though_it_is_worse(yard: Yard) -> None:

@@ -70,7 +70,7 @@ class DiskLibrary:
     async def switch(self, source: str, old: Placed, *, today: str, keep: bool = False) -> Switched:
         return await self._run(lambda: self._switch(source, old, today, keep))
 
-    async def write(self, target: str, body: bytes, *, over: bool = False) -> str:
+    async def write(self, target: str, body: bytes, *, over: Sequence[Placed] = ()) -> str:
         return await self._run(lambda: self._write(target, body, over))
 
     async def recycle(self, old: Placed, *, today: str) -> str | None:
@@ -176,13 +176,15 @@ class DiskLibrary:
         if there.is_symlink() or not there.is_file():
             raise LibraryTrouble(f"{source} is no file in the downloads.", path=source)
 
-    def _write(self, target: str, body: bytes, over: bool) -> str:
+    def _write(self, target: str, body: bytes, over: Sequence[Placed]) -> str:
         goal = self._inside(self._at.library, target)
         goal.parent.mkdir(parents=True, exist_ok=True)
-        if os.path.lexists(goal) and not over:
-            if goal.is_symlink() or not goal.is_file() or goal.read_bytes() != body:
+        if os.path.lexists(goal):
+            is_plain = goal.is_file() and not goal.is_symlink()
+            if is_plain and goal.read_bytes() == body:
+                return mark_of(goal)
+            if not any(self._is_ours(goal, old) for old in over):
                 raise PlaceTaken(f"{target} is there already.", path=target)
-            return mark_of(goal)
         part = part_of(goal)
         with part.open("wb") as file:
             file.write(body)
