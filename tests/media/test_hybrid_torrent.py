@@ -1,6 +1,7 @@
 """A torrent of both versions, as newer tools make them: qBittorrent calls it by its second hash."""
 
 import asyncio
+from dataclasses import replace
 from hashlib import sha1, sha256
 
 from headwater.adapters.downloaders.kinds import open_downloader
@@ -35,6 +36,25 @@ async def _until(downloader: Downloader, infohash: str, *, there: bool) -> None:
             return
         await asyncio.sleep(0.1)
     raise AssertionError("the client did not do it within 20 s")
+
+
+async def test_somebody_elses_torrent_of_both_versions_is_found_where_it_is() -> None:
+    body = hybrid("Show - 01.mkv", BODY)
+    infohash = read_torrent(body).infohash
+    with own_client("qbittorrent") as client:
+        downloader = open_downloader(client.plan, WebLimits(), "Headwater/test")
+        own = replace(client.plan, tag="somebody", category="somebody")
+        somebody = open_downloader(own, WebLimits(), "Headwater/test")
+        try:
+            theirs = str(client.room / "theirs")
+            await somebody.add(NewJob(infohash, theirs, body))
+            await _until(somebody, infohash, there=True)
+            await downloader.add(NewJob(infohash, str(client.room / "goal"), body))
+            job = (await downloader.jobs([infohash]))[infohash]
+            assert (job.infohash, job.save_path, job.is_ours) == (infohash, theirs, False)
+        finally:
+            await downloader.close()
+            await somebody.close()
 
 
 async def test_a_torrent_of_both_versions_is_found_and_removed() -> None:

@@ -93,25 +93,31 @@ class QBittorrent:
             if infohash in await self.jobs([infohash]):
                 return True
             await self._sleep(pause)
-        return infohash in await self.jobs([infohash])
+        if infohash in await self.jobs([infohash]):
+            return True
+        return bool(await self._of_both_versions({infohash}, "filter=all"))
 
     async def jobs(self, infohashes: Sequence[str]) -> Mapping[str, Job]:
         found: dict[str, Job] = {}
         for at in range(0, len(infohashes), _AT_ONCE):
             some = self._link.named(infohashes[at : at + _AT_ONCE])
-            for said in await self._listed(f"hashes={'%7C'.join(some)}"):
+            names = {each: each for each in some}
+            names |= {self._ids[each]: each for each in some if each in self._ids}
+            for said in await self._listed(f"hashes={'%7C'.join(names)}"):
                 job = self._job(said)
-                if job.infohash in some:
-                    found[job.infohash] = job
+                if (name := names.get(job.infohash)) is not None:
+                    found[name] = replace(job, infohash=name)
         if left := {each for each in infohashes if each not in found}:
-            found |= await self._of_both_versions(left)
+            ours = f"category={quote(self._link.plan.category)}"
+            found |= await self._of_both_versions(left, ours)
         return found
 
-    async def _of_both_versions(self, infohashes: Set[str]) -> dict[str, Job]:
+    async def _of_both_versions(self, infohashes: Set[str], among: str) -> dict[str, Job]:
         """A torrent of both versions is called by its second hash here, and cannot be asked for by
-        its first, which feeds and other clients know it by."""
+        its first, which feeds and other clients know it by. Ours are looked for in our category;
+        among all torrents, of which there may be thousands, only what is there already."""
         found: dict[str, Job] = {}
-        for said in await self._listed(f"category={quote(self._link.plan.category)}"):
+        for said in await self._listed(among):
             job, first = self._job(said), str(said.get("infohash_v1") or "").lower()
             if first in infohashes and job.infohash != first:
                 self._ids[first] = job.infohash
