@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from headwater.by_hand import take
 from headwater.collect.downloads import queries
+from headwater.download_wishes import drop
 from headwater.media_ports import NewJob
 from tests.collect.torrents import Made, made
 from tests.downloads.yard import Held, Yard
@@ -140,7 +141,9 @@ async def test_a_second_version_gives_way_to_what_somebody_put_there(yard: Yard)
 def with_subtitles(version: str) -> Made:
     """A video and its subtitles, in a folder."""
     name, body = f"[Good] Show - 01{version}", version.encode() + BODY
-    return made(name, {f"{name}.mkv": body, f"{name}.ja.ass": body[:99], f"{name}.en.ass": body[:9]})
+    return made(
+        name, {f"{name}.mkv": body, f"{name}.ja.ass": body[:99], f"{name}.en.ass": body[:9]}
+    )
 
 
 async def test_subtitles_beside_what_somebody_put_there_leave_with_their_video(yard: Yard) -> None:
@@ -189,6 +192,21 @@ async def test_an_nfo_that_somebody_has_written_stays_when_a_second_version_come
     assert ((await yard.now(old)).state, new.state) == ("retired", "done")
     assert own.read_bytes() == b"written by a media server"
     assert yard.shown()[GOOD] == BODY[::-1]
+
+
+async def test_a_file_that_a_person_deleted_comes_back_when_it_is_dropped_and_taken(
+    yard: Yard,
+) -> None:
+    old = await yard.collect("[Good] Show - 01", FIRST)
+    (yard.library / GOOD).unlink()
+    await drop(yard.engine, old.id)
+    await yard.turn(2)
+    assert (await yard.now(old)).state == "dropped"
+    await take(yard.engine, old.release_id)
+    await yard.turn(2)
+    yard.client.deliver(FIRST)
+    await yard.turn(6)
+    assert yard.shown() == {GOOD: BODY}
 
 
 async def test_what_a_person_takes_stays_though_it_is_worse(yard: Yard) -> None:
