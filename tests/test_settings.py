@@ -6,6 +6,7 @@ import pytest
 
 from headwater import __version__
 from headwater.errors import BadSettings
+from headwater.policies import schedule_policy
 from headwater.settings import Settings, hidden_secrets, load_settings
 
 
@@ -76,6 +77,71 @@ def test_a_number_out_of_range_is_told_by_name() -> None:
         load_settings(visits_at_once=0)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "most"),
+    [
+        ("raw_keep_days", "36601", "36600 (100 years)"),
+        ("idempotency_hours", "99999999", "878400 (100 years)"),
+        ("stop_seconds", "inf", "3162240000 (100 years)"),
+        ("housekeeping_minutes", "1e300", "52704000 (100 years)"),
+        ("export_hold_back_sec", "inf", "3162240000 (100 years)"),
+        ("visits_keep", "99999999999999999999", "1125899906842624"),
+        ("host_rps", "inf", "1125899906842624"),
+    ],
+)
+def test_for_ever_is_written_as_a_number_that_can_be_reckoned_with(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, most: str
+) -> None:
+    """It would be no moment any more when housekeeping, a visit or a stop comes to use it."""
+    monkeypatch.setenv(f"HEADWATER_{name.upper()}", value)
+    with pytest.raises(BadSettings) as refused:
+        load_settings()
+    assert f"HEADWATER_{name.upper()}" in refused.value.message
+    assert f"must be at most {most}" in refused.value.message
+    assert "; " not in refused.value.message
+
+
+def test_a_hundred_years_are_kept() -> None:
+    assert load_settings(raw_keep_days=36_600).raw_keep_days == 36_600
+
+
+@pytest.mark.parametrize("name", sorted(Settings.model_fields))
+def test_no_number_is_without_an_end(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    if Settings.model_fields[name].annotation not in (int, float, int | None):
+        return
+    for value in ("inf", "nan", "99999999999999999999"):
+        monkeypatch.setenv(f"HEADWATER_{name.upper()}", value)
+        with pytest.raises(BadSettings, match=f"HEADWATER_{name.upper()}"):
+            load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "outside"),
+    [
+        ("sched_initial_interval_sec", ("0.5", "31622401")),
+        ("sched_min_interval_sec", ("0.5", "31622401")),
+        ("sched_max_interval_sec", ("0.5", "31622401")),
+        ("sched_up_factor", ("0.5", "101")),
+        ("sched_down_factor", ("0.001", "2")),
+        ("sched_ewma_alpha", ("0.0001", "2")),
+        ("sched_blend_lambda", ("-1", "2")),
+        ("sched_jitter_ratio", ("-1", "0.95")),
+        ("sched_backoff_base", ("0.5", "101")),
+        ("sched_backoff_cap_sec", ("0.5", "31622401")),
+        ("sched_error_budget", ("0", "1000001")),
+        ("retry_after_cap_sec", ("0.5", "31622401")),
+    ],
+)
+def test_what_no_schedule_could_keep_is_told_by_the_name_of_the_setting(
+    monkeypatch: pytest.MonkeyPatch, name: str, outside: tuple[str, str]
+) -> None:
+    """The schedule has names of its own for these numbers, which no operator knows."""
+    for value in outside:
+        monkeypatch.setenv(f"HEADWATER_{name.upper()}", value)
+        with pytest.raises(BadSettings, match=f"HEADWATER_{name.upper()}"):
+            schedule_policy(load_settings())
+
+
 def test_trouble_is_told_by_the_name_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWATER_PORT", "eighty")
     with pytest.raises(BadSettings) as refused:
@@ -129,6 +195,18 @@ def test_the_file_gives_way_to_the_environment_and_both_to_what_is_given(
     settings = load_settings(port=3)
     assert (settings.port, settings.host, settings.max_redirects) == (3, "127.0.0.3", 2)
     assert settings.allowed_ports == [81]
+
+
+def test_an_empty_variable_does_not_hide_what_the_file_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "headwater.toml"
+    file.write_text('port = 81\ndatabase_url = "postgresql://db.example/feeds"\n')
+    monkeypatch.setenv("HEADWATER_CONFIG", str(file))
+    monkeypatch.setenv("HEADWATER_PORT", "")
+    monkeypatch.setenv("DATABASE_URL", "")
+    settings = load_settings()
+    assert (settings.port, settings.database_url) == (81, "postgresql://db.example/feeds")
 
 
 def test_a_file_with_an_unknown_name_is_refused(

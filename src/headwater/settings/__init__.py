@@ -28,10 +28,12 @@ from headwater.settings.written import (
     parts,
     secret_from,
     unknown_names,
+    within_reason,
 )
 from headwater.values.url import redacted
 
 MIB = 1024 * 1024
+YEAR = 366 * 86_400
 
 
 def _plain(name: str, default: Any, **rules: Any) -> Any:
@@ -124,19 +126,19 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
     max_new_entries_per_day: int = Field(5_000, ge=1)
     author_emails: Literal["keep", "redact", "hash"] = "keep"
 
-    # Scheduling
-    sched_initial_interval_sec: float = _plain("SCHED_INITIAL_INTERVAL_SEC", 900.0, gt=0)
-    sched_min_interval_sec: float = _plain("SCHED_MIN_INTERVAL_SEC", 300.0, gt=0)
-    sched_max_interval_sec: float = _plain("SCHED_MAX_INTERVAL_SEC", 86_400.0, gt=0)
-    sched_up_factor: float = _plain("SCHED_UP_FACTOR", 1.25, ge=1)
-    sched_down_factor: float = _plain("SCHED_DOWN_FACTOR", 0.75, gt=0, le=1)
-    sched_ewma_alpha: float = _plain("SCHED_EWMA_ALPHA", 0.3, gt=0, le=1)
+    # Scheduling: the bounds of `Policy`, told by the names that stand here
+    sched_initial_interval_sec: float = _plain("SCHED_INITIAL_INTERVAL_SEC", 900.0, ge=1, le=YEAR)
+    sched_min_interval_sec: float = _plain("SCHED_MIN_INTERVAL_SEC", 300.0, ge=1, le=YEAR)
+    sched_max_interval_sec: float = _plain("SCHED_MAX_INTERVAL_SEC", 86_400.0, ge=1, le=YEAR)
+    sched_up_factor: float = _plain("SCHED_UP_FACTOR", 1.25, ge=1, le=100)
+    sched_down_factor: float = _plain("SCHED_DOWN_FACTOR", 0.75, ge=0.01, le=1)
+    sched_ewma_alpha: float = _plain("SCHED_EWMA_ALPHA", 0.3, ge=0.001, le=1)
     sched_blend_lambda: float = _plain("SCHED_BLEND_LAMBDA", 0.5, ge=0, le=1)
-    sched_jitter_ratio: float = _plain("SCHED_JITTER_RATIO", 0.15, ge=0, lt=1)
-    sched_backoff_base: float = _plain("SCHED_BACKOFF_BASE", 2.0, ge=1)
-    sched_backoff_cap_sec: float = _plain("SCHED_BACKOFF_CAP_SEC", 3_600.0, gt=0)
-    sched_error_budget: int = _plain("SCHED_ERROR_BUDGET", 10, ge=1)
-    retry_after_cap_sec: float = Field(86_400.0, gt=0)
+    sched_jitter_ratio: float = _plain("SCHED_JITTER_RATIO", 0.15, ge=0, le=0.9)
+    sched_backoff_base: float = _plain("SCHED_BACKOFF_BASE", 2.0, ge=1, le=100)
+    sched_backoff_cap_sec: float = _plain("SCHED_BACKOFF_CAP_SEC", 3_600.0, ge=1, le=YEAR)
+    sched_error_budget: int = _plain("SCHED_ERROR_BUDGET", 10, ge=1, le=1_000_000)
+    retry_after_cap_sec: float = Field(86_400.0, ge=1, le=YEAR)
     moved_after_count: int = Field(3, ge=1)
     moved_after_hours: float = Field(24.0, ge=0)
     failing_after: int = Field(3, ge=1)
@@ -210,6 +212,8 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
     @classmethod
     def _listed(cls, value: Any) -> Any:
         return parts(value) if isinstance(value, str) else value
+
+    _within_reason = field_validator("*")(within_reason)
 
     @field_validator("sinks")
     @classmethod
@@ -375,7 +379,7 @@ def _in_environment(key: str) -> bool:
     alias = Settings.model_fields[key].validation_alias
     if isinstance(alias, AliasChoices):
         names |= {str(choice) for choice in alias.choices}
-    return any(name in os.environ for name in names)
+    return any(os.environ.get(name) for name in names)
 
 
 def _in_words(trouble: ValidationError) -> str:

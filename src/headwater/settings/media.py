@@ -46,7 +46,7 @@ class MediaSettings(BaseSettings):
     media_stalled_hours: float = Field(72.0, gt=0)
     media_replacements_per_day: int = Field(50, ge=0)
     media_at_once: int = Field(4, ge=1, le=64)
-    media_tracked_interval_sec: float = Field(1_800.0, ge=60)
+    media_tracked_interval_sec: float = Field(1_800.0, ge=60, le=366 * 86_400)
     media_gap_hours: float = Field(24.0, gt=0)
 
     @model_validator(mode="after")

@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationInfo
+
 from headwater.errors import BadSettings
 
 LONGEST_TOKEN = 512
@@ -15,6 +17,19 @@ _PREFIX = "HEADWATER_"
 _FOR_OTHERS = frozenset(_PREFIX + name for name in ("CONFIG", "GRPC", "TOKEN", "URL"))
 _FAMILIES_OF_OTHERS = tuple(_PREFIX + name for name in ("TEST_", "SERVICE_", "PORT_"))
 """Those of the tests, and what Kubernetes tells every container of a service called headwater."""
+
+LARGEST = 2**50
+"""Of numbers that say nothing else: bytes, counts, rates. More fits neither store, nor libcurl."""
+_YEARS = 100
+_A_YEAR = {
+    "days": 366,
+    "hours": 366 * 24,
+    "minutes": 366 * 24 * 60,
+    "sec": 366 * 86_400,
+    "seconds": 366 * 86_400,
+    "ms": 366 * 86_400_000,
+}
+"""By the unit that a setting's name ends in."""
 
 
 def unknown_names(environment: Iterable[str], settings: Iterable[str]) -> list[str]:
@@ -42,6 +57,18 @@ def parts(text: str) -> Any:
         except ValueError as trouble:
             raise ValueError(f"looks like JSON but is not: {trouble}") from trouble
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def within_reason(value: Any, which: ValidationInfo) -> Any:
+    """A number that is meant as "for ever" would be no moment any more, or none that is stored:
+    it is refused here, instead of stopping housekeeping or visits when it is first used."""
+    if not isinstance(value, int | float):
+        return value
+    year = _A_YEAR.get((which.field_name or "").rpartition("_")[2])
+    most = LARGEST if year is None else _YEARS * year
+    if not value <= most:  # what is no number is not, either
+        raise ValueError(f"must be at most {most}" + (f" ({_YEARS} years)" if year else ""))
+    return value
 
 
 def is_contact(text: str) -> bool:
