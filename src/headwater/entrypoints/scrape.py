@@ -1,6 +1,5 @@
 """The answer to a scrape: what this process counted, and what the database says of all of them."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 
@@ -10,6 +9,7 @@ from prometheus_client.registry import Collector
 
 from headwater.engine import Engine
 from headwater.entrypoints.figures import ABOUT, Figure, of_days, present
+from headwater.entrypoints.shared_question import SharedQuestion
 from headwater.errors import DatabaseError
 from headwater.settings import Settings
 from headwater.telemetry.log import logger
@@ -49,19 +49,22 @@ class _Kept:
     def __init__(
         self, engine: Engine, read: Callable[[], Awaitable[list[Figure]]], seconds: float
     ) -> None:
-        self._engine = engine
+        self._clock = engine.clock
         self._read = read
         self._seconds = seconds
-        self._lock = asyncio.Lock()
+        self._question = SharedQuestion(engine.clock, self._read_anew)
         self._figures: list[Figure] = []
         self._until = float("-inf")
 
     async def figures(self) -> list[Figure]:
-        async with self._lock:
-            if self._engine.clock.monotonic() >= self._until:
-                self._figures = await self._read()
-                self._until = self._engine.clock.monotonic() + self._seconds
+        if self._clock.monotonic() < self._until:
             return self._figures
+        return await self._question.answer()
+
+    async def _read_anew(self) -> list[Figure]:
+        self._figures = await self._read()
+        self._until = self._clock.monotonic() + self._seconds
+        return self._figures
 
 
 class _Families(Collector):

@@ -134,6 +134,7 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
     )
     app.state.desk = Desk(engine, settings, Visits(engine), Streams(engine))
     app.state.scrape = Scrape(engine, settings)
+    app.state.pulse = status.pulse_of(engine)
     app.state.newsstand = Newsstand(engine, settings)
     _refuse_unlisted_routes()
     _describe(app)

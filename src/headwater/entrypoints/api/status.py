@@ -4,12 +4,15 @@ import sys
 
 from fastapi import APIRouter
 from lxml import etree
+from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater import __version__
 from headwater.announce import queries as events
+from headwater.engine import Engine
 from headwater.entrypoints.api.asking import REFUSALS, At, told
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.shared_question import SharedQuestion
 from headwater.fetch import queries as raws
 from headwater.merge import queries as entries
 from headwater.schedule import queries as calendar
@@ -58,11 +61,21 @@ class Status(Record):
 
 
 @router.get("/healthz", response_model=Health)
-async def health(at: At) -> Response:
+async def health(request: Request) -> Response:
     """200 when Headwater answers and its database does. Open to everybody, says nothing more."""
-    async with at.engine.database.read() as view:
-        await view.row("SELECT 1 AS one")
+    pulse: SharedQuestion[None] = request.app.state.pulse
+    await pulse.answer()
     return told(Health(status="ok"))
+
+
+def pulse_of(engine: Engine) -> SharedQuestion[None]:
+    """Whether the database answers; one per app."""
+
+    async def feel() -> None:
+        async with engine.database.read() as view:
+            await view.row("SELECT 1 AS one")
+
+    return SharedQuestion(engine.clock, feel)
 
 
 @router.get("/status", response_model=Status)
