@@ -158,8 +158,9 @@ async def test_a_bucket_that_does_not_exist_is_a_storage_error(s3_endpoint: str)
 
 @pytest.mark.parametrize("url", ["ftp://raw/x", "s3://", "http://127.0.0.1/x"])
 def test_a_place_nobody_knows_is_refused(url: str) -> None:
-    with pytest.raises(BadSettings, match="blob_url"):
+    with pytest.raises(BadSettings, match="blob_url") as refused:
         blobs_from(url)
+    assert "\n" not in refused.value.message
 
 
 async def test_a_file_url_is_a_folder(tmp_path: Path) -> None:

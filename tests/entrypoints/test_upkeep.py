@@ -1,12 +1,16 @@
-"""Before a worker starts: does its clock agree with that of the database it shares with others?"""
+"""Before a worker starts, its clock is compared with that of the database it shares with others;
+before that database goes back to an older schema, those others must have stopped."""
 
 import time
 
 import pytest
 
-from headwater.entrypoints.upkeep import refuse_wrong_clock
-from headwater.errors import BadSettings
+from headwater.adapters.database import SqlDatabase
+from headwater.entrypoints.upkeep import Move, migrate, refuse_wrong_clock
+from headwater.errors import BadSettings, Conflict
+from headwater.schedule.shards import store as shards
 from headwater.settings import Settings
+from headwater.values.ids import WorkerId
 
 
 def settings_for(database_url: str) -> Settings:
@@ -43,3 +47,39 @@ async def test_a_database_that_takes_its_time_to_answer_has_no_other_clock(
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_a_file_has_no_clock_to_differ_from(database_url: str) -> None:
     await refuse_wrong_clock(settings_for(database_url), lambda: 0.0)
+
+
+async def showed_up(database: SqlDatabase, seconds_ago: float) -> None:
+    moment = round((time.time() - seconds_ago) * 1_000_000)
+    async with database.write() as tx:
+        await shards.show_up(tx, WorkerId("far"), "box-2", 4711, moment)
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+async def test_nobody_goes_back_below_the_feet_of_a_worker_on_another_machine(
+    database: SqlDatabase, database_url: str
+) -> None:
+    await showed_up(database, 30)
+    with pytest.raises(Conflict, match=r"on box-2 \(process 4711\) showed up 3\d s ago") as refused:
+        await migrate(settings_for(database_url), to=None, down=True)
+    assert refused.value.facts == {"host": "box-2", "pid": 4711}
+    assert await migrate(settings_for(database_url), to=None, down=False) == Move("0011", "0011")
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+async def test_one_that_has_not_shown_up_for_a_lease_is_gone(
+    database: SqlDatabase, database_url: str
+) -> None:
+    await showed_up(database, 121)
+    settings = settings_for(database_url)
+    assert await migrate(settings, to=None, down=True) == Move("0011", "0010")
+    assert await migrate(settings, to=None, down=False) == Move("0010", "0011")
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_file_is_for_one_machine_and_its_lock_says_who_is_there(
+    database: SqlDatabase, database_url: str
+) -> None:
+    await showed_up(database, 30)
+    moved = await migrate(settings_for(database_url), to=None, down=True)
+    assert moved == Move("0011", "0010")

@@ -264,7 +264,8 @@ def _bucket(
                 retry_config=retry,
             )
     except (BaseError, ValueError) as error:
-        raise BadSettings(f"blob_url: no bucket can be reached as {url}: {error}") from error
+        said = str(error).partition("\n")[0]  # the library's own insides follow
+        raise BadSettings(f"blob_url: no bucket can be reached as {url}: {said}") from error
     raise BadSettings(
         "blob_url must be a folder, s3://bucket/prefix or gs://bucket/prefix.", url=url
     )

@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from headwater.entrypoints.lock import make_folder
-from headwater.errors import BadSettings
+from headwater.errors import BadSettings, Conflict
+from headwater.schedule.queries import workers
 from headwater.settings import Settings
 from headwater.subscribe.secrets.store import sealed_otherwise
 from headwater.wiring import SqlDatabase, open_plain_database, schema, vault_of
@@ -144,8 +145,28 @@ async def migrate(settings: Settings, *, to: str | None, down: bool) -> Move:
         before = await schema.found(database)
         if await schema.is_newer_than_we_know(database):
             await schema.require_known(database)
+        if down and before is not None and not settings.is_embedded:
+            await _refuse_beside_workers(database, settings.lease_seconds)
         await _step(database, to, down=down)
         return Move(before, await schema.found(database))
+
+
+async def _refuse_beside_workers(database: SqlDatabase, lease_seconds: float) -> None:
+    """The lock of a data folder says nothing of other machines, which would go on working on what
+    is taken away below them. A file has nobody else."""
+    async with database.read() as view:
+        (row,) = await view.rows(_NOW[database.dialect])
+        ages = [(row.now - each.heartbeat_at.timestamp(), each) for each in await workers(view)]
+    living = [(age, each) for age, each in ages if age < lease_seconds]
+    if living:
+        age, who = min(living, key=lambda each: each[0])
+        raise Conflict(
+            f"A worker on {who.host} (process {who.pid}) showed up {max(0.0, age):.0f} s ago."
+            " Stop all workers and servers of this database first; one that died counts as gone"
+            f" after {lease_seconds:g} s (lease_seconds).",
+            host=who.host,
+            pid=who.pid,
+        )
 
 
 async def _step(database: SqlDatabase, to: str | None, *, down: bool) -> None:
