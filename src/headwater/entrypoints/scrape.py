@@ -49,21 +49,21 @@ class _Kept:
     def __init__(
         self, engine: Engine, read: Callable[[], Awaitable[list[Figure]]], seconds: float
     ) -> None:
-        self._clock = engine.clock
+        self._engine = engine
         self._read = read
         self._seconds = seconds
-        self._question = SharedQuestion(engine.clock, self._read_anew)
+        self._question = SharedQuestion(engine, self._read_anew)
         self._figures: list[Figure] = []
         self._until = float("-inf")
 
     async def figures(self) -> list[Figure]:
-        if self._clock.monotonic() < self._until:
+        if self._engine.clock.monotonic() < self._until:
             return self._figures
         return await self._question.answer()
 
     async def _read_anew(self) -> list[Figure]:
         self._figures = await self._read()
-        self._until = self._clock.monotonic() + self._seconds
+        self._until = self._engine.clock.monotonic() + self._seconds
         return self._figures
 
 

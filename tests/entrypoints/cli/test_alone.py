@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from headwater import __version__
+from headwater.entrypoints.cli.checks import data_folder
 from headwater.entrypoints.lock import held
+from headwater.settings import Settings
 from tests.entrypoints.cli.conftest import Shell
 from tests.entrypoints.running import ATOM, HEADWATER, RSS, SECONDS, Origin, environment
 
@@ -122,6 +124,19 @@ def test_doctor_says_whether_stored_secrets_open(alone: Shell, tmp_path: Path) -
     (check,) = [c for c in wrong.json if c["name"] == "secret key"]
     assert (check["state"], "openssl" in check["saw"]) == ("error", True)
     assert "no-key" not in wrong.out
+
+
+def test_doctor_finds_a_database_file_that_another_user_left_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Root may write everything, so what the system says of this user is put in its mouth."""
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    for name in ("headwater.db", "headwater.db-wal"):
+        (folder / name).touch()
+    monkeypatch.setattr(os, "access", lambda path, _: not str(path).endswith("-wal"))
+    found = [each for each in data_folder(Settings(data_dir=folder)) if each.state == "error"]
+    assert [each.saw for each in found] == [f"{folder}/headwater.db-wal cannot be written to"]
 
 
 def test_doctor_warns_about_an_open_folder_and_an_open_door(alone: Shell, tmp_path: Path) -> None:

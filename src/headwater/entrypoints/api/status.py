@@ -75,7 +75,7 @@ def pulse_of(engine: Engine) -> SharedQuestion[None]:
         async with engine.database.read() as view:
             await view.row("SELECT 1 AS one")
 
-    return SharedQuestion(engine.clock, feel)
+    return SharedQuestion(engine, feel)
 
 
 @router.get("/status", response_model=Status)

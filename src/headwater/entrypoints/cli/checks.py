@@ -81,7 +81,17 @@ def data_folder(settings: Settings) -> Iterator[Check]:
         yield Check("data folder", "warning", f"{folder} has mode {mode:o}", todo)
     else:
         yield Check("data folder", "ok", str(folder))
+    yield from _files(folder)
     yield _disk(folder)
+
+
+def _files(folder: Path) -> Iterator[Check]:
+    """Left behind by another user, or put back by a restore: such a database can be read, and
+    every command that only looks says that all is well."""
+    for path in sorted(folder.glob("headwater.db*")):
+        if not os.access(path, os.R_OK | os.W_OK):
+            todo = "Correct its permissions, or whose it is."
+            yield Check("database file", "error", f"{path} cannot be written to", todo)
 
 
 def _disk(folder: Path) -> Check:
