@@ -1,6 +1,7 @@
 """Tokens and idempotency keys in the database, on both kinds."""
 
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 import pytest
 
@@ -14,7 +15,7 @@ from headwater.access.idempotency import (
     Mismatch,
     attempt_of,
 )
-from headwater.access.tokens import opens, same_token, token_hash, token_text
+from headwater.access.tokens import Scope, opens, same_token, token_hash, token_text
 from headwater.adapters.database import SqlDatabase
 from headwater.errors import Conflict, NotFound
 
@@ -101,6 +102,32 @@ def test_keys_of_two_callers_and_parts_that_run_together_differ() -> None:
     )
 
 
+def test_a_key_stands_for_one_method_too() -> None:
+    assert attempt_of("k", "a", "POST", "/x", b"").request_hash != (
+        attempt_of("k", "a", "PUT", "/x", b"").request_hash
+    )
+
+
+def test_who_does_not_know_the_key_cannot_try_out_bodies() -> None:
+    """The same short body under two keys looks like two bodies."""
+    body = b'{"secret":"1234"}'
+    assert attempt_of("k", "a", "POST", "/x", body).request_hash != (
+        attempt_of("l", "a", "POST", "/x", body).request_hash
+    )
+
+
+def test_each_scope_opens_its_own_and_an_admin_opens_all() -> None:
+    opened = {
+        "read": {"read"},
+        "publish": {"publish"},
+        "register": {"register"},
+        "fetcher": {"fetcher"},
+        "admin": {"read", "publish", "register", "fetcher", "admin"},
+    }
+    for scope in get_args(Scope):
+        assert {right for right in get_args(Scope) if opens(scope, right)} == opened[scope]
+
+
 def test_an_admin_may_read_and_a_reader_may_not_administer() -> None:
     assert opens("admin", "read")
     assert opens("admin", "publish")
@@ -111,5 +138,8 @@ def test_an_admin_may_read_and_a_reader_may_not_administer() -> None:
 def test_tokens_compare_whole() -> None:
     assert same_token("abc", "abc")
     assert not same_token("abc", "abd")
+    assert not same_token("abcd", "abc")
+    assert not same_token("abc", "abcd")
+    assert not same_token("", "abc")
     assert not same_token("\ud800", "abc")
     assert token_text(b"\xff" * 32) == "hw_" + "_" * 42 + "8"

@@ -1,5 +1,6 @@
 """Names of files from texts of strangers: safe on every system, unique, and never too long."""
 
+import re
 import unicodedata
 
 import pytest
@@ -59,6 +60,21 @@ RESERVED = {"con", "prn", "aux", "nul", "com1", "lpt9", "com¹", "conin$"}
 )
 def test_a_name_is_made_safe(text: str, name: str) -> None:
     assert safe_name(text, extension="mkv") == name
+
+
+@pytest.mark.parametrize(
+    "device",
+    "CON PRN AUX NUL CONIN$ CONOUT$ COM0 COM1 COM2 COM3 COM4 COM5 COM6 COM7 COM8 COM9 COM¹ COM² COM³"
+    " LPT0 LPT1 LPT2 LPT3 LPT4 LPT5 LPT6 LPT7 LPT8 LPT9 LPT¹ LPT² LPT³".split(),
+)
+def test_no_name_is_a_device_of_windows(device: str) -> None:
+    assert safe_name(device) == f"{device}_"
+    assert safe_name(device.lower(), extension="mkv") == f"{device.lower()}_.mkv"
+    assert safe_name(f"{device}.part 1") == f"{device}_.part 1"
+    assert safe_name(f"{device} .x") == f"{device} _.x"
+    assert safe_name(f"{device}x") == f"{device}x"
+    with pytest.raises(BadInput, match="no name on every system"):
+        checked_folder(f"Shows/{device}")
 
 
 @pytest.mark.parametrize(
@@ -212,6 +228,35 @@ def test_a_folder_below_the_library_is_accepted(path: str) -> None:
 def test_a_folder_that_leads_elsewhere_or_is_none_everywhere_is_refused(path: str) -> None:
     with pytest.raises(BadInput):
         checked_folder(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "complaint"),
+    [
+        ("/etc", "relative to the library"),
+        ("~/x", "relative to the library"),
+        ("C:/x", "relative to the library"),
+        ("\\\\host\\x", "relative to the library"),
+        ("a\\b", "separated by /"),
+        ("a/../b", "empty, . or .."),
+        ("a/./b", "empty, . or .."),
+        ("a//b", "empty, . or .."),
+        ("a/" + "x" * 256, "longer than 255 bytes"),
+        ("/".join(["a" * 100] * 11), "longer than 1024 bytes"),
+        ("/".join("abcdefghijklmnopq"), "more than 16 parts"),
+        ("a/b.", "no name on every system; 'b' would be"),
+    ],
+)
+def test_what_is_wrong_with_a_folder_is_named(path: str, complaint: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(complaint)):
+        checked_folder(path)
+
+
+def test_the_longest_and_the_deepest_folder_are_taken() -> None:
+    longest = "/".join([letter * 203 for letter in "abcde"]) + "/fghi"
+    assert len(longest) == 1024
+    assert checked_folder(longest) == longest
+    assert checked_folder("/".join("abcdefghijklmnop")) == "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p"
 
 
 @pytest.mark.parametrize(

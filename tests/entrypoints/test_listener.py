@@ -125,7 +125,8 @@ async def test_two_lengths_at_once_are_refused() -> None:
     )
     async with running() as port:
         answer = await told(port, head)
-    assert b"HTTP/1.1 200" not in answer
+    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert answer.count(b"HTTP/1.1 ") == 1
 
 
 async def test_a_crowd_is_turned_away_and_then_let_in_again(

@@ -55,7 +55,9 @@ def test_a_slice_says_the_same_alone(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", DOCUMENTS.values(), ids=DOCUMENTS.keys())
 def test_a_slice_starts_and_ends_with_its_own_tags(body: bytes) -> None:
-    for entry in parse(body, url=HOME).entries:
+    entries = parse(body, url=HOME).entries
+    assert entries
+    for entry in entries:
         assert entry.fragment is not None
         offset, length = entry.fragment
         own = body[offset : offset + length]
@@ -167,7 +169,9 @@ def test_a_fragment_of_a_broken_document_says_the_same_or_is_not_given(body: byt
     ],
 )
 def test_a_fragment_is_read_with_what_holds_for_its_whole_document(name: str) -> None:
-    assert all(entry.fragment is not None for entry in parse(ODD[name], url=HOME).entries)
+    entries = parse(ODD[name], url=HOME).entries
+    assert entries
+    assert all(entry.fragment is not None for entry in entries)
 
 
 def test_a_repaired_document_is_not_read_again_without_end() -> None:

@@ -41,7 +41,9 @@ async def test_no_secret_is_left_in_redis(store: PersonalRedis, pen: Any) -> Non
     await pen.set(f"rss:token:{secret}", "mia")
     await opens(store, secret)
     await opens(store, "a-guess-of-somebody")
-    for key in await pen.keys("*"):
+    keys = await pen.keys("*")
+    assert f"rss:token:sha256:{token_hash(secret).hex()}" in keys
+    for key in keys:
         kind = await pen.type(key)
         if kind == "string":
             words = await pen.get(key)

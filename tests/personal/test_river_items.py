@@ -90,7 +90,9 @@ def test_the_address_of_a_private_feed_is_in_no_item() -> None:
         authors=f'[{{"name":"Ada","email":null,"uri":"{PRIVATE}"}}]',
         enclosures=f'[{{"url":"{PRIVATE}"}}]',
     )
-    for item in items_of(kept, ORIGIN, EVENT, AT, POLICY):
+    items = items_of(kept, ORIGIN, EVENT, AT, POLICY)
+    assert items
+    for item in items:
         assert "geheim" not in repr(item)
         assert "https://posts.example/1" in str(item.content)
 

@@ -43,7 +43,9 @@ def test_a_feed_has_an_author_whatever_its_entries_have() -> None:
 def test_an_entry_has_exactly_one_id_title_and_moment() -> None:
     """4.1.2."""
     feed = strict(atom_xml(a_document(an_item(1), BARE)))
-    for entry in feed.findall(f"{ATOM}entry"):
+    entries = feed.findall(f"{ATOM}entry")
+    assert len(entries) == 2
+    for entry in entries:
         for name in ("id", "title", "updated"):
             assert len(entry.findall(f"{ATOM}{name}")) == 1
         for name in ("content", "published", "source", "summary", "rights"):

@@ -1,9 +1,10 @@
 """Claims, fences, leases and shards, on both databases."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from headwater.adapters.database import SqlDatabase
+from headwater.ports import Row
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
 from headwater.schedule.shards import store as shards
@@ -47,6 +48,11 @@ async def claimed(
 ) -> list[Due]:
     async with database.write() as tx:
         return await calendar.claim(tx, worker, now, now + LEASE, limit)
+
+
+async def database_rows(database: SqlDatabase, question: str) -> Sequence[Row]:
+    async with database.read() as view:
+        return await view.rows(question)
 
 
 async def test_a_due_feed_is_claimed_once(database: SqlDatabase) -> None:
@@ -115,6 +121,45 @@ async def test_whoever_lost_the_claim_cannot_give_it_back(database: SqlDatabase)
         held = await calendar.holdings(tx, [lost.feed], later)
     assert held[lost.feed].fence == 2
     assert await claimed(database, BERT, later) == []
+
+
+async def test_whoever_lost_the_claim_cannot_renew_it(database: SqlDatabase) -> None:
+    """The lease that runs is the other one's, and ends when that one's does."""
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    lost = await claimed(database, ANNA)
+    later = NOW + LEASE + 1
+    await at_work(database, BERT, later)
+    await claimed(database, BERT, later)
+    async with database.write() as tx:
+        await calendar.renew(tx, lost, later + 9 * LEASE)
+    (again,) = await database_rows(database, "SELECT next_visit_at, fence FROM feeds")
+    assert tuple(again) == (later + LEASE, 2)
+
+
+async def test_what_was_given_back_is_neither_renewed_nor_given_back_again(
+    database: SqlDatabase,
+) -> None:
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    (due,) = await claimed(database, ANNA)
+    async with database.write() as tx:
+        await calendar.give_back(tx, [(due, NOW + 30 * SECOND)])
+        await calendar.renew(tx, [due], NOW + 9 * LEASE)
+        await calendar.give_back(tx, [(due, NOW + 8 * LEASE)], "too late")
+    (row,) = await database_rows(database, "SELECT next_visit_at, reason FROM feeds")
+    assert row.next_visit_at == NOW + 30 * SECOND
+    assert row.reason != "too late"
+
+
+async def test_a_claim_whose_lease_is_over_holds_nothing(database: SqlDatabase) -> None:
+    """Nobody has taken it over yet; still, what comes this late is not written."""
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    (due,) = await claimed(database, ANNA)
+    async with database.write() as tx:
+        assert set(await calendar.holdings(tx, [due.feed], NOW + LEASE - 1)) == {due.feed}
+        assert await calendar.holdings(tx, [due.feed], NOW + LEASE) == {}
 
 
 async def test_a_restarted_worker_takes_back_its_own_at_once(database: SqlDatabase) -> None:

@@ -68,12 +68,21 @@ def test_one_signature_does_not_stand_for_two_ids() -> None:
         ("webhook-signature", "v1,AAAA"),
         ("webhook-signature", "v2,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="),
         ("webhook-signature", "…"),
+        ("webhook-signature", "\ud800"),
     ],
 )
 def test_another_id_time_or_signature_is_refused(name: str, value: str) -> None:
     fields = dict(sign(KEY, "msg_1", NOW, BODY)) | {name: value}
     with pytest.raises(BadSignature):
         verify(KEY, fields, BODY, NOW)
+
+
+@pytest.mark.parametrize("kept", [1, 3, 4, -1])
+def test_the_beginning_of_a_signature_is_none(kept: int) -> None:
+    fields = dict(sign(KEY, "msg_1", NOW, BODY))
+    begun = fields["webhook-signature"][:kept]
+    with pytest.raises(BadSignature, match="does not belong"):
+        verify(KEY, fields | {"webhook-signature": begun}, BODY, NOW)
 
 
 def test_another_body_or_another_key_is_refused() -> None:
@@ -105,7 +114,7 @@ def test_a_recording_is_refused_after_five_minutes(late: int) -> None:
         verify(KEY, fields, BODY, NOW + timedelta(seconds=late))
 
 
-@pytest.mark.parametrize("seconds", ["", "-1767614400", "1767614400.5", "1e9", "９", "9" * 5000])
+@pytest.mark.parametrize("seconds", ["", "-1767614400", "1767614400.5", "1e9", "９", "²", "9" * 5000])
 def test_a_time_that_is_no_number_of_seconds_is_refused(seconds: str) -> None:
     fields = dict(sign(KEY, "msg_1", NOW, BODY)) | {"webhook-timestamp": seconds}
     with pytest.raises(BadSignature):
@@ -135,6 +144,20 @@ def test_a_key_travels_as_text_and_comes_back() -> None:
 def test_what_is_no_secret_is_refused(secret: str) -> None:
     with pytest.raises(BadInput):
         key_of_secret(secret)
+
+
+def test_a_secret_has_24_to_64_bytes() -> None:
+    assert key_of_secret("whsec_" + "AAAA" * 8) == bytes(24)
+    assert key_of_secret("whsec_" + "AAAA" * 21 + "AA==") == bytes(64)
+    for length in (23, 65):
+        with pytest.raises(BadInput, match="24 to 64 bytes"):
+            key_of_secret(secret_of(bytes(length)))
+
+
+@pytest.mark.parametrize("stray", ["!", "-", " ", "\n"])
+def test_a_secret_with_a_stray_letter_is_refused_and_not_read_without_it(stray: str) -> None:
+    with pytest.raises(BadInput, match="base64"):
+        key_of_secret(f"{SECRET[:12]}{stray}{SECRET[12:]}")
 
 
 @given(st.binary(min_size=24, max_size=64), st.binary(max_size=200), st.binary(max_size=200))

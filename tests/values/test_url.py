@@ -328,6 +328,20 @@ def test_most_urls_of_feeds_are_plain() -> None:
         assert plain_parts(odd) is None
 
 
+def test_dots_of_a_path_are_left_to_the_parser() -> None:
+    assert parts_of("https://e.org/a/../b").target == "https://e.org/b"
+    assert parts_of("https://e.org/./b?c=1").target == "https://e.org/b?c=1"
+
+
+def test_a_host_name_has_253_characters_at_most() -> None:
+    """The dot at its end is no part of the name."""
+    longest = "a." * 125 + "abc"
+    assert checked_source(f"http://{longest}/") == f"http://{longest}/"
+    assert checked_source(f"http://{longest}./") == f"http://{longest}./"
+    with pytest.raises(BadUrl, match="253"):
+        checked_source(f"http://{longest}d/")
+
+
 def test_a_host_keeps_its_shard() -> None:
     assert shard_of("example.org") == 774
     assert all(0 <= shard_of(f"host{n}.example") < 1024 for n in range(200))
@@ -339,6 +353,9 @@ def test_a_host_keeps_its_shard() -> None:
     [
         ("https://e.org/a?token=s3cret&b=1", "https://e.org/a?token=REDACTED&b=1"),
         ("https://e.org/?passkey=x#y", "https://e.org/?passkey=REDACTED#y"),
+        ("https://e.org/?passkey2=x&jwt=y", "https://e.org/?passkey2=REDACTED&jwt=REDACTED"),
+        ("https://e.org/?sid=x&side=y", "https://e.org/?sid=REDACTED&side=y"),
+        ("https://e.org/?api-key2=x", "https://e.org/?api-key2=REDACTED"),
         ("https://e.org/?api_key=x&apikey=y", "https://e.org/?api_key=REDACTED&apikey=REDACTED"),
         ("https://e.org/?key=x;sig=y", "https://e.org/?key=REDACTED;sig=REDACTED"),
         ("https://e.org/?X-Amz-Signature=x", "https://e.org/?X-Amz-Signature=REDACTED"),
@@ -347,6 +364,7 @@ def test_a_host_keeps_its_shard() -> None:
         ("https://e.org/?keyword=x&page=2", "https://e.org/?keyword=x&page=2"),
         ("https://e.org/#access_token=x", "https://e.org/#access_token=REDACTED"),
         ("https://me:pw@e.org/?a=1", "https://e.org/?a=1"),
+        ("https://me:p@ss@e.org/", "https://e.org/"),
         ("//me@e.org/", "//e.org/"),
         ("https://e.org/@me?q=a@b", "https://e.org/@me?q=a@b"),
         ("not a url?secret=x", "not a url?secret=REDACTED"),

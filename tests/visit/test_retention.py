@@ -61,7 +61,11 @@ async def test_expired_bytes_are_gone_and_the_rest_is_whole(river: River) -> Non
         feed.answer_next(Reply(500, f"error {number}".encode()))
         await river.visit()
     await keep_house(river.engine, kept(raw_keep_unchanged=1))
-    for row in await river.rows("SELECT blob_key, body_sha256, expired_at FROM raw_fetches"):
+    rows = await river.rows(
+        "SELECT blob_key, body_sha256, expired_at FROM raw_fetches ORDER BY fetched_at"
+    )
+    assert [row.expired_at is None for row in rows] == [True, False, False, True]
+    for row in rows:
         body = await river.engine.blobs.get(row.blob_key)
         if row.expired_at is None:
             assert body is not None

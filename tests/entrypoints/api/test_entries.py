@@ -191,6 +191,24 @@ async def test_entries_without_a_date_keep_the_order_of_their_document(
     assert {e["first_seen"] for e in first["entries"]} == {"2026-01-05T12:00:00Z"}
 
 
+async def test_entries_of_one_moment_come_once_each_on_pages_of_one(
+    api: Api, river: River
+) -> None:
+    """Published and seen at the same moment, in two feeds: only feed and uid tell them apart."""
+    same, names = 1_767_000_000_000_000, ["a0", "a1", "a2", "b0", "b1", "b2"]
+    for feed in ("a", "b"):
+        shown = [an_entry(f"{feed}{n}", f"{feed}{n}")._replace(published=same) for n in range(3)]
+        await river.entries(await river.feed(feed), *shown)
+    whole = await titles(api, "/entries")
+    assert sorted(whole) == names
+    page = (await api.get("/entries?limit=1")).json
+    paged = [entry["title"] for entry in page["entries"]]
+    while page["next_cursor"] and len(paged) < 20:
+        page = (await api.get(f"/entries?limit=1&cursor={page['next_cursor']}")).json
+        paged += [entry["title"] for entry in page["entries"]]
+    assert paged == whole
+
+
 async def test_several_words_are_all_found_in_any_order_and_any_field(
     api: Api, river: River
 ) -> None:
