@@ -33,6 +33,25 @@ def plain(*types: str, feed_id: str | None = None) -> list[Event]:
     return [Event(name, feed_id, {"place": place}) for place, name in enumerate(types)]
 
 
+async def test_numbers_begin_at_one_and_have_no_gap(database: SqlDatabase) -> None:
+    """Also when what was to be told is taken back."""
+    await tell(database, *plain("new_entry", "updated_entry"))
+    with pytest.raises(ZeroDivisionError):
+        async with database.write() as tx:
+            await store.append(tx, plain("feed_gone"), START)
+            raise ZeroDivisionError
+    await tell(database)
+    await tell(database, *plain("feed_moved"))
+    async with database.read() as view:
+        rows = await view.rows("SELECT seq, type FROM events ORDER BY seq")
+        assert await queries.last_seq(view) == 3
+    assert [tuple(row) for row in rows] == [
+        (1, "new_entry"),
+        (2, "updated_entry"),
+        (3, "feed_moved"),
+    ]
+
+
 async def page_after(
     database: SqlDatabase, after: int, limit: int = 100, wanted: Wanted = EVERYTHING
 ) -> Page:

@@ -123,6 +123,20 @@ def test_a_second_frame_that_is_cut_is_told() -> None:
     assert decoded(many, "zstd", max_bytes=LIMIT).error == "bad_coding"
 
 
+def test_a_second_member_of_gzip_is_as_whole_as_the_first() -> None:
+    body = gzip.compress(TEXT[:7]) + gzip.compress(TEXT[7:])
+    assert decoded(body, "gzip", max_bytes=LIMIT).body == TEXT
+    assert decoded(body[:-3], "gzip", max_bytes=LIMIT).error == "bad_coding"
+    assert decoded(body[:-30], "gzip", max_bytes=LIMIT).error == "bad_coding"
+
+
+def test_members_beyond_the_limit_are_too_much_and_not_broken() -> None:
+    body = gzip.compress(b"a" * 10) + gzip.compress(b"b" * 11) + gzip.compress(b"c")
+    for limit in (19, 20, 21):
+        assert decoded(body, "gzip", max_bytes=limit).error == "body_too_large"
+    assert decoded(body, "gzip", max_bytes=22).body == b"a" * 10 + b"b" * 11 + b"c"
+
+
 def test_gunzip_costs_little_more_than_zlib() -> None:
     body = gzip.compress(TEXT)
 

@@ -145,6 +145,12 @@ def test_a_uid_twice_in_one_document_counts_once() -> None:
     assert compare({}, {}, [a, a], room_for_new=PLENTY) == Changes(new=(a,), repeated=1)
 
 
+def test_a_flood_in_a_later_document_is_cut_too() -> None:
+    a, flood = entry("a"), [entry(f"new {n}") for n in range(5)]
+    changes = compare(memory(known(a)), {}, [a, *flood], room_for_new=2)
+    assert changes == Changes(new=(flood[0], flood[1]), cut=3)
+
+
 def test_a_flood_of_new_entries_is_cut_and_told() -> None:
     flood = [entry(str(number)) for number in range(5)]
     changes = compare({}, {}, flood, room_for_new=2)

@@ -91,6 +91,20 @@ def test_an_ambiguous_guid_stays_ambiguous() -> None:
     assert again == memory
 
 
+def test_a_further_ambiguous_guid_makes_no_earlier_one_trusted() -> None:
+    posts = [post("x", "https://e.org/1"), post("x", "https://e.org/2"), post("y"), post("z")]
+    _, memory = identify(posts, FEED, FRESH)
+    posts = [post("y", "https://e.org/3"), post("y", "https://e.org/4"), post("x"), post("z")]
+    uids, memory = identify(posts, FEED, memory)
+    assert len(memory.ambiguous) == 2
+    assert [len(uid) for uid in uids] == [64, 64, 64, 1]
+
+
+def test_facts_that_run_together_are_two_entries() -> None:
+    uids, _ = identify([post(None, "no/url", "ab"), post(None, "no/urla", "b")], FEED, FRESH)
+    assert uids[0] != uids[1]
+
+
 def test_the_same_item_twice_is_no_ambiguity() -> None:
     posts = [post("x", "https://e.org/1"), post("x", "https://e.org/1#frag"), post("y")]
     uids, memory = identify(posts, FEED, FRESH)

@@ -231,8 +231,10 @@ def test_gone_is_believed_the_second_time() -> None:
 
 def test_a_feed_that_comes_back_is_not_half_gone() -> None:
     once = decided(first_state(USUAL), SaidGone())
-    back = decided(once.state, NotModified())
-    assert decided(back.state, SaidGone()).code == "gone-unconfirmed"
+    for answer in (NotModified(), ReadDocument(new_entries=0)):
+        back = decided(once.state, answer)
+        assert (back.state.gone, back.state.failures) == (0, 0)
+        assert decided(back.state, SaidGone()).code == "gone-unconfirmed"
 
 
 def test_trouble_between_two_410s_does_not_hide_them() -> None:

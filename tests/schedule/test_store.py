@@ -162,6 +162,28 @@ async def test_a_claim_whose_lease_is_over_holds_nothing(database: SqlDatabase) 
         assert await calendar.holdings(tx, [due.feed], NOW + LEASE) == {}
 
 
+async def test_a_feed_of_a_registered_fetcher_stays_its_own_when_it_moves(
+    database: SqlDatabase,
+) -> None:
+    ours, theirs = await followed(database, "a"), await followed(database, "b")
+    async with database.write() as tx:
+        await tx.run("UPDATE feeds SET shard = -7 WHERE id = ?", theirs)
+        await calendar.move_feed(tx, ours, "https://c.example/", b"c" * 32, "c.example", 3)
+        await calendar.move_feed(tx, theirs, "https://d.example/", b"d" * 32, "d.example", 4)
+    rows = await database_rows(database, "SELECT host, shard FROM feeds ORDER BY id")
+    assert [tuple(row) for row in rows] == [("c.example", 3), ("d.example", -7)]
+
+
+async def test_a_host_that_is_being_asked_counts_as_asked_lately(database: SqlDatabase) -> None:
+    """Its worker may be dead: nobody knows when it asked."""
+    await followed(database, "a")
+    await followed(database, "b")
+    await at_work(database, ANNA)
+    (due,) = await claimed(database, ANNA, limit=1)
+    async with database.read() as view:
+        assert await shards.recently_asked_hosts(view, ANNA, NOW) == [due.host]
+
+
 async def test_a_restarted_worker_takes_back_its_own_at_once(database: SqlDatabase) -> None:
     await followed(database, "a")
     await at_work(database, ANNA)
