@@ -2,12 +2,14 @@
 
 import errno
 import os
+from hashlib import sha1
 from pathlib import Path
 
 import pytest
 
 from headwater.adapters import library_moves
 from headwater.adapters.library import DiskLibrary, Folders, Way
+from headwater.adapters.library_pieces import first_bad_piece
 from headwater.collect.torrent import read_torrent
 from headwater.media_ports import LibraryTrouble, NoRoom, Placed, PlaceTaken, SourceGone
 from tests.collect.torrents import made
@@ -42,6 +44,19 @@ async def test_a_file_that_is_too_long_is_named(root: Path) -> None:
     (root / "downloads" / "a.mkv").write_bytes(BODY + b"!")
     lack = await disk(root).lacks("", read_torrent(torrent.torrent), pieces=False)
     assert lack == "a.mkv has 1001 bytes, not 1000."
+
+
+def test_padding_counts_as_the_zeros_it_stands_for(tmp_path: Path) -> None:
+    """Two pieces of eight bytes: a file and its padding, and the file after it."""
+    (tmp_path / "one").write_bytes(b"first")
+    (tmp_path / "two").write_bytes(b"next")
+    hashes = [sha1(each).digest() for each in (b"first\0\0\0", b"next")]  # noqa: S324
+    places = [tmp_path / "one", None, tmp_path / "two"]
+    assert first_bad_piece(places, [5, 3, 4], 8, hashes) is None
+    (tmp_path / "two").write_bytes(b"nexT")
+    assert first_bad_piece(places, [5, 3, 4], 8, hashes) == 1
+    (tmp_path / "one").write_bytes(b"First")
+    assert first_bad_piece(places, [5, 3, 4], 8, hashes) == 0
 
 
 async def test_nothing_is_switched_for_what_is_gone_or_is_a_link(root: Path) -> None:

@@ -1,5 +1,7 @@
 """Pauses after failures."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,3 +42,8 @@ def test_one_more_failure_never_shortens_the_pause(
 def test_a_rest_is_never_below_the_shortest_interval_even_when_the_cap_is() -> None:
     assert rest_asked_for(50.0, Policy(min_interval=300.0, retry_after_cap=100.0)) == 300.0
     assert rest_asked_for(500.0, Policy(min_interval=300.0, retry_after_cap=100.0)) == 300.0
+
+
+def test_a_rest_that_is_no_number_is_the_shortest_interval() -> None:
+    assert rest_asked_for(math.nan, Policy()) == 300.0
+    assert rest_asked_for(math.inf, Policy()) == 86_400.0

@@ -55,6 +55,7 @@ def test_a_freshness_below_zero_means_none_and_nan_says_nothing() -> None:
     known = Hints(fresh_for=60.0)
     assert after_not_modified(known, -5.0).fresh_for == 0.0
     assert after_not_modified(known, NAN).fresh_for == 60.0
+    assert after_not_modified(known, 1e300).fresh_for == 366 * 86_400.0
     assert after_whole_answer(known, None, NAN).fresh_for is None
 
 

@@ -184,6 +184,32 @@ async def test_a_host_that_is_being_asked_counts_as_asked_lately(database: SqlDa
         assert await shards.recently_asked_hosts(view, ANNA, NOW) == [due.host]
 
 
+async def test_what_is_not_active_is_not_claimed_though_it_were_due(database: SqlDatabase) -> None:
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    async with database.write() as tx:
+        await tx.run("UPDATE feeds SET state = 'paused'")
+    assert await claimed(database, ANNA) == []
+
+
+async def test_what_a_registered_fetcher_was_told_is_no_rest_of_ours(
+    database: SqlDatabase,
+) -> None:
+    for number, name in enumerate("ab"):
+        feed = await followed(database, name)
+        async with database.write() as tx:
+            await tx.run(
+                "UPDATE feeds SET last_outcome = 'throttled', last_status = 503,"
+                " retry_after_sec = 60, last_decision_at = ?, shard = ? WHERE id = ?",
+                NOW,
+                7 - 20 * number,
+                feed,
+            )
+    async with database.read() as view:
+        assert await shards.resting_hosts(view, 900, NOW) == [("a.example", NOW + 60 * SECOND)]
+        assert await shards.resting_hosts(view, 900, NOW + 60 * SECOND) == []
+
+
 async def test_a_restarted_worker_takes_back_its_own_at_once(database: SqlDatabase) -> None:
     await followed(database, "a")
     await at_work(database, ANNA)
