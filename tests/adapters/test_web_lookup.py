@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headwater.adapters.web_limits import WebLimits
+from headwater.adapters.web_lookup import Lookups
 from tests.wire import Site, a_web, response
 
 HANGING = 40
@@ -46,6 +47,20 @@ async def test_names_that_hang_do_not_keep_others_from_being_found() -> None:
         lost = await asyncio.gather(*hanging)
     assert (answer.status, answer.error, answer.address) == (200, None, "127.0.0.1")
     assert {each.error for each in lost} == {"timeout"}
+
+
+@pytest.mark.usefixtures("dead_name_servers")
+async def test_when_as_many_names_hang_as_may_another_one_is_refused_at_once() -> None:
+    lookups = Lookups(most=2)
+    names = ["a.dead.example", "b.dead.example", "a.dead.example"]
+    hanging = [asyncio.create_task(lookups.addresses(name)) for name in names]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        with pytest.raises(OSError, match="too many lookups hang"):
+            await lookups.addresses("c.dead.example")
+    lookups.end()
+    ended = await asyncio.gather(*hanging, return_exceptions=True)
+    assert [str(each) for each in ended] == ["closed", "closed", "closed"]
 
 
 @pytest.mark.usefixtures("dead_name_servers")

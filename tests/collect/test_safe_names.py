@@ -64,7 +64,8 @@ def test_a_name_is_made_safe(text: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "device",
-    "CON PRN AUX NUL CONIN$ CONOUT$ COM0 COM1 COM2 COM3 COM4 COM5 COM6 COM7 COM8 COM9 COM¹ COM² COM³"
+    "CON PRN AUX NUL CONIN$ CONOUT$"
+    " COM0 COM1 COM2 COM3 COM4 COM5 COM6 COM7 COM8 COM9 COM¹ COM² COM³"
     " LPT0 LPT1 LPT2 LPT3 LPT4 LPT5 LPT6 LPT7 LPT8 LPT9 LPT¹ LPT² LPT³".split(),
 )
 def test_no_name_is_a_device_of_windows(device: str) -> None:

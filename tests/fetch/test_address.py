@@ -97,6 +97,13 @@ def test_public_addresses_are_open_on_ordinary_ports(address: str) -> None:
     assert blocked_reason(address, 443, "feeds.example", OPEN) is None
 
 
+def test_a_rule_may_name_the_address_as_it_is_dialled_or_the_one_it_reaches() -> None:
+    for rule in ("64:ff9b::/96", "10.0.0.0/8"):
+        opened = address_policy([rule])
+        assert blocked_reason("64:ff9b::10.0.0.1", 80, "feeds.example", opened) is None
+        assert blocked_reason("192.168.0.1", 80, "feeds.example", opened) is not None
+
+
 def test_what_is_no_address_is_blocked() -> None:
     assert blocked_reason("/run/docker.sock", 80, "x", OPEN) == (
         "'/run/docker.sock' is not an IP address"

@@ -23,6 +23,15 @@ def test_requests_to_one_host_are_spaced() -> None:
     assert turns.wait_for("b.example", 100.0) == 0.0
 
 
+def test_a_request_of_somebody_else_long_ago_brings_no_turn_nearer() -> None:
+    turns = Turns(TurnPolicy(requests_per_second=1.0))
+    turns.start("a.example", 100.0)
+    turns.seen("a.example", 40.0)
+    assert turns.wait_for("a.example", 100.0) == 1.0
+    turns.seen("a.example", 100.5)
+    assert turns.wait_for("a.example", 100.0) == 1.5
+
+
 def test_only_a_finish_frees_a_host_that_is_full() -> None:
     turns = Turns(TurnPolicy(max_concurrency=2))
     turns.start("a.example", 0.0)

@@ -145,6 +145,23 @@ def test_a_uid_twice_in_one_document_counts_once() -> None:
     assert compare({}, {}, [a, a], room_for_new=PLENTY) == Changes(new=(a,), repeated=1)
 
 
+def test_of_a_repeated_uid_the_first_one_counts() -> None:
+    first, second = entry("a", text="first"), entry("a", text="second")
+    assert compare({}, {}, [first, second], room_for_new=PLENTY) == Changes(
+        new=(first,), repeated=1
+    )
+    before = entry("b")
+    later = compare(memory(known(before)), {}, [before, first, second], room_for_new=PLENTY)
+    assert later == Changes(new=(first,), repeated=1)
+
+
+def test_an_alias_that_was_undone_is_not_guessed_again() -> None:
+    """It stands for itself: the entry is new, though link and content are those of the old one."""
+    old, new = entry("old", link="https://e.org/1"), entry("new", link="https://e.org/1")
+    changes = compare(memory(known(old)), {new.uid_key: new.uid_key}, [new], room_for_new=PLENTY)
+    assert changes == Changes(new=(new,), left=(known(old),))
+
+
 def test_a_flood_in_a_later_document_is_cut_too() -> None:
     a, flood = entry("a"), [entry(f"new {n}") for n in range(5)]
     changes = compare(memory(known(a)), {}, [a, *flood], room_for_new=2)

@@ -18,6 +18,7 @@ def test_a_guid_loses_trust_once() -> None:
 def test_when_no_guid_is_trusted_any_more_the_others_follow() -> None:
     assert newly_distrusted([A, B], A_DOUBTED, ALL_DOUBTED) == {B}
     assert newly_distrusted([A, B], ALL_DOUBTED, ALL_DOUBTED) == set()
+    assert newly_distrusted([A, B], {"distrust_all": True}, ALL_DOUBTED) == set()
 
 
 def test_a_doubted_guid_that_is_no_entry_of_ours_says_nothing() -> None:

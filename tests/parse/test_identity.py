@@ -100,6 +100,13 @@ def test_a_further_ambiguous_guid_makes_no_earlier_one_trusted() -> None:
     assert [len(uid) for uid in uids] == [64, 64, 64, 1]
 
 
+def test_two_items_are_too_few_to_doubt_a_whole_feed() -> None:
+    posts = [post("x", "https://e.org/1"), post("x", "https://e.org/2")]
+    uids, memory = identify(posts, FEED, FRESH)
+    assert (memory.distrust_all, len(memory.ambiguous)) == (False, 1)
+    assert [len(uid) for uid in uids] == [64, 64]
+
+
 def test_facts_that_run_together_are_two_entries() -> None:
     uids, _ = identify([post(None, "no/url", "ab"), post(None, "no/urla", "b")], FEED, FRESH)
     assert uids[0] != uids[1]

@@ -237,6 +237,14 @@ def test_a_feed_that_comes_back_is_not_half_gone() -> None:
         assert decided(back.state, SaidGone()).code == "gone-unconfirmed"
 
 
+def test_luck_does_not_lengthen_the_longest_quiet() -> None:
+    """Half a week is asked for, one day is granted, and luck adds nothing to that."""
+    policy = Policy(quiet_limit_days=1.0)
+    quiet = Hints(skip_days=("Mon", "Tue", "Wed"))
+    decision = decide(State(interval=900.0, hints=quiet), NotModified(), policy, MONDAY_TEN, 1.0)
+    assert seconds_away(decision) == 900 * 1.25 * 1.15 + DAY
+
+
 def test_trouble_between_two_410s_does_not_hide_them() -> None:
     once = decided(first_state(USUAL), SaidGone())
     trouble = decided(once.state, Trouble("timeout"))

@@ -12,6 +12,8 @@ from headwater.subscribe.feed import Wish
 from headwater.subscribe.store import follow
 from headwater.values.ids import FeedId, FeedPk, WorkerId
 from headwater.values.instant import to_micros
+from headwater.values.url import shard_of
+from tests.entrypoints.api.river import a_visit
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 NOW = to_micros(NOON)
@@ -208,6 +210,51 @@ async def test_what_a_registered_fetcher_was_told_is_no_rest_of_ours(
     async with database.read() as view:
         assert await shards.resting_hosts(view, 900, NOW) == [("a.example", NOW + 60 * SECOND)]
         assert await shards.resting_hosts(view, 900, NOW + 60 * SECOND) == []
+
+
+async def test_whose_shards_are_over_claims_nothing(database: SqlDatabase) -> None:
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    assert await claimed(database, ANNA, NOW + LEASE) == []
+    assert len(await claimed(database, ANNA, NOW + LEASE - 1)) == 1
+
+
+async def test_a_shard_whose_feed_is_being_visited_is_not_let_go(database: SqlDatabase) -> None:
+    await followed(database, "a")
+    await at_work(database, ANNA)
+    (due,) = await claimed(database, ANNA)
+    async with database.write() as tx:
+        await shards.let_go_of_shards(tx, ANNA, 1024, [5, 6])
+    rows = await database_rows(
+        database, "SELECT shard FROM shards WHERE worker_id = 'anna' ORDER BY shard"
+    )
+    assert [row.shard for row in rows] == sorted({5, 6, shard_of("a.example")})
+    assert due.host == "a.example"
+
+
+async def test_only_a_duplicate_goes_on(database: SqlDatabase) -> None:
+    feed = await followed(database, "a")
+    async with database.write() as tx:
+        assert await calendar.go_on(tx, feed, NOW + 5) is False
+        await calendar.stop_as_duplicate(tx, feed, "https://b.example/feed")
+        assert await calendar.go_on(tx, feed, NOW + 7) is True
+    (row,) = await database_rows(database, "SELECT state, next_visit_at FROM feeds")
+    assert tuple(row) == ("active", NOW + 7)
+
+
+async def test_visits_are_old_beyond_the_newest_and_once_they_are_counted(
+    database: SqlDatabase,
+) -> None:
+    feed = await followed(database, "a")
+    async with database.write() as tx:
+        await calendar.record_visits(tx, [a_visit(feed, number) for number in (1, 2, 3, 4)])
+        assert await calendar.old_visits(tx, 2) == []
+        await tx.run("UPDATE visits SET counted = TRUE WHERE scheduled_at <> 1")
+        assert await calendar.old_visits(tx, 2) == [(feed, 2)]
+        await tx.run("UPDATE visits SET counted = TRUE")
+        assert sorted(await calendar.old_visits(tx, 2)) == [(feed, 1), (feed, 2)]
+        await calendar.forget_visits(tx, [(feed, 1)])
+        assert await calendar.old_visits(tx, 2) == [(feed, 2)]
 
 
 async def test_a_restarted_worker_takes_back_its_own_at_once(database: SqlDatabase) -> None:

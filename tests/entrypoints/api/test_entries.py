@@ -191,9 +191,7 @@ async def test_entries_without_a_date_keep_the_order_of_their_document(
     assert {e["first_seen"] for e in first["entries"]} == {"2026-01-05T12:00:00Z"}
 
 
-async def test_entries_of_one_moment_come_once_each_on_pages_of_one(
-    api: Api, river: River
-) -> None:
+async def test_entries_of_one_moment_come_once_each_on_pages_of_one(api: Api, river: River) -> None:
     """Published and seen at the same moment, in two feeds: only feed and uid tell them apart."""
     same, names = 1_767_000_000_000_000, ["a0", "a1", "a2", "b0", "b1", "b2"]
     for feed in ("a", "b"):
