@@ -169,6 +169,7 @@ def test_a_disguised_host_shows_its_face(typed: str, host: str) -> None:
         ("https://example.org/%7Ea", "https://example.org/%7Ea"),
         ("mailto:a@example.org", None),
         ("javascript:alert(1)", None),
+        ("ftp://example.org/feed", None),
         ("/relative", None),
         ("", None),
         ("http://[", None),
