@@ -44,6 +44,10 @@ class Web(Protocol):
     ) -> Answer:
         """`deadline` is seconds from now for everything. Trouble is in the answer, never raised."""
 
+    async def address_of(self, host: str) -> str | None:
+        """Where a name leads to first; nobody is asked there. None for what is no name, or is not
+        found in time."""
+
     async def close(self) -> None: ...
 
 

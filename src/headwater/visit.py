@@ -177,6 +177,8 @@ class Visits:
         Nobody is kept waiting for long: a host that rests is told with the time it needs.
         """
         turns, clock = self._engine.turns, self._engine.clock
+        if not turns.knows(host):  # names that share an address share its turns, from the first on
+            turns.lives_at(host, await self._engine.web.address_of(host))
         patience = clock.monotonic() + _PATIENCE_SECONDS
         while (wait := turns.wait_for(host, clock.monotonic(), passing=passing)) > 0:
             pause = _BUSY_HOST_SECONDS if math.isinf(wait) else wait

@@ -13,7 +13,7 @@ from headwater.adapters.web_lookup import Lookups
 from headwater.adapters.web_sockets import Sockets, sockets_for
 from headwater.adapters.web_transfer import Transfer, header_lines
 from headwater.errors import BadInput
-from headwater.fetch.address import AddressPolicy, check_url
+from headwater.fetch.address import AddressPolicy, check_url, is_numeric
 from headwater.values.response import Answer, Headers
 from headwater.values.url import Parts
 
@@ -31,7 +31,7 @@ class CurlWeb:
         self, limits: WebLimits, address: AddressPolicy, *, resolve: Sequence[str] = ()
     ) -> None:
         self._limits, self._policy, self._resolve = limits, address, tuple(resolve)
-        self._pinned = {entry.lstrip("+").partition(":")[0] for entry in resolve}
+        self._pinned = dict(_pin(entry) for entry in resolve)
         self._lookups = Lookups()
         self._ca_file = trusted_store(limits.ca_file)
         self._multi = pycurl.CurlMulti()
@@ -56,6 +56,19 @@ class CurlWeb:
     async def post(self, url: str, headers: Headers, body: bytes, *, deadline: float) -> Answer:
         """The same with something to say: never redirected, and its answer bounded the same way."""
         return await self._ask(url, headers, body, deadline, verify_tls=True)
+
+    async def address_of(self, host: str) -> str | None:
+        """Where a name leads to first, as far as can be told without asking anybody there."""
+        if self._closed or is_numeric(host):
+            return None
+        if host in self._pinned:
+            return self._pinned[host]
+        try:
+            async with asyncio.timeout(self._limits.connect):
+                found = await self._lookups.addresses(host)
+        except OSError:  # too late, too
+            return None
+        return found[0]
 
     async def _ask(
         self, url: str, headers: Headers, body: bytes | None, deadline: float, verify_tls: bool
@@ -213,6 +226,12 @@ class CurlWeb:
                 self._finish(transfer, _TIMED_OUT_NUMBER, why)
         if self._active and self._loop is not None:
             self._sweep = self._loop.call_later(self._sweep_every, self._sweep_overdue)
+
+
+def _pin(entry: str) -> tuple[str, str]:
+    """`host:port:address,…`, as libcurl has it: the host, and the first address."""
+    host, _, rest = entry.lstrip("+").partition(":")
+    return host, rest.partition(":")[2].partition(",")[0].strip("[]")
 
 
 def _unasked(url: str, code: str, detail: str) -> Answer:

@@ -1,14 +1,16 @@
 """The worker: claims due feeds, keeps hosts' turns, runs many visits at once, stops in order."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from headwater.deciding import decide_open_conflicts
 from headwater.engine import Engine
 from headwater.entrypoints.claims import Claims
 from headwater.entrypoints.housekeeping import count_visits, keep_house
 from headwater.entrypoints.loop import spare_the_collector
+from headwater.entrypoints.newcomers import Newcomers
 from headwater.errors import DatabaseError, Refused, StorageError, TooSoon
+from headwater.fetch.address import is_numeric
 from headwater.logbook import tell
 from headwater.membership import finish_telling
 from headwater.schedule.due import Due
@@ -52,6 +54,7 @@ class Worker:
         self._claims = Claims(engine, settings)
         self._visits = Visits(engine)
         self._room = WaitingRoom(engine.turns, patience=settings.lease_seconds / 2)
+        self._newcomers = Newcomers(engine, self._let_in)
         self._running: dict[asyncio.Task[None], Due] = {}
         self._homecomings: dict[str, float] = {}
         self._stirred = asyncio.Event()
@@ -115,7 +118,7 @@ class Worker:
 
     async def _claim(self) -> None:
         now, places = self._engine.clock.monotonic(), self._settings.visits_at_once
-        room = 2 * places - len(self._running) - len(self._room)
+        room = 2 * places - len(self._running) - len(self._room) - len(self._newcomers)
         if room < max(1, places // 2) or now < max(self._idle_until, self._paused_until):
             return
         if self._storage_is_doubtful and not await self._can_store():
@@ -144,11 +147,19 @@ class Worker:
         too_many = []
         for due in claimed:
             turns.lives_at(due.host, due.last_address)
-            if self._room.at(due.host) < _WAITING_PER_HOST:
+            if self._room.at(due.host) + self._newcomers.at(due.host) >= _WAITING_PER_HOST:
+                too_many.append((due, _WAITING_PER_HOST / self._settings.host_rps))
+            elif turns.knows(due.host) or is_numeric(due.host):
                 self._room.add(due, now)
             else:
-                too_many.append((due, _WAITING_PER_HOST / self._settings.host_rps))
+                self._newcomers.add(due)
         await self._claims.give_back(self._spread(too_many), _NO_TURN)
+
+    def _let_in(self, feeds: Sequence[Due]) -> None:
+        now = self._engine.clock.monotonic()
+        for due in feeds:
+            self._room.add(due, now)
+        self._stirred.set()
 
     def _spread(self, later: list[tuple[Due, float]]) -> list[tuple[Due, float]]:
         """One after the other at each host's own pace, not all at once when its rest ends."""
@@ -250,12 +261,13 @@ class Worker:
     def _let_go_of_what_lapsed(self) -> None:
         """After a long sleep (a stopped process) another worker asks the hosts of those who wait
         here. What nobody took is due again; visits under way end, and their fence decides."""
-        if self._claims.have_lapsed and len(self._room):
-            log.warning("claims_lapsed", feeds=len(self._room.empty()))
+        if self._claims.have_lapsed and (len(self._room) or len(self._newcomers)):
+            lapsed = [*self._room.empty(), *self._newcomers.empty()]
+            log.warning("claims_lapsed", feeds=len(lapsed))
 
     def _held(self) -> list[Due]:
         self._let_go_of_what_lapsed()
-        return [*self._running.values(), *self._room.waiting()]
+        return [*self._running.values(), *self._room.waiting(), *self._newcomers.waiting()]
 
     async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -272,7 +284,7 @@ class Worker:
 
     async def _end(self) -> None:
         """Finish or release within the time given; leave no shard behind."""
-        waiting = [(due, 0.0) for due in self._room.empty()]
+        waiting = [(due, 0.0) for due in [*self._room.empty(), *self._newcomers.empty()]]
         await self._if_the_database_lets_us(self._claims.give_back(waiting))
         try:
             if self._running:

@@ -206,6 +206,11 @@ def _covered(host: str, patterns: tuple[str, ...]) -> bool:
     return any(host == pattern or host.endswith("." + pattern) for pattern in patterns)
 
 
+def is_numeric(host: str) -> bool:
+    """Whether this is an address itself, and no name."""
+    return _numeric(host) is not None
+
+
 @lru_cache(maxsize=4096)
 def _numeric(address: str) -> Address | None:
     """Cached, because one visit asks about one address several times."""

@@ -76,6 +76,11 @@ class Turns:
             state = self._hosts.setdefault(host, _Host())
             state.address = state.address or address
 
+    def knows(self, host: str) -> bool:
+        """Whether it is known where the host lives."""
+        state = self._hosts.get(host)
+        return state is not None and state.address is not None
+
     def rest(self, host: str, until: float) -> None:
         """The whole host rests (Retry-After); a shorter rest never cuts a longer one."""
         state = self._hosts.setdefault(host, _Host())

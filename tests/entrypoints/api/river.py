@@ -74,6 +74,9 @@ class ScriptedWeb:
         status, kind, body = self.pages[url]
         return Answer(url, status, headers, (("Content-Type", kind),), body, 0.01, "203.0.113.7")
 
+    async def address_of(self, host: str) -> str | None:
+        return None
+
     async def close(self) -> None:
         return None
 
