@@ -104,12 +104,12 @@ async def test_one_broken_feed_does_not_stop_its_hosts_other_feeds(
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("said", [{"Retry-After": "3600"}, {}])
+@pytest.mark.parametrize("said", [{"Retry-After": "3600"}, {}, {"Retry-After": "0"}])
 async def test_a_hosts_rest_survives_a_restart(
     database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path, said: dict[str, str]
 ) -> None:
-    """One feed was told 429, with how long or without (15 min): after a restart the host's other
-    feed is not asked."""
+    """One feed was told 429, with how long or without (15 min; no time at all is not how long):
+    after a restart the host's other feed is not asked."""
     async with Origin(virtual_clock) as origin:
         first, second = origin.feed("/1", [ONE]), origin.feed("/2", [ONE])
         first.stand_in = Reply(429, headers=said)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -194,9 +195,7 @@ def test_luck_only_lengthens_a_pause() -> None:
     [
         (7_200.0, 7_200.0),
         (301.0, 301.0),
-        (0.0, 300.0),
-        (-1.0, 300.0),
-        (float("nan"), 300.0),
+        (300.0, 300.0),
         (1e9, DAY),
         (float("inf"), DAY),
     ],
@@ -216,8 +215,22 @@ def test_retry_after_says_when_it_was_bounded() -> None:
         assert decided(state, ToldToWait(asked_for)).reason == (
             "in 1 day: asked to stay away for 1 day or longer, kept to that"
         )
-    assert decided(state, ToldToWait(1)).reason == (
-        "in 5 min: asked to come back sooner than 5 min, kept to that"
+
+
+@pytest.mark.parametrize("asked_for", [299.0, 1.0, 0.0, -1.0, float("nan")])
+def test_a_rest_shorter_than_any_interval_is_a_failure_like_others(asked_for: float) -> None:
+    """Who comes every ten hours does not come every five minutes because of a 429."""
+    state = State(interval=4_000.0, failures=3, hints=Hints(ttl_minutes=600))
+    decision = decided(state, ToldToWait(asked_for))
+    assert (seconds_away(decision), decision.code) == (10 * HOUR, "error-backoff")
+    assert decision.state == replace(state, failures=4)
+
+
+def test_a_rest_too_short_is_told_as_it_was_said() -> None:
+    """The second failure: 900 × 2²."""
+    decision = decided(State(interval=900.0, failures=1), ToldToWait(30))
+    assert decision.reason == (
+        "in 1 h: asked to slow down (Retry-After of 30 s), 2nd failure in a row"
     )
 
 

@@ -109,7 +109,7 @@ def outcome_of(said: Reported, errand: Errand) -> Outcome:
         case SaysGone():
             return verdict(_exchange(errand, _GONE), _terms(errand))
         case ToldToRest(retry_after_sec=seconds):
-            rest = None if seconds is None else min(max(seconds, 0.0), errand.retry_after_cap)
+            rest = min(seconds, errand.retry_after_cap) if seconds and seconds > 0 else None
             return Throttled(_exchange(errand, _TOO_MANY), rest)
         case Trouble():
             return _failure(said, errand)

@@ -12,7 +12,10 @@ _ENDLESS = re.compile(r"\d{21,}", re.ASCII)
 
 
 def retry_after(value: str | None, now: datetime, cap: float = DAY) -> float | None:
-    """Seconds in [0, cap] from either form of Retry-After; None when it says nothing usable."""
+    """Seconds up to `cap` from either form of Retry-After; None when it says nothing usable.
+
+    A moment that is past, or no time at all, is no rest: it says as little as no Retry-After.
+    """
     if value is None:
         return None
     text = value.strip()
@@ -24,5 +27,5 @@ def retry_after(value: str | None, now: datetime, cap: float = DAY) -> float | N
     return None if moment is None else _clamped((moment - now).total_seconds(), cap)
 
 
-def _clamped(seconds: float, cap: float) -> float:
-    return min(max(seconds, 0.0), cap)
+def _clamped(seconds: float, cap: float) -> float | None:
+    return min(seconds, cap) if seconds > 0 else None

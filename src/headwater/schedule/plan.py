@@ -44,6 +44,8 @@ def plan_after(given: Inputs) -> Plan:
         case ReadDocument() | NotModified():
             return _after_success(given, given.visited)
         case ToldToWait(retry_after=float() | int() as seconds):
+            if seconds < given.policy.min_interval:
+                return _after_failure(given, _slow_down_in_words(seconds))
             return _after_request_to_rest(given, seconds)
         case ToldToWait():
             return _after_failure(given, "asked to slow down (no Retry-After)")
@@ -90,9 +92,13 @@ def _after_request_to_rest(given: Inputs, seconds: float) -> Plan:
     why = f"asked to come back after {duration(rest)}"
     if seconds >= policy.retry_after_cap:
         why = f"asked to stay away for {duration(rest)} or longer, kept to that"
-    elif seconds < policy.min_interval:
-        why = f"asked to come back sooner than {duration(rest)}, kept to that"
     return _plan_exactly(given, "retry-after", why, rest, given.state)
+
+
+def _slow_down_in_words(seconds: float) -> str:
+    """A rest shorter than any interval of ours: kept exactly, it would bring us back sooner than
+    if nothing had been wrong, again and again for as long as it lasts."""
+    return f"asked to slow down (Retry-After of {duration(seconds)})"
 
 
 def _after_failure(given: Inputs, met: str) -> Plan:
