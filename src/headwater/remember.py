@@ -43,6 +43,8 @@ Remembered = Settled | Lost | Refused
 
 _FOLLOWED = ("active", "paused")
 
+_PRECONDITION_FAILED = 412
+
 
 async def remember_group(engine: Engine, group: list[Finished]) -> list[Remembered]:
     """One transaction for all; a visit that the database refuses is refused alone."""
@@ -154,7 +156,6 @@ def _learned(settled: Settled) -> Learned:
     finished, due = settled.finished, settled.finished.due
     answer, read = finished.outcome.exchange.answer, finished.read
     new = read if isinstance(read, ReadFeed) else None
-    whole = settled.succeeded and settled.name == "fetched"
     validators, document_hash = _known_by(settled)
     return Learned(
         due=due,
@@ -166,7 +167,7 @@ def _learned(settled: Settled) -> Learned:
         retry_after=getattr(finished.outcome, "retry_after", None),
         succeeded=settled.succeeded,
         validators=validators,
-        asked_whole_at=settled.now if whole else due.asked_whole_at,
+        asked_whole_at=_asked_whole_at(settled),
         documents_seen=due.documents_seen + settled.succeeded,
         document_seen_at=settled.now if settled.succeeded else due.document_seen_at,
         document_hash=document_hash,
@@ -182,6 +183,15 @@ def _learned(settled: Settled) -> Learned:
         today=settled.today,
         address=finished.outcome.exchange.own_address or due.last_address,
     )
+
+
+def _asked_whole_at(settled: Settled) -> int | None:
+    """None has the whole document asked for next: a server that refuses the condition itself would
+    refuse it every time, though what it guards can be had."""
+    if settled.succeeded and settled.name == "fetched":
+        return settled.now
+    refused = settled.finished.outcome.exchange.answer.status == _PRECONDITION_FAILED
+    return None if refused else settled.finished.due.asked_whole_at
 
 
 def _known_by(settled: Settled) -> tuple[Validators, bytes | None]:
