@@ -169,6 +169,8 @@ def _lesson(finished: Finished, changes: Changes, error: str | None) -> Visited:
             return ToldToWait(seconds)
         case Gone(), _:
             return SaidGone()
+        case Failed(code=code, retry_after=seconds), _:
+            return Trouble(code, seconds)
         case _:
             return Trouble(error or "internal_error")
 

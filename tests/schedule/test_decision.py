@@ -226,6 +226,22 @@ def test_a_rest_shorter_than_any_interval_is_a_failure_like_others(asked_for: fl
     assert decision.state == replace(state, failures=4)
 
 
+@pytest.mark.parametrize(
+    ("asked_for", "wait"), [(7_200.0, 7_200.0), (60.0, 1_800.0), (1e9, DAY), (0.0, 1_800.0)]
+)
+def test_a_failure_that_says_how_long_is_not_asked_sooner(asked_for: float, wait: float) -> None:
+    """The first failure alone: 900 × 2."""
+    decision = decided(first_state(USUAL), Trouble("http_403", asked_for), luck=-1.0)
+    assert seconds_away(decision) == pytest.approx(min(wait * 1.15, DAY))
+    assert (decision.code, decision.state.failures) == ("error-backoff", 1)
+
+
+def test_a_failure_that_says_how_long_is_told_so() -> None:
+    assert decided(first_state(USUAL), Trouble("http_403", 7_200.0)).reason == (
+        "in 2 h: failed (http_403), 1st failure in a row; asked to come back after 2 h"
+    )
+
+
 def test_a_rest_too_short_is_told_as_it_was_said() -> None:
     """The second failure: 900 × 2²."""
     decision = decided(State(interval=900.0, failures=1), ToldToWait(30))

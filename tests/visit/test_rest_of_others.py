@@ -1,5 +1,6 @@
 """`headwater serve` and `headwater work` are two processes: they are one visitor all the same."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from headwater.adapters.database import SqlDatabase
 from headwater.errors import TooSoon
 from headwater.first_visit import add_feed, follow_later
 from headwater.subscribe.feed import Wish
+from headwater.wishes import refetch
 from tests.engines import opened_engine
 from tests.origin import Post, Reply
 from tests.visit.conftest import River
@@ -28,3 +30,18 @@ async def test_a_host_that_told_the_worker_to_rest_is_not_asked_by_the_server(
         with pytest.raises(TooSoon):
             await add_feed(other.url, Wish(), server)
     assert other.requests == []
+
+
+@pytest.mark.parametrize("status", [403, 404, 500, 502])
+async def test_a_rest_asked_for_beside_any_error_is_kept(river: River, status: int) -> None:
+    """GitHub says 403 to whoever asks too often. Neither the schedule nor a person comes sooner."""
+    feed = river.origin.feed("/a", [ONE])
+    feed_id = await river.add(feed.url)
+    feed.stand_in = Reply(status, headers={"Retry-After": "7200"})
+    await river.visit()
+    (row,) = await river.rows("SELECT next_visit_at, last_fetch_at, failures FROM feeds")
+    assert (row.next_visit_at - row.last_fetch_at, row.failures) == (7_200_000_000, 1)
+    await river.clock.advance(3_600)
+    with pytest.raises(TooSoon):
+        await refetch(feed_id, river.engine, whole=False, gap=timedelta(minutes=1))
+    assert len(feed.requests) == 2

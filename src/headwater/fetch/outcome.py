@@ -44,13 +44,15 @@ class Failed:
     """Everything else: `code` is stable and documented, `detail` is for people.
 
     A body that came with the failure (an error page, a cut-off document) is in the exchange and
-    is archived; `truncated` says that it is not whole.
+    is archived; `truncated` says that it is not whole. `retry_after` in seconds when the answer
+    said how long to stay away, whatever its status.
     """
 
     exchange: Exchange
     code: str
     detail: str
     truncated: bool = False
+    retry_after: float | None = None
 
 
 Outcome = Fetched | Unchanged | Throttled | Gone | Failed

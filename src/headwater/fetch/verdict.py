@@ -1,6 +1,6 @@
 """From the last answer on the wire to an Outcome."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from headwater.fetch.codes import MEANINGS, status_code_name
@@ -37,10 +37,9 @@ def verdict(exchange: Exchange, terms: Terms) -> Outcome:
         case 410:
             return Gone(exchange)
         case 429 | 503:
-            rest = header(answer.response_headers, "retry-after")
-            return Throttled(exchange, retry_after(rest, terms.now, terms.retry_after_cap))
+            return Throttled(exchange, _rest(answer, terms))
         case int(status):
-            return _refused(exchange, status)
+            return replace(_refused(exchange, status), retry_after=_rest(answer, terms))
         case None:
             return failed(exchange, "bad_http", "the answer has no status")
 
@@ -99,6 +98,11 @@ def _not_modified(exchange: Exchange, terms: Terms) -> Outcome:
     if not terms.conditional:
         return failed(exchange, "unexpected_304")
     return Unchanged(exchange, fresh_for(exchange.answer.response_headers), moved_to(exchange))
+
+
+def _rest(answer: Answer, terms: Terms) -> float | None:
+    said = header(answer.response_headers, "retry-after")
+    return retry_after(said, terms.now, terms.retry_after_cap)
 
 
 def _refused(exchange: Exchange, status: int) -> Failed:

@@ -104,7 +104,9 @@ def _sane_visited(visited: Visited, now: float) -> Visited:
             return NotModified(_finite(visited.fresh_for))
         case ToldToWait():
             return ToldToWait(_finite(visited.retry_after, instead=0.0))
-        case Trouble() | SaidGone():
+        case Trouble():
+            return replace(visited, retry_after=_finite(visited.retry_after))
+        case SaidGone():
             return visited
         case _:
             assert_never(visited)
@@ -132,7 +134,7 @@ def _visited_as_json(visited: Visited) -> dict[str, Any]:
         case ToldToWait():
             fields = {"retry_after": visited.retry_after}
         case Trouble():
-            fields = {"code": visited.code}
+            fields = {"code": visited.code, "retry_after": visited.retry_after}
         case SaidGone():
             fields = {}
         case _:
@@ -156,7 +158,7 @@ def _visited_from_json(fields: Mapping[str, Any]) -> Visited:
         case "ToldToWait":
             return ToldToWait(fields.get("retry_after"))
         case "Trouble":
-            return Trouble(fields["code"])
+            return Trouble(fields["code"], fields.get("retry_after"))
         case "SaidGone":
             return SaidGone()
         case unknown:

@@ -49,8 +49,8 @@ def plan_after(given: Inputs) -> Plan:
             return _after_request_to_rest(given, seconds)
         case ToldToWait():
             return _after_failure(given, "asked to slow down (no Retry-After)")
-        case Trouble(code=code):
-            return _after_failure(given, f"failed ({code})")
+        case Trouble(code=code, retry_after=seconds):
+            return _after_failure(given, f"failed ({code})", seconds or 0.0)
         case SaidGone():
             return _after_gone(given)
         case _:
@@ -101,7 +101,8 @@ def _slow_down_in_words(seconds: float) -> str:
     return f"asked to slow down (Retry-After of {duration(seconds)})"
 
 
-def _after_failure(given: Inputs, met: str) -> Plan:
+def _after_failure(given: Inputs, met: str, asked_for: float = 0.0) -> Plan:
+    """`asked_for`: the rest that the answer asked for beside its failure; never sooner than that."""
     policy, failures = given.policy, given.state.failures + 1
     interval = interval_in_force(given.state, policy)
     pause = pause_after(failures, interval, policy)
@@ -112,7 +113,10 @@ def _after_failure(given: Inputs, met: str) -> Plan:
     floor, hint = _floor(given.state.hints, policy)
     if floor > pause:
         why.append(_held_back(hint, floor))
-    wait = max(pause, floor)
+    rest = rest_asked_for(asked_for, policy) if asked_for else 0.0
+    if rest > max(pause, floor):
+        why.append(f"asked to come back after {duration(rest)}")
+    wait = max(pause, floor, rest)
     state = replace(given.state, failures=failures)
     ceiling = max(wait, policy.max_interval)
     return Plan(code, tuple(why), state, interval, wait, floor=wait, ceiling=ceiling)

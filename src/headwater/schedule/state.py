@@ -91,9 +91,10 @@ class ToldToWait:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Any other failure; `code` is the outcome's or the parser's."""
+    """Any other failure; `code` is the outcome's or the parser's. `retry_after` as above."""
 
     code: str
+    retry_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ async def _back_again(
     """
     lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
     there = await tx.row(
-        "SELECT id, feed_id, state, last_outcome, last_decision_at, retry_after_sec FROM feeds"
+        "SELECT id, feed_id, state, last_decision_at, retry_after_sec FROM feeds"
         f" WHERE id = ?{lock}",
         pk,
     )
@@ -183,7 +183,7 @@ async def _revive(
 
 def _end_of_rest(there: Row) -> int:
     """In the past when nobody asked for one."""
-    if there.last_outcome != "throttled" or there.retry_after_sec is None:
+    if there.retry_after_sec is None:
         return 0
     return int(there.last_decision_at + there.retry_after_sec * 1_000_000)
 
