@@ -102,7 +102,7 @@ def _slow_down_in_words(seconds: float) -> str:
 
 
 def _after_failure(given: Inputs, met: str, asked_for: float = 0.0) -> Plan:
-    """`asked_for`: the rest that the answer asked for beside its failure; never sooner than that."""
+    """`asked_for`: the rest that a failing answer asked for, in seconds: never sooner than that."""
     policy, failures = given.policy, given.state.failures + 1
     interval = interval_in_force(given.state, policy)
     pause = pause_after(failures, interval, policy)
