@@ -103,3 +103,26 @@ async def test_who_waits_for_a_name_is_told_when_everything_is_closed() -> None:
         await web.close()
         answer = await asyncio.wait_for(asked, 5)
     assert (answer.status, answer.error, answer.error_detail) == (None, "network_error", "closed")
+
+
+async def test_where_a_name_leads_is_told_without_asking_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def look_up(host: str, *_: Any, **__: Any) -> Any:
+        if host == "nowhere.example":
+            raise socket.gaierror("no such name")
+        return [(0, 0, 0, "", ("192.0.2.9", 0)), (0, 0, 0, "", ("192.0.2.10", 0))]
+
+    pin = "pinned.example:80:[2001:db8::7],192.0.2.1"
+    async with a_web(WebLimits(), resolve=(pin,)) as web:
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        names = ("both.example", "nowhere.example", "pinned.example", "192.0.2.4", "2001:db8::4")
+        found = [await web.address_of(name) for name in names]
+        monkeypatch.undo()
+    assert found == ["192.0.2.9", None, "2001:db8::7", None, None]
+
+
+@pytest.mark.usefixtures("dead_name_servers")
+async def test_where_a_name_leads_is_not_waited_for_longer_than_for_a_connection() -> None:
+    async with a_web(WebLimits(connect=0.1)) as web:
+        assert await asyncio.wait_for(web.address_of("a.dead.example"), 5) is None
