@@ -21,6 +21,8 @@ def pause_after(failures: int, interval: float, policy: Policy) -> float:
 
 def rest_asked_for(retry_after: float, policy: Policy) -> float:
     """Retry-After as we keep it: to the second, within sane bounds."""
+    if not retry_after > policy.min_interval:  # NaN too
+        return policy.min_interval
     return max(min(retry_after, policy.retry_after_cap), policy.min_interval)
 
 
