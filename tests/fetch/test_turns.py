@@ -103,6 +103,27 @@ def test_idle_hosts_are_forgotten_but_not_busy_or_resting_ones() -> None:
     turns.finish("busy.example", 1e5, None)
 
 
+def test_where_a_host_lives_is_not_forgotten_before_its_first_turn() -> None:
+    """Names that were looked up and wait share their address's turns, whoever else comes by."""
+    turns = Turns(TurnPolicy(address_requests_per_second=5.0))
+    turns.lives_at("one.example", "192.0.2.1")
+    turns.lives_at("other.example", "192.0.2.1")
+    for number in range(2000):
+        turns.start(f"h{number}.example", 0.0)
+        turns.finish(f"h{number}.example", 0.0, None)
+    turns.start("one.example", 0.0)
+    assert turns.wait_for("other.example", 0.0) == pytest.approx(0.2)
+
+
+def test_a_crowd_of_hosts_that_never_have_a_turn_stays_bounded() -> None:
+    turns = Turns(TurnPolicy(most_hosts=2000, requests_per_second=1000.0))
+    for number in range(20_000):
+        turns.lives_at(f"l{number}.example", "192.0.2.1")
+        turns.start(f"h{number}.example", number * 0.01)
+        turns.finish(f"h{number}.example", number * 0.01, None)
+    assert len(turns) <= 2001
+
+
 def test_a_crowd_of_hosts_in_no_time_stays_bounded() -> None:
     turns = Turns(TurnPolicy(most_hosts=2000, requests_per_second=1000.0))
     for number in range(20_000):

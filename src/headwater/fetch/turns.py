@@ -28,6 +28,11 @@ class _Host:
     rests_until: float = -math.inf
     address: str | None = None
 
+    @property
+    def is_new(self) -> bool:
+        """Never asked, and never at rest."""
+        return max(self.next_at, self.rests_until) == -math.inf
+
 
 class Turns:
     """Moments are monotonic seconds, given by the caller: nothing here waits or reads a clock."""
@@ -104,13 +109,18 @@ class Turns:
         self._addresses[address] = max(self._addresses.get(address, -math.inf), now + gap)
 
     def _forget_idle(self, now: float) -> None:
-        """Amortised: each sweep doubles the distance to the next one."""
+        """Amortised: each sweep doubles the distance to the next one.
+
+        Whoever was only looked up so far is about to have its first turn, and keeps its address.
+        """
         crowded = len(self._hosts) >= self._policy.most_hosts
         patience = 0.0 if crowded else self._policy.remember_idle
         self._hosts = {
             host: state
             for host, state in self._hosts.items()
-            if state.active or max(state.next_at, state.rests_until) + patience > now
+            if state.active
+            or max(state.next_at, state.rests_until) + patience > now
+            or (state.is_new and not crowded)
         }
         self._addresses = {a: ready for a, ready in self._addresses.items() if ready > now}
         doubled = max(1024, 2 * len(self._hosts))
