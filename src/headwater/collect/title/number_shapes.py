@@ -51,9 +51,12 @@ HAN_COUNTED = re.compile(
     rf"(?: ?\((?P<absolute>\d{{1,4}})\))?"
     rf"(?: ?v(?P<v3>\d))?(?: ?[(\[]?{_FINAL})?"
 )
+# In Korean `제5화` is the fifth, and `전12화` or `총 12화` how many there are; `2화음` is a word.
+_KOREAN_COUNTER = "화(?:(?![가-힣])|(?=완))"
+_KOREAN_TOTAL = "(?<![^가-힣][전총])(?<![^가-힣][전총] )"
 COUNTED = re.compile(
-    rf"(?<![a-z0-9.全共第])(?P<first>{_N}){_V}(?:{_TO}(?P<last>{_N}){_V2})?"
-    rf" ?(?:{_COUNTER}|화)(?![数數合全])"
+    rf"(?<![a-z0-9.全共第]){_KOREAN_TOTAL}(?:(?<![가-힣])제 ?)?"
+    rf"(?P<first>{_N}){_V}(?:{_TO}(?P<last>{_N}){_V2})? ?(?:{_COUNTER}|{_KOREAN_COUNTER})(?![数數合全])"
 )
 _EPISODE = "(?:episodes?|eps?|épisodes?|epis[oó]di[oi]|folge|cap[ií]tulo|odc|b[oö]l[uü]m|сери[яи])"
 NAMED = re.compile(
