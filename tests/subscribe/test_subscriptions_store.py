@@ -317,13 +317,17 @@ async def test_assigning_to_the_same_fetcher_disturbs_no_visit(database: SqlData
     assert await feed_row(database, made.feed_pk) == before
 
 
-async def test_a_host_that_asked_for_a_rest_gets_it_whoever_comes(database: SqlDatabase) -> None:
+@pytest.mark.parametrize("outcome", ["throttled", "failed"])
+async def test_a_host_that_asked_for_a_rest_gets_it_whoever_comes(
+    outcome: str, database: SqlDatabase
+) -> None:
+    """Beside any error, as after a restart."""
     remote = await joined(database)
     made = await wanted(database)
     async with database.write() as tx:
         await tx.run(
-            "UPDATE feeds SET last_outcome = 'throttled', retry_after_sec = 5400.0,"
-            " last_decision_at = ?",
+            "UPDATE feeds SET last_outcome = ?, retry_after_sec = 5400.0, last_decision_at = ?",
+            outcome,
             to_micros(NOON),
         )
         there = await store.assign(

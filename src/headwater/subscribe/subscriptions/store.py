@@ -201,7 +201,7 @@ async def _start_afresh(tx: Transaction, feed: FeedPk, now: datetime) -> None:
     """
     moment = to_micros(now)
     rest = (
-        "CASE WHEN last_outcome = 'throttled' AND retry_after_sec IS NOT NULL"
+        "CASE WHEN retry_after_sec IS NOT NULL"
         " AND last_decision_at + CAST(retry_after_sec * 1000000 AS BIGINT) > CAST(? AS BIGINT)"
         " THEN last_decision_at + CAST(retry_after_sec * 1000000 AS BIGINT)"
         " ELSE CAST(? AS BIGINT) END"
