@@ -132,9 +132,9 @@ def test_doctor_finds_a_database_file_that_another_user_left_behind(
     """Root may write everything, so what the system says of this user is put in its mouth."""
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
-    for name in ("headwater.db", "headwater.db-wal"):
+    for name in ("headwater.db", "headwater.db-wal", "headwater.db.copy"):  # a copy may be kept so
         (folder / name).touch()
-    monkeypatch.setattr(os, "access", lambda path, _: not str(path).endswith("-wal"))
+    monkeypatch.setattr(os, "access", lambda path, _: not str(path).endswith(("-wal", ".copy")))
     found = [each for each in data_folder(Settings(data_dir=folder)) if each.state == "error"]
     assert [each.saw for each in found] == [f"{folder}/headwater.db-wal cannot be written to"]
 

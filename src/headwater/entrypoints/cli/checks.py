@@ -87,9 +87,10 @@ def data_folder(settings: Settings) -> Iterator[Check]:
 
 def _files(folder: Path) -> Iterator[Check]:
     """Left behind by another user, or put back by a restore: such a database can be read, and
-    every command that only looks says that all is well."""
-    for path in sorted(folder.glob("headwater.db*")):
-        if not os.access(path, os.R_OK | os.W_OK):
+    every command that only looks says that all is well. A copy beside it is nobody's business."""
+    for name in ("headwater.db", "headwater.db-shm", "headwater.db-wal"):
+        path = folder / name
+        if path.exists() and not os.access(path, os.R_OK | os.W_OK):
             todo = "Correct its permissions, or whose it is."
             yield Check("database file", "error", f"{path} cannot be written to", todo)
 
