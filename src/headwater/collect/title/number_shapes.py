@@ -56,7 +56,8 @@ _KOREAN_COUNTER = "화(?:(?![가-힣])|(?=완))"
 _KOREAN_TOTAL = "(?<![^가-힣][전총])(?<![^가-힣][전총] )"
 COUNTED = re.compile(
     rf"(?<![a-z0-9.全共第]){_KOREAN_TOTAL}(?:(?<![가-힣])제 ?)?"
-    rf"(?P<first>{_N}){_V}(?:{_TO}(?P<last>{_N}){_V2})? ?(?:{_COUNTER}|{_KOREAN_COUNTER})(?![数數合全])"
+    rf"(?P<first>{_N}){_V}(?:{_TO}(?P<last>{_N}){_V2})?"
+    rf" ?(?:{_COUNTER}|{_KOREAN_COUNTER})(?![数數合全])"
 )
 _EPISODE = "(?:episodes?|eps?|épisodes?|epis[oó]di[oi]|folge|cap[ií]tulo|odc|b[oö]l[uü]m|сери[яи])"
 NAMED = re.compile(
