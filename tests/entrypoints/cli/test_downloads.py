@@ -50,7 +50,7 @@ def test_the_doctor_looks_at_the_room_for_downloads(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     found = {each.name: each.state for each in media_checks(settings(tmp_path))}
     assert (found["media folders"], found["media room"]) == ("ok", "ok")
-    full = {e.name: e.state for e in media_checks(settings(tmp_path, media_free_bytes=2**62))}
+    full = {e.name: e.state for e in media_checks(settings(tmp_path, media_free_bytes=2**50))}
     assert full["media room"] == "error"
 
 
