@@ -121,7 +121,8 @@ class Downloads:
     def _too_far(self) -> datetime:
         """No step is planned later than this: the longest wait is the rest that a site asks for."""
         policy = self.media.policy
-        longest = max(policy.lease, policy.pause_cap, self.engine.fetch.retry_after_cap)
+        pauses = policy.look, policy.pause_cap, self.engine.fetch.retry_after_cap
+        longest = max(policy.lease, *pauses)
         return self.engine.clock.now() + timedelta(seconds=longest + _SLACK_SECONDS)
 
     def _start(self, work: Awaitable[None], held: list[Download]) -> None:

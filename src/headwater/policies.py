@@ -108,9 +108,14 @@ def fetch_policy(settings: Settings) -> FetchPolicy:
         deadline=settings.fetch_timeout_ms / 1000,
         max_redirects=settings.max_redirects,
         retry_after_cap=settings.retry_after_cap_sec,
-        accepted_types=tuple(settings.allowed_content_types) or None,
+        accepted_types=tuple(map(_media_type, settings.allowed_content_types)) or None,
         address=address_rules(settings),
     )
+
+
+def _media_type(written: str) -> str:
+    """Case means nothing in a content type, and what may stand behind it is not compared."""
+    return written.partition(";")[0].strip().lower()
 
 
 def broadcast_policy(settings: Settings) -> BroadcastPolicy:

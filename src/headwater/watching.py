@@ -15,8 +15,9 @@ from headwater.media_ports import Job, NewJob
 from headwater.ports import Reader
 
 _FULL = 1_000
-_UNSEEN = timedelta(hours=1)
-"""Longer between two looks, and Headwater or the client was away."""
+_UNSEEN = timedelta(hours=2)
+"""Longer between two looks, and Headwater or the client was away: `media_look_sec` is an hour at
+most, and a look may come a little late."""
 
 
 async def add(work: Work) -> Download | None:

@@ -90,6 +90,19 @@ async def test_every_question_has_an_id_of_its_own() -> None:
     assert site.fields()["webhook-id"] != first
 
 
+async def test_a_fetcher_may_be_slower_than_a_feed() -> None:
+    async def slow(talk: Talk) -> None:
+        await asyncio.sleep(0.2)
+        await talk.say(response(body=YES))
+
+    impatient = WebLimits(first_byte=0.05, idle=0.05)
+    async with Listener(slow) as site, the_fetchers(limits=impatient) as fetchers:
+        answer = await fetchers.can_handle(site.url(), KEY, SOURCE, "rss", 5.0)
+        reply = await fetchers.post(site.url("/news"), KEY, b"{}", 5.0)
+    assert answer == FetcherAnswer("yes", "yes")
+    assert (reply.status, reply.trouble) == (200, None)
+
+
 async def test_without_a_key_a_question_is_not_signed() -> None:
     async with Listener(response(body=YES)) as site, the_fetchers() as fetchers:
         await fetchers.can_handle(site.url(), None, SOURCE, "rss", 5.0)

@@ -1,5 +1,6 @@
 """Download clients that were replaced by something hostile, and names that mean everything."""
 
+import asyncio
 import gzip
 import json
 import time
@@ -27,13 +28,13 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 
 @asynccontextmanager
 async def a_client(
-    kind: str, *answers: Answer, deadline: float = 5.0
+    kind: str, *answers: Answer, deadline: float = 5.0, limits: WebLimits | None = None
 ) -> AsyncIterator[tuple[Downloader, Receiver]]:
     async with Receiver() as place:
         place.answers = list(answers)
         url = f"http://127.0.0.1:{place.port}"
         plan = ClientPlan(kind, url, "keeper", PASSWORD, deadline=deadline)
-        downloader = open_downloader(plan, WebLimits(), "Headwater/test")
+        downloader = open_downloader(plan, limits or WebLimits(), "Headwater/test")
         yield downloader, place
         await downloader.close()
 
@@ -155,6 +156,16 @@ async def test_a_client_that_hangs_is_given_up_in_time(kind: str) -> None:
         with pytest.raises(ClientDown):
             await downloader.version()
         assert time.monotonic() - began < 3
+
+
+async def test_a_client_may_be_slower_than_a_feed() -> None:
+    async def slow(reply: Reply) -> None:
+        await asyncio.sleep(0.2)
+        await reply.say(answer(200, b'{"id": "headwater", "result": {"version": "1.36.0"}}'))
+
+    impatient = WebLimits(first_byte=0.05, idle=0.05)
+    async with a_client("aria2", slow, limits=impatient) as (downloader, _):
+        assert await downloader.version() == "aria2 1.36.0"
 
 
 @kinds

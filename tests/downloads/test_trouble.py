@@ -232,6 +232,31 @@ async def test_without_any_progress_it_is_given_up_and_may_be_tried_again(yard: 
     assert ((await yard.now(download)).state, yard.shown()) == ("done", {GOOD: BODY})
 
 
+async def test_also_where_the_client_is_asked_once_an_hour_only(yard: Yard) -> None:
+    """The longest that `media_look_sec` may be; a look comes a moment after its time."""
+    yard.policy(look=3_600.0)
+    download = await yard.offer("[Good] Show - 01", FIRST)
+    for _ in range(74):
+        await yard.turn()
+        await yard.clock.advance(1)
+    assert (await yard.now(download)).error == "stalled"
+
+
+async def test_a_client_is_asked_no_more_often_than_the_setting_says(yard: Yard) -> None:
+    """Also when no pause and no lease is as long as that."""
+    yard.engine.fetch = replace(yard.engine.fetch, retry_after_cap=60.0)
+    yard.policy(pause_cap=60.0)
+    await yard.offer("[Good] Show - 01", FIRST)
+    await yard.turn(2)
+    yard.policy(look=1_800.0)
+    yard.client.asked.clear()
+    for _ in range(120):
+        await yard.downloads.look()
+        await yard.downloads.all_done()
+        await yard.clock.advance(60)
+    assert yard.client.asked == ["jobs"] * 4
+
+
 async def test_whoever_lost_the_claim_writes_nothing(yard: Yard) -> None:
     await yard.offer("[Good] Show - 01", FIRST)
     database, now = yard.engine.database, yard.clock.now()

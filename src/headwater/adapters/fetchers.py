@@ -17,6 +17,10 @@ from headwater.values.signature import ID, sign
 MOST_AT_ONCE = 32
 """Connections to one fetcher. What is more waits for its turn, and its time runs meanwhile."""
 
+PATIENCE = 600.0
+"""No deadline of a question or of news is longer. Within it a fetcher may take its time to answer,
+however long a feed may."""
+
 
 class HttpFetchers:
     """The Fetchers port. Its answers are small, so its client has a smaller limit of its own."""
@@ -30,7 +34,13 @@ class HttpFetchers:
         user_agent: str,
         resolve: Sequence[str] = (),
     ) -> None:
-        small = replace(limits, body_bytes=MOST_BYTES, host_connections=MOST_AT_ONCE)
+        small = replace(
+            limits,
+            body_bytes=MOST_BYTES,
+            host_connections=MOST_AT_ONCE,
+            first_byte=PATIENCE,
+            idle=PATIENCE,
+        )
         self._web = CurlWeb(small, address, resolve=resolve)
         self._clock, self._user_agent = clock, user_agent
 

@@ -49,7 +49,13 @@ class Link:
         self.origin = parts.origin
         place = f"[{parts.host}]" if ":" in parts.host else parts.host
         only_there = address_policy([f"{place}:{parts.port}"], ports=())
-        small = replace(limits, body_bytes=MOST_ANSWER_BYTES, host_connections=2)
+        small = replace(
+            limits,
+            body_bytes=MOST_ANSWER_BYTES,
+            host_connections=2,
+            first_byte=plan.deadline,  # how patient we are with a feed is another matter
+            idle=plan.deadline,
+        )
         self._web = CurlWeb(small, only_there)
         self._user_agent = user_agent
         self.door = asyncio.Lock()
