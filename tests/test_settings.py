@@ -6,7 +6,7 @@ import pytest
 
 from headwater import __version__
 from headwater.errors import BadSettings
-from headwater.policies import fetch_policy, schedule_policy
+from headwater.policies import fetch_policy, reading_policy, schedule_policy
 from headwater.settings import Settings, hidden_secrets, load_settings
 
 
@@ -37,6 +37,11 @@ def test_the_seeds_names_work_with_and_without_the_prefix(
 def test_content_types_may_be_written_as_headers_have_them() -> None:
     written = load_settings(allowed_content_types="Application/RSS+XML, text/xml; charset=utf-8")
     assert fetch_policy(written).accepted_types == ("application/rss+xml", "text/xml")
+
+
+def test_the_longest_guid_is_also_the_longest_link() -> None:
+    limits = reading_policy(load_settings(max_guid_bytes=64)).limits
+    assert (limits.guid_bytes, limits.link_bytes) == (64, 64)
 
 
 def test_a_name_without_prefix_is_only_for_those_that_have_one(

@@ -143,6 +143,7 @@ def reading_policy(settings: Settings) -> ReadingPolicy:
             items=settings.max_items,
             title_chars=settings.max_title_chars,
             guid_bytes=settings.max_guid_bytes,
+            link_bytes=settings.max_guid_bytes,
             content_bytes=settings.max_content_bytes,
         ),
         emails=settings.author_emails,

@@ -1,5 +1,6 @@
 """A parsed entry → the entry as it is kept: canonical link, JSON lists, content hash."""
 
+import re
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Literal
@@ -14,6 +15,12 @@ from headwater.values.instant import rfc3339, to_micros
 from headwater.values.url import canonical
 
 Emails = Literal["keep", "redact", "hash"]
+
+_PART = r"[^\s@<>()\[\],;:\"]"
+_ADDRESS = re.compile(
+    rf"[<(\[]?(?<![@\w])({_PART}{{1,64}}@{_PART}{{1,255}}\.{_PART}{{2,63}})[>)\]]?"
+)
+"""Of an e-mail, in a name. `@ann@social.example` is none."""
 
 
 def normal(parsed: Parsed, uid: str, emails: Emails = "keep") -> Entry:
@@ -57,10 +64,21 @@ def _terms(parsed: Parsed) -> list[str]:
 
 
 def _person(person: Person, emails: Emails) -> dict[str, str | None]:
-    email = person.email
-    if email and emails != "keep":
-        email = sha256(email.lower().encode()).hexdigest() if emails == "hash" else None
-    return {"name": person.name, "email": email, "uri": person.uri}
+    name, email = person.name, person.email
+    if emails != "keep":
+        email = _hidden(email, emails) if email else email
+        name = _name_without(name, emails) if name and "@" in name else name
+    return {"name": name, "email": email, "uri": person.uri}
+
+
+def _hidden(email: str, emails: Emails) -> str | None:
+    return sha256(email.lower().encode()).hexdigest() if emails == "hash" else None
+
+
+def _name_without(name: str, emails: Emails) -> str | None:
+    """Some write their address in the name's place, or that of a second person behind it."""
+    left = _ADDRESS.sub(lambda found: _hidden(found[1], emails) or "", name)
+    return left.strip(" \t,;") or None
 
 
 def _enclosure(enclosure: Enclosure) -> dict[str, Any]:
