@@ -183,8 +183,9 @@ async def test_410_says_that_nothing_is_wanted_any_more(receiver: Receiver) -> N
     [
         ("120", 120.0),
         ("Mon, 05 Jan 2026 12:10:00 GMT", 600.0),
-        ("999999999", 86_400.0),
-        ("-5", 0.0),
+        ("604800", 604_800.0),
+        ("999999999", 366 * 86_400.0),
+        ("-5", None),
         ("soon", None),
     ],
 )

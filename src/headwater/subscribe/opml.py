@@ -49,7 +49,7 @@ class OpmlRow:
 def read_opml(body: bytes, most_bytes: int = MOST_BYTES) -> tuple[OpmlRow, ...]:
     """Each feed once, in the order of the list; one that is in several folders has them all."""
     if len(body) > most_bytes:
-        raise BadInput(f"an OPML list may have {most_bytes} bytes, this has {len(body)}")
+        raise BadInput(f"an OPML list may have {most_bytes} bytes, this has more")
     root = _tree(body)
     if root is None or (_name(root) != "opml" and next(_outlines(root), None) is None):
         raise BadInput("This is no OPML list.", received=body[:200].decode("utf-8", "replace"))

@@ -12,7 +12,7 @@ from headwater.adapters.web import CurlWeb
 from headwater.adapters.web_limits import WebLimits
 from headwater.errors import BadInput
 from headwater.fetch.address import AddressPolicy, check_url
-from headwater.fetch.retry_after import retry_after
+from headwater.fetch.retry_after import DAY, retry_after
 from headwater.ports import Clock, OutletPlan, Parcel, Receipt
 from headwater.values.response import Answer, Headers, header
 from headwater.values.signature import SIGNATURE, key_of_secret, secret_of, sign
@@ -28,6 +28,8 @@ _GONE = 410
 _ABOUT_THE_EVENT = frozenset({400, 413, 422})
 _ASKS_FOR_REST = frozenset({429, 503})
 _SHOWN = 200
+_LONGEST_REST = 366 * DAY
+"""Of those that anybody may set; how long a rest is believed is the sink's own policy."""
 
 
 def checked_webhook(
@@ -149,7 +151,7 @@ def refusal_of(answer: Answer, taken: int, now: datetime) -> Receipt | None:
     if status in _ABOUT_THE_EVENT:
         return Receipt(taken, trouble, detail, about="event")
     rest = header(answer.response_headers, "Retry-After") if status in _ASKS_FOR_REST else None
-    return Receipt(taken, trouble, detail, retry_after=retry_after(rest, now))
+    return Receipt(taken, trouble, detail, retry_after=retry_after(rest, now, _LONGEST_REST))
 
 
 def _said(answer: Answer) -> str:
