@@ -63,6 +63,18 @@ async def test_when_as_many_names_hang_as_may_another_one_is_refused_at_once() -
     assert [str(each) for each in ended] == ["closed", "closed", "closed"]
 
 
+async def test_of_a_name_with_very_many_addresses_the_first_are_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each once, in the order of the answer, which names every address for two protocols."""
+    listed = [f"192.0.2.{n}" for n in range(1, 251)]
+    rows = [(0, 0, 0, "", (address, 0)) for address in listed for _ in range(2)]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: rows)
+    found = await Lookups().addresses("many.example")
+    monkeypatch.undo()
+    assert found == [f"192.0.2.{n}" for n in range(1, 65)]
+
+
 @pytest.mark.usefixtures("dead_name_servers")
 async def test_where_a_name_was_found_is_forgotten_with_the_next_request() -> None:
     """One handle asks two names and then the first again, each by its own name."""

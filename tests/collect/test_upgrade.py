@@ -139,6 +139,14 @@ def test_a_version_mends_only_what_is_otherwise_the_same() -> None:
     assert compared(held, release("ANi", resolution="720p", version=2), GROUPS) == ("equal", "none")
     hevc = release("ANi", resolution="1080p", video_codec=("HEVC",), version=2)
     assert compared(held, hevc, GROUPS) == ("equal", "none")
+    english, both = release("ANi", subtitles=[ENG]), release("ANi", subtitles=[ENG, CHS], version=2)
+    assert compared(english, both, GROUPS) == ("equal", "none")
+    web, disc = release("ANi", source="WEB-DL"), release("ANi", source="BDRip", version=2)
+    assert compared(web, disc, GROUPS) == ("equal", "none")
+    assert compared(web, release("ANi", source="WEB-DL", version=2), GROUPS) == (
+        "better",
+        "version",
+    )
 
 
 def test_an_alias_is_the_same_group_for_versions_too() -> None:

@@ -51,6 +51,18 @@ def test_names_that_share_an_address_are_spaced_together() -> None:
     assert turns.wait_for("b.example", 10.2) == 0.0
 
 
+def test_where_a_host_was_found_last_time_says_nothing_against_where_it_was_met() -> None:
+    turns = Turns(TurnPolicy(address_requests_per_second=5.0))
+    turns.start("a.example", 0.0)
+    turns.finish("a.example", 0.1, "192.0.2.1")
+    turns.lives_at("a.example", "192.0.2.9")
+    turns.lives_at("b.example", "192.0.2.1")
+    turns.lives_at("c.example", "192.0.2.9")
+    turns.start("a.example", 10.0)
+    assert turns.wait_for("b.example", 10.0) == pytest.approx(0.2)
+    assert turns.wait_for("c.example", 10.0) == 0.0
+
+
 def test_a_host_that_moved_is_spaced_at_its_new_address() -> None:
     turns = Turns(TurnPolicy())
     turns.start("a.example", 0.0)

@@ -99,6 +99,27 @@ async def test_an_operator_may_let_old_payloads_go(river: River) -> None:
     assert await river.count("entries") == 2
 
 
+async def test_a_payload_that_brings_an_entry_after_it_was_found_to_be_surplus_stays(
+    river: River,
+) -> None:
+    """Somebody reads it again between the look and the deed."""
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    for number in range(3):
+        feed.answer_next(Reply(500, f"error {number}".encode()))
+        await river.visit()
+    rows = await river.rows("SELECT fetch_id FROM raw_fetches ORDER BY fetched_at")
+    first, one, two, newest = (row.fetch_id for row in rows)
+    engine = river.engine
+    async with engine.database.read() as view:
+        found = await raws.surplus(view, unchanged_kept=1, kept_before=None)
+    assert set(found.unneeded) == {one, two}
+    async with engine.database.write() as tx:
+        await raws.keep_for_ever(tx, [one])
+        await raws.expire(tx, found, engine.clock.now())
+    assert set(await living(river)) == {first, one, newest}
+
+
 async def test_content_that_returns_while_its_blob_is_being_deleted_gets_a_new_key(
     river: River,
 ) -> None:
