@@ -36,3 +36,32 @@ def test_a_cursor_of_another_listing_is_refused() -> None:
         numbers_of(cursor("visits", 1), "feeds", 1)
     with pytest.raises(BadCursor):
         entry_place_of(cursor("entries", 1, 2))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [(), (1, 2), (True,), (2**63,), (-(2**63),), (b"ab",)],
+    ids=["nothing", "two numbers", "no number", "too large", "too small", "a key"],
+)
+def test_a_cursor_that_anybody_could_make_holds_what_it_must(place: tuple[int | bytes]) -> None:
+    """The check is no secret: what is inside must not reach the database unlooked at."""
+    with pytest.raises(BadCursor):
+        numbers_of(cursor("feeds", *place), "feeds", 1)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [(1, 2, 3, b"ab", 5), (1, 2, 3), (1, 2, 3, 4), (1, 2, b"ab", b"ab"), (1, 2**63, 3, b"ab")],
+    ids=["too much", "no key", "a number for a key", "a key for a number", "too large"],
+)
+def test_a_place_among_entries_is_three_numbers_and_a_key(place: tuple[int | bytes]) -> None:
+    with pytest.raises(BadCursor):
+        entry_place_of(cursor("entries", *place))
+
+
+def test_a_cursor_longer_than_any_of_ours_is_not_even_read() -> None:
+    short, long = (cursor("entries", 1, 2, 3, bytes(size)) for size in (178, 180))
+    assert (len(short), len(long)) == (510, 515)
+    assert entry_place_of(short) == (1, 2, 3, bytes(178))
+    with pytest.raises(BadCursor):
+        entry_place_of(long)

@@ -51,6 +51,26 @@ async def test_a_read_token_reads_and_writes_nothing(
     assert kept["last_used_at"] == "2026-01-05T12:00:05Z"
 
 
+async def test_the_last_use_is_noted_once_a_minute_whatever_the_clock_did(
+    guarded: Callable[..., Api], virtual_clock: VirtualClock
+) -> None:
+    admin = guarded()
+    reader = guarded((await admin.post("/tokens", {"name": "r"})).json["token"])
+
+    async def noted() -> str:
+        assert (await reader.get("/feeds")).status == 200
+        (kept,) = (await admin.get("/tokens")).json["tokens"]
+        return str(kept["last_used_at"])
+
+    assert await noted() == "2026-01-05T12:00:00Z"
+    await virtual_clock.advance(59)
+    assert await noted() == "2026-01-05T12:00:00Z"
+    await virtual_clock.advance(1)
+    assert await noted() == "2026-01-05T12:01:00Z"
+    virtual_clock.step(-86_400)
+    assert await noted() == "2026-01-04T12:01:00Z"
+
+
 async def test_an_admin_token_from_the_database_is_an_admin(guarded: Callable[..., Api]) -> None:
     secret = (await guarded().post("/tokens", {"name": "a", "scope": "admin"})).json["token"]
     assert (await guarded(secret).get("/status")).status == 200

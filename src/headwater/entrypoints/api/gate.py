@@ -50,7 +50,8 @@ class Gate:
                 return None
             own = await fetchers.by_token(view, token.id) if token.scope == "fetcher" else None
         now = self._engine.clock.now()
-        if token.last_used_at is None or now - token.last_used_at >= _NOTED_EVERY:
+        used = token.last_used_at
+        if used is None or not timedelta() <= now - used < _NOTED_EVERY:  # a clock may be set back
             async with self._engine.database.write() as tx:
                 await store.note_use(tx, token.id, now)
                 if own is not None:
