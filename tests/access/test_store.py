@@ -53,6 +53,9 @@ async def test_what_was_done_is_told_even_without_an_answer(database: SqlDatabas
         await store.let_go(tx, ATTEMPT.key_hash)  # an effect is never let go
         await store.remember_answer(tx, ATTEMPT.key_hash, 201, '{"a":"\\n"}', "/feeds/x")
     assert await begin(database) == Answered(201, '{"a":"\\n"}', "/feeds/x")
+    async with database.write() as tx:
+        await store.remember_answer(tx, ATTEMPT.key_hash, 200, "{}", None)
+    assert await begin(database) == Answered(200, "{}", None)
 
 
 async def test_only_one_effect_can_be_remembered(database: SqlDatabase) -> None:

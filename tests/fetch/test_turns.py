@@ -136,6 +136,18 @@ def test_a_crowd_of_hosts_that_never_have_a_turn_stays_bounded() -> None:
     assert len(turns) <= 2001
 
 
+def test_an_address_that_was_asked_just_now_is_not_forgotten_with_the_idle() -> None:
+    turns = Turns(TurnPolicy(remember_idle=0.0, address_requests_per_second=0.01))
+    turns.start("a.example", 0.0)
+    turns.finish("a.example", 0.0, "192.0.2.1")
+    for number in range(5_000):
+        turns.start(f"h{number}.example", number * 0.01)
+        turns.finish(f"h{number}.example", number * 0.01, None)
+    turns.lives_at("b.example", "192.0.2.1")
+    assert len(turns) < 3_000
+    assert turns.wait_for("b.example", 50.0) == 50.0
+
+
 def test_a_crowd_of_hosts_in_no_time_stays_bounded() -> None:
     turns = Turns(TurnPolicy(most_hosts=2000, requests_per_second=1000.0))
     for number in range(20_000):
