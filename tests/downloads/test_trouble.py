@@ -3,16 +3,18 @@
 import errno
 import os
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from headwater.collect.candidate import Candidate
 from headwater.collect.downloads import store
 from headwater.collect.downloads.store import Step
 from headwater.download_wishes import drop, retry
 from headwater.downloading import Downloads
 from headwater.errors import Conflict
 from tests.collect.torrents import made
-from tests.downloads.yard import Yard
+from tests.downloads.yard import FEED, Yard
 from tests.origin import Reply
 
 BODY = bytes(range(256)) * 200
@@ -265,6 +267,50 @@ async def test_whoever_lost_the_claim_writes_nothing(yard: Yard) -> None:
         (theirs,) = await store.claim(tx, "two", ("intended",), now, now, 9)
         assert await store.step(tx, mine, Step("failed", None), now) is None
         assert await store.step(tx, theirs, Step("ready", None), now) is not None
+
+
+async def test_whoever_lost_the_claim_keeps_nobody_elses_lease(yard: Yard) -> None:
+    download = await yard.offer("[Good] Show - 01", FIRST)
+    database, now = yard.engine.database, yard.clock.now()
+    soon, later = now + timedelta(seconds=60), now + timedelta(seconds=600)
+    async with database.write() as tx:
+        (mine,) = await store.claim(tx, "one", ("intended",), now, now, 9)
+        (theirs,) = await store.claim(tx, "two", ("intended",), now, soon, 9)
+        await store.extend(tx, [mine], later)
+    assert (await yard.now(download)).next_step_at == soon
+    async with database.write() as tx:
+        await store.extend(tx, [theirs], later)
+    assert (await yard.now(download)).next_step_at == later
+    async with database.write() as tx:
+        assert await store.step(tx, theirs, Step("ready", soon), now) is not None
+        await store.extend(tx, [theirs], later)  # it put it down already
+    assert (await yard.now(download)).next_step_at == soon
+
+
+@pytest.mark.parametrize("what", ["given back", "woken", "intended again"])
+async def test_a_claim_ends_with_every_word_that_overrules_it(yard: Yard, what: str) -> None:
+    """Its holder may still be at it, and must not write over what came since."""
+    download = await yard.offer("[Good] Show - 01", FIRST)
+    database, now = yard.engine.database, yard.clock.now()
+    end = now + timedelta(seconds=60)
+    async with database.write() as tx:
+        (mine,) = await store.claim(tx, "one", ("intended",), now, end, 9)
+        if what == "given back":
+            assert await store.release_held(tx, "somebody else", now) == 0
+            assert await store.release_held(tx, "one", now) == 1
+        elif what == "woken":
+            assert await store.wake(tx, download.id, "intended", now) is not None
+        else:
+            candidate = Candidate("uid-1", "[Good] Show - 01", now, feed=FEED)
+            again = store.Intent(
+                download.show_id, download.release_id, candidate, download.slots, (), "again"
+            )
+            assert (await store.intend(tx, again, now)).id == download.id
+        assert await store.step(tx, mine, Step("failed", None), now) is None
+        await store.extend(tx, [mine], end)
+        (next_one,) = await store.claim(tx, "two", ("intended",), now, end, 9)
+    assert next_one.fence > mine.fence
+    assert (await yard.now(download)).state == "intended"
 
 
 async def test_what_a_worker_held_when_it_died_is_due_when_it_comes_back(yard: Yard) -> None:

@@ -64,6 +64,17 @@ async def test_the_same_claims_come_again_and_no_second_ones(api: Api, remote: R
     assert (other.status, other.error) == (422, "idempotency_mismatch")
 
 
+async def test_claims_that_come_again_are_held_no_longer_for_it(api: Api, remote: Remote) -> None:
+    fetcher = await remote.fetcher()
+    await remote.subscribe(fetcher, ONE)
+    first = await claim(api, fetcher, "k", lease_seconds=60)
+    await remote.clock.advance(59)
+    assert (await claim(api, fetcher, "k", lease_seconds=60)).body == first.body
+    await remote.clock.advance(1)
+    assert (await claim(api, fetcher, "k", lease_seconds=60)).json["claims"] == []
+    assert len((await claim(api, fetcher, "another")).json["claims"]) == 1
+
+
 async def test_several_claims_come_again_in_their_order(api: Api, remote: Remote) -> None:
     fetcher = await remote.fetcher()
     await remote.subscribe(fetcher, ONE, priority=10)

@@ -320,6 +320,35 @@ async def test_nothing_new_is_believed_only_after_a_document(remote: Remote) -> 
     assert (visit.outcome, visit.status, visit.conditional) == ("unchanged", 304, True)
 
 
+async def test_now_and_then_the_whole_document_is_wanted(
+    remote: Remote, virtual_clock: VirtualClock
+) -> None:
+    """A source that says "nothing new" for ever is found out."""
+    fetcher = await remote.fetcher()
+    await remote.subscribe(fetcher, URL)
+    said = DocumentText(rss([Post("g", "A")]).decode(), "text/xml", etag='"one"')
+    await remote.visit(fetcher, said)
+    await virtual_clock.advance(28 * 86_400 - 60)
+    await remote.due_again()
+    assert (await remote.one(fetcher)).validators == Validators('"one"', None)
+    await virtual_clock.advance(121)  # its lease is over
+    assert (await remote.one(fetcher)).validators == Validators()
+
+
+async def test_whoever_has_nothing_left_to_do_learns_when_to_come_back(
+    remote: Remote, virtual_clock: VirtualClock
+) -> None:
+    fetcher = await remote.fetcher()
+    for name in ("one", "two"):
+        await remote.subscribe(fetcher, f"https://{name}.example/")
+    assert (await remote.claim(fetcher, limit=1)).next_due_at == START
+    await virtual_clock.advance(10)
+    last = await remote.claim(fetcher, limit=1)
+    assert (len(last.works), last.next_due_at) == (1, START + timedelta(seconds=120))
+    none = await remote.claim(fetcher)
+    assert (none.works, none.next_due_at) == ((), START + timedelta(seconds=120))
+
+
 async def test_failures_rests_and_ends_are_planned_like_our_own(
     remote: Remote, virtual_clock: VirtualClock
 ) -> None:
@@ -530,6 +559,16 @@ async def test_asking_for_work_is_a_sign_of_life(
     async with engine.database.read() as view:
         seen = (await fetchers.fetcher(view, fetcher.id)).last_seen_at
     assert seen == START + timedelta(seconds=90)
+
+
+async def test_a_sign_of_life_is_written_once_a_minute(
+    remote: Remote, engine: Engine, virtual_clock: VirtualClock
+) -> None:
+    fetcher = await remote.fetcher()
+    await virtual_clock.advance(59)
+    await remote.claim(fetcher)
+    async with engine.database.read() as view:
+        assert (await fetchers.fetcher(view, fetcher.id)).last_seen_at == START
 
 
 async def test_a_sign_of_life_counts_after_the_clock_was_set_back(
