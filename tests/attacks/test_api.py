@@ -227,6 +227,8 @@ async def test_157_and_159_other_pages_cannot_use_a_browser_against_us(
     ):
         refused = await api.ask("DELETE", f"/feeds/{feed_id}", headers=headers)
         assert (refused.status, refused.error) == (403, "forbidden"), headers
+    both = [("origin", "http://127.0.0.1:8470"), ("origin", "https://evil.example")]
+    assert (await api.ask("DELETE", f"/feeds/{feed_id}", headers=both)).status == 403
     preflight = await api.ask(
         "OPTIONS",
         "/feeds",

@@ -131,6 +131,25 @@ async def test_a_deliverer_that_lost_its_lease_writes_nothing(world: SinkWorld) 
     assert await world.dead() == []
 
 
+async def test_a_wish_ends_a_lease_also_when_the_next_one_ends_at_the_same_moment(
+    world: SinkWorld,
+) -> None:
+    await world.add_shelf()
+    await world.tell(5)
+    end = to_micros(world.clock.now()) + LEASE
+    async with world.engine.database.write() as tx:
+        before = await store.hold(tx, await world.sink(), end)
+    await world.rewind("shelf", 1)
+    async with world.engine.database.write() as tx:
+        after = await store.hold(tx, await world.sink(), end)
+        assert before is not None
+        assert after is not None
+        assert not await store.extend(tx, before, end + 1)
+        assert not await store.note_progress(tx, before, Progress(5, 5, end, ()), None)
+        assert await store.note_progress(tx, after, Progress(3, 3, end, ()), None)
+    assert (await world.sink()).cursor == 3
+
+
 async def test_a_process_that_stood_still_finds_its_lease_taken_and_stops(
     world: SinkWorld, elsewhere: SinkWorld
 ) -> None:

@@ -219,6 +219,12 @@ def test_folders_may_be_nested_without_end() -> None:
     read_opml(opml('<outline text="x">' * 100_000))
 
 
+def test_folders_deeper_than_anybodys_add_no_category() -> None:
+    deep = "".join(f'<outline text="f{n}">' for n in range(1, 21))
+    body = opml(deep + '<outline xmlUrl="https://a.example/"/>' + "</outline>" * 20)
+    assert read_opml(body)[0].categories == tuple(f"f{n}" for n in range(1, 17))
+
+
 LAUGHS = "".join(
     f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' if n else '<!ENTITY a0 "lol">' for n in range(10)
 )

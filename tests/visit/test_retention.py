@@ -120,6 +120,23 @@ async def test_a_payload_that_brings_an_entry_after_it_was_found_to_be_surplus_s
     assert set(await living(river)) == {first, one, newest}
 
 
+async def test_a_blob_that_is_used_again_after_it_was_found_unused_stays(river: River) -> None:
+    """The same content came back between the look and the deed."""
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    (row,) = await river.rows("SELECT id FROM feeds")
+    body, engine = b"wanted again", river.engine
+    digest = sha256(body).hexdigest()
+    async with engine.database.write() as tx:
+        await raws.hold_blobs(tx, [digest], generation=7)
+    async with engine.database.read() as view:
+        assert await raws.unused_blobs(view) == [digest]
+    await archive_group(engine, [raw_fetch(FeedPk(row.id), body)])
+    async with engine.database.write() as tx:
+        assert await raws.doom(tx, [digest], engine.clock.now()) == []
+        assert await raws.dying_blobs(tx) == []
+
+
 async def test_content_that_returns_while_its_blob_is_being_deleted_gets_a_new_key(
     river: River,
 ) -> None:
