@@ -222,6 +222,7 @@ async def test_157_and_159_other_pages_cannot_use_a_browser_against_us(
         {"origin": "http://localhost:8470"},
         {"origin": "http://127.0.0.1:8470.evil.example"},
         {"origin": "http://[::1"},
+        {"origin": "app://127.0.0.1:8470"},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
     ):

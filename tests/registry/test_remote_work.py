@@ -12,7 +12,7 @@ import pytest
 from headwater import remote_work
 from headwater.adapters.database import SqlDatabase
 from headwater.engine import Engine
-from headwater.errors import Conflict, Forbidden, NotFound, StaleClaim
+from headwater.errors import Conflict, Forbidden, NotFound, Refused, StaleClaim
 from headwater.fetch.reported import (
     DocumentText,
     NothingNew,
@@ -272,6 +272,29 @@ async def test_a_renewed_claim_is_kept_and_an_unrenewed_one_is_not(
     assert (await remote.one(fetcher)).claim.subscription_id == left.claim.subscription_id
 
 
+async def test_a_claim_of_another_moment_is_none(remote: Remote) -> None:
+    fetcher = await remote.fetcher()
+    await remote.subscribe(fetcher, URL)
+    work = await remote.one(fetcher)
+    other = replace(work.claim, scheduled_at=START + timedelta(seconds=1))
+    with pytest.raises(StaleClaim):
+        await remote.report(fetcher, other, document(rss([Post("g1", "First")])))
+    assert await remote.rows("SELECT * FROM visits") == []
+
+
+async def test_a_renewal_makes_no_lease_shorter(
+    remote: Remote, virtual_clock: VirtualClock
+) -> None:
+    fetcher = await remote.fetcher()
+    await remote.subscribe(fetcher, URL)
+    work = await remote.one(fetcher)
+    await remote_work.renew(remote.engine, fetcher, [work.claim], lease_seconds=10)
+    await virtual_clock.advance(119)
+    assert (await remote.claim(fetcher)).works == ()
+    visit = await remote.report(fetcher, work.claim, document(rss([Post("g1", "First")])))
+    assert visit.outcome == "fetched"
+
+
 async def test_work_given_back_is_due_at_once_as_the_same_visit(remote: Remote) -> None:
     fetcher = await remote.fetcher()
     await remote.subscribe(fetcher, URL)
@@ -368,6 +391,28 @@ async def test_failures_rests_and_ends_are_planned_like_our_own(
     await virtual_clock.advance(90_000)
     gone = await remote.visit(fetcher, SaysGone())
     assert (gone.outcome, gone.error) == ("gone", "http_410")
+
+
+async def test_what_the_database_does_not_take_is_not_asked_for_again_at_once(
+    remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a fetcher would bring the same document again and again, without a pause."""
+    fetcher = await remote.fetcher()
+    await remote.subscribe(fetcher, URL)
+    work = await remote.one(fetcher)
+
+    async def refusing(*_: Any, **__: Any) -> Refused:
+        return Refused("A number is too large.")
+
+    monkeypatch.setattr(Visits, "conclude", refusing)
+    with pytest.raises(Refused):
+        await remote.report(fetcher, work.claim, document(rss([Post("g1", "First")])))
+    (feed,) = await remote.rows("SELECT claimed_by, next_visit_at FROM feeds")
+    assert (feed.claimed_by, feed.next_visit_at) == (None, to_micros(START + timedelta(days=1)))
+    monkeypatch.undo()
+    with pytest.raises(StaleClaim):
+        await remote.report(fetcher, work.claim, document(rss([Post("g1", "First")])))
+    assert await remote.rows("SELECT * FROM visits") == []
 
 
 async def test_a_host_that_asked_for_rest_is_named_with_every_claim_of_it(

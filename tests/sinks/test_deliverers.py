@@ -205,6 +205,21 @@ async def test_a_replay_while_a_delivery_is_under_way_loses_nothing(
     assert shelf.received == [*told, *told[4:]]
 
 
+async def test_a_replay_takes_up_what_died_from_there_on_and_nothing_before(
+    world: SinkWorld,
+) -> None:
+    await world.add_shelf()
+    await world.tell(5)
+    now = to_micros(world.clock.now())
+    dead = tuple(store.Letter(seq, "id", "new_entry", 1, "http_422", "") for seq in (2, 3))
+    async with world.engine.database.write() as tx:
+        held = await store.hold(tx, await world.sink(), now + LEASE)
+        assert held is not None
+        assert await store.note_progress(tx, held, Progress(5, 3, now, dead), None)
+    await world.rewind("shelf", 3)
+    assert [letter.seq for letter in await world.dead()] == [2]
+
+
 async def test_a_replay_never_passes_over_what_was_not_delivered_yet(world: SinkWorld) -> None:
     shelf = await world.add_shelf()
     await world.tell(4)
