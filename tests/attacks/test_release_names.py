@@ -171,10 +171,10 @@ INFO = {"length": 1, "name": "x", "piece length": 16384, "pieces": b"\x00" * 20}
     ids=range(12),
 )
 def test_what_is_no_torrent_is_refused_at_once(body: bytes) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(BadInput):
         read_torrent(body)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
@@ -212,17 +212,17 @@ def test_a_title_of_ten_thousand_letters_is_read_at_once(title: str) -> None:
 
 
 def _seconds(title: str) -> float:
-    began = time.perf_counter()
+    began = time.process_time()
     read_title(title)
-    return time.perf_counter() - began
+    return time.process_time() - began
 
 
 def test_a_pattern_on_forty_thousand_digits_takes_no_time() -> None:
     pattern = checked_pattern(r"\d+-\d+", "here")
     pattern.found_in("1-1")
-    began = time.perf_counter()
+    began = time.process_time()
     assert pattern.found_in("1" * 40_000) is None
-    assert time.perf_counter() - began < 0.005
+    assert time.process_time() - began < 0.005
 
 
 @pytest.mark.parametrize("text", ["(", "(?<=a)b", r"(a)\1", "(?=x)", "[z-a]", "a{1001}", "\\"])

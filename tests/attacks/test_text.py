@@ -133,9 +133,9 @@ HUGE: dict[str, bytes] = {
 
 @pytest.mark.parametrize("body", HUGE.values(), ids=HUGE.keys())
 def test_huge_fields_take_little_time(body: bytes) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     document = parse(body, url="https://example.org/")
-    assert time.perf_counter() - started < 4.0
+    assert time.process_time() - started < 4.0
     entry = document.entries[0]
     assert len(entry.categories) <= 64
     assert len(entry.authors) <= 64

@@ -89,9 +89,9 @@ def test_it_is_never_longer_than_it_may_be(html: str, most: int) -> None:
     ["<div>", "<ul><li>", "<b><p>", "<table><b>", "<div><table></div></table>", "<a href=x>"],
 )
 def test_depth_does_not_take_for_ever(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     cleaned = clean_html(piece * 100_000)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
     assert cleaned.count("<") <= 4 * MOST_TAGS * 2
 
 

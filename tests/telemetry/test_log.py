@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from io import StringIO
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -228,9 +228,9 @@ def test_a_line_costs_little() -> None:
     log = logger("headwater.test")
 
     def one_batch() -> float:
-        began = perf_counter()
+        began = process_time()
         for _ in range(500):
             log.info("visit", feed="f1", url="https://example.org/feed", status=304, reason="same")
-        return (perf_counter() - began) / 500
+        return (process_time() - began) / 500
 
     assert min(one_batch() for _ in range(5)) < 100e-6

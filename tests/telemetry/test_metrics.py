@@ -75,7 +75,7 @@ def test_the_buckets_are_those_of_the_sums() -> None:
 
 def test_a_visit_costs_a_few_microseconds() -> None:
     """Far from a limit on any machine: a mistake here would be a hundred times as slow."""
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(5_000):
         visited(FETCHED)
-    assert (time.perf_counter() - began) / 5_000 < 200e-6
+    assert (time.process_time() - began) / 5_000 < 200e-6
