@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from headwater.adapters.library import DiskLibrary, Folders, Way
+from headwater.adapters.library import Way
 from headwater.collect.torrent import read_torrent
 from headwater.media_ports import FolderGone, LibraryTrouble, Placed, PlaceTaken
+from tests.adapters.disks import disk, folders_in
 from tests.collect.torrents import Made, made
 
 BODY = bytes(range(256)) * 200
@@ -19,14 +20,7 @@ TODAY = "2026-02-03"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for name in ("downloads", "library"):
-        (tmp_path / name).mkdir()
-    return tmp_path
-
-
-def disk(root: Path, way: Way = "hardlink", *, recycle: bool = True) -> DiskLibrary:
-    kept = root / "library" / ".recycle" if recycle else None
-    return DiskLibrary(Folders(root / "downloads", root / "library", kept, way))
+    return folders_in(tmp_path)
 
 
 def downloaded(root: Path, torrent: Made, folder: str = "") -> None:

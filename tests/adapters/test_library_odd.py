@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from headwater.adapters import library_moves
-from headwater.adapters.library import DiskLibrary, Folders, Way
 from headwater.adapters.library_pieces import first_bad_piece
 from headwater.collect.torrent import read_torrent
 from headwater.media_ports import LibraryTrouble, NoRoom, Placed, PlaceTaken, SourceGone
+from tests.adapters.disks import disk, folders_in
 from tests.collect.torrents import made
 
 BODY = b"an episode" * 100
@@ -21,14 +21,7 @@ TODAY = "2026-02-03"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for name in ("downloads", "library"):
-        (tmp_path / name).mkdir()
-    return tmp_path
-
-
-def disk(root: Path, way: Way = "hardlink") -> DiskLibrary:
-    recycle = root / "library" / ".recycle"
-    return DiskLibrary(Folders(root / "downloads", root / "library", recycle, way))
+    return folders_in(tmp_path)
 
 
 async def test_a_download_that_is_a_link_is_not_there(root: Path) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
+from typing import NamedTuple
 
 from headwater.values.references import unescaped_attribute
 from headwater.values.url import resolve
@@ -77,7 +78,7 @@ def with_absolute_links(value: str, base: str | None, attributes: Attributes) ->
     found = [match.start() for pattern in attributes for match in pattern.finditer(value)]
     if not found:
         return value
-    page, origin, folder = _places_of(base)
+    places = _places_of(base)
     pieces: list[str] = []
     done = 0
     for at in found:
@@ -88,44 +89,52 @@ def with_absolute_links(value: str, base: str | None, attributes: Attributes) ->
         if letter in "tT":  # srcset
             address = _resolved_set(given, base)
         elif letter in "fF" and not given[given.lastindex or 1]:
-            address = f'"{page}"'
+            address = f'"{places.page}"'
         else:
-            address = _resolved(given, base, page, origin, folder)
+            address = _resolved(given, base, places)
         if address is not None:
             pieces += (value[done : at + 1], address)
             done = given.end()
     return "".join((*pieces, value[done:]))
 
 
+class _Places(NamedTuple):
+    """What a fragment, a plain path and one that begins with no slash are put behind.
+
+    The page as HTML has it; no origin or folder where a URL parser has to look.
+    """
+
+    page: str
+    origin: str | None
+    folder: str | None
+
+    def put_before(self, path: str) -> str | None:
+        """The address of a plain path; None for a query or a fragment alone, or without a place."""
+        first = path[:1]
+        if first == "/":
+            return None if self.origin is None else self.origin + path
+        return None if self.folder is None or first in "?#" else self.folder + path
+
+
 @lru_cache(maxsize=64)
-def _places_of(base: str) -> tuple[str, str | None, str | None]:
-    """What a plain fragment, a plain path and one that begins with no slash are put behind."""
+def _places_of(base: str) -> _Places:
     page = base.partition("#")[0]
     origin = _PLAIN_ORIGIN.match(base)
     if origin is None:
-        return escape(page), None, None
+        return _Places(escape(page), None, None)
     path = page.partition("?")[0][origin.end() :]
     folder = path[: path.rindex("/") + 1]
     is_plain = _PLAIN_FOLDER.fullmatch(folder) is not None
-    return escape(page), origin[0], origin[0] + folder if is_plain else None
+    return _Places(escape(page), origin[0], origin[0] + folder if is_plain else None)
 
 
 def joined(base: str | None, reference: str) -> str | None:
     """The absolute URL that a reference means; plain paths need no URL parser."""
     if base is not None and reference[:4] != "http" and _PLAIN_PATH.fullmatch(reference):
-        _, origin, folder = _places_of(base)
-        found = _put_together(reference, origin, folder)
+        found = _places_of(base).put_before(reference)
         if found is not None:
             return found
     return resolve(base, reference)
-
-
-def _put_together(path: str, origin: str | None, folder: str | None) -> str | None:
-    """For a plain path; None when it is a query or a fragment alone, or there is no such place."""
-    first = path[:1]
-    if first == "/":
-        return None if origin is None else origin + path
-    return None if folder is None or first in "?#" else folder + path
 
 
 def absolute(name: str, base: str | None, given: str) -> str | None:
@@ -148,15 +157,13 @@ def is_relative(address: str) -> bool:
     return bool(address.strip()) and _SCHEME.match(address) is None
 
 
-def _resolved(
-    match: re.Match[str], base: str, page: str, origin: str | None, folder: str | None
-) -> str | None:
+def _resolved(match: re.Match[str], base: str, places: _Places) -> str | None:
     """The attribute's new value with quotes, or None when it is to stay as it is."""
     given = match[match.lastindex or 1]
     if given[:1] == "#" and _PLAIN_FRAGMENT.fullmatch(given):
-        return f'"{page}{given}"'
-    if origin is not None and _PLAIN_PATH.fullmatch(given):
-        found = _put_together(given, origin, folder)
+        return f'"{places.page}{given}"'
+    if places.origin is not None and _PLAIN_PATH.fullmatch(given):
+        found = places.put_before(given)
         if found is not None:
             return f'"{found}"'
     if not is_relative(given):
