@@ -16,6 +16,8 @@ APT    := DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=3
 # Tests start hundreds of processes: what Python compiled once is kept, also where it is told not to.
 TESTS  := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/compiled $(BIN)/python -m pytest
 
+NATIVE := hatch_build.py $(wildcard src/headwater/parse/native/*.px*)
+
 .DEFAULT_GOAL := help
 .PHONY: protos help run test readers-for-tests browser-for-tests check bench bench-parse bench-events bench-personal bench-titles fuzz test-crash test-media clients-for-tests format clean pins format-check lint types imports rooms
 
@@ -173,11 +175,11 @@ $(VENV)/.made: requirements-setup.txt
 	  --require-hashes -r requirements-setup.txt
 	@touch $@
 
-$(VENV)/.runtime: $(VENV)/.made requirements.txt pyproject.toml
+$(VENV)/.runtime: $(VENV)/.made requirements.txt pyproject.toml $(NATIVE)
 	@$(call INSTALL,requirements.txt,what Headwater runs on)
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.made requirements.txt requirements-dev.txt pyproject.toml
+$(VENV)/.dev: $(VENV)/.made requirements.txt requirements-dev.txt pyproject.toml $(NATIVE)
 	@$(call INSTALL,requirements-dev.txt,what Headwater runs on and is tested with)
 	@touch $(VENV)/.runtime $@
 
@@ -193,5 +195,6 @@ $(UV) --require-hashes -r $(1) \
 || $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r $(1) \
 || exit 1; \
 $(SAY) '3/3 Headwater itself'; \
-$(UV) --no-deps --no-build-isolation --editable .
+$(UV) --no-deps --no-build-isolation --editable . || exit 1; \
+$(SAY) "its parser: $$($(BIN)/python -c 'from headwater.parse import speed; print(speed.in_words())')"
 endef

@@ -8,7 +8,8 @@ from functools import cache
 from time import perf_counter, process_time
 from typing import Any
 
-from headwater.parse import Document, Entry, Fragment, ParseLimits, parse, parse_fragment
+from headwater.parse import Document, Entry, Fragment, ParseLimits, parse, parse_fragment, speed
+from tests.fuzz.ways import eager, taking
 
 KNOWN_PROBLEMS = frozenset(
     (
@@ -66,12 +67,24 @@ def examine(
     if thorough:
         if parser(body, **options) != document:
             raise Broken("parsed twice, two different documents")
+        if parser is parse:
+            check_both_ways(body, document)
         check_texts(document, len(body))
         check_fragments(body, document, fragment_parser)
     return document
 
 
-def options_for(body: bytes) -> dict[str, object]:
+def check_both_ways(body: bytes, document: Document) -> None:
+    """What is compiled says what Python says, also with all texts lifted that may be."""
+    if speed.COMPILED is None:
+        return
+    for way in (speed.PLAIN, eager(speed.COMPILED)):
+        with taking(way):
+            if parse(body, **options_for(body)) != document:
+                raise Broken("two ways, two different documents")
+
+
+def options_for(body: bytes) -> dict[str, Any]:
     draw = zlib.crc32(body)
     return {
         "url": ADDRESSES[draw % len(ADDRESSES)],

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from headwater.parse import Document, Entry, Problem, parse
+from headwater.parse import Document, Entry, Problem, parse, speed
 from tests.fuzz.mutate import LONGEST, SWOLLEN, Mutator, pieces_of
 from tests.fuzz.target import KNOWN_PROBLEMS, Broken, check_texts, examine
 from tests.fuzz.worker import CORPUS, Slate, behaviour_of, seeds
@@ -64,6 +64,15 @@ def test_mutated_documents_hold() -> None:
     for _ in range(400):
         seen.add(behaviour_of(examine(mutator.next(), thorough=False)))
     assert len(seen) > 100
+
+
+def test_two_ways_that_differ_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lifted(document: bytes, *_: int) -> tuple[bytes, dict[str, str], list[tuple[int, int]]]:
+        return document.replace(b"<title>a", b"<title>b"), {}, []
+
+    monkeypatch.setattr(speed, "COMPILED", speed.PLAIN._replace(lifted=lifted))
+    with pytest.raises(Broken, match="two ways"):
+        examine(FEED)
 
 
 class Planted:

@@ -45,7 +45,7 @@ def _offsets() -> dict[str, timedelta]:
     return found
 
 
-_EAST = _offsets()
+EAST = _offsets()
 _from_iso = datetime.fromisoformat
 
 
@@ -57,12 +57,12 @@ def parsed_date(text: str) -> datetime | None:
     """
     try:
         if text[4] == "-" and len(text) > 18:
-            found, east = _from_iso(text[:19] + "Z"), _EAST[text[19:]]
+            found, east = _from_iso(text[:19] + "Z"), EAST[text[19:]]
         elif len(text) == 10:
-            found, east = _from_iso(text + "T00:00:00Z"), _EAST["Z"]
+            found, east = _from_iso(text + "T00:00:00Z"), EAST["Z"]
         elif text[25] == " " and text[3] == ",":
             _, day, month, year, clock, zone = text.split(" ")
-            found, east = _from_iso(f"{year}{ISO_MONTHS[month]}{day}T{clock}Z"), _EAST[zone]
+            found, east = _from_iso(f"{year}{ISO_MONTHS[month]}{day}T{clock}Z"), EAST[zone]
         else:
             return _unusual(text.strip())
         if found.year > 1900:

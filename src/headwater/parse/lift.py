@@ -29,8 +29,8 @@ _OPENING = re.compile(
 _ANY = Scan(rb"!\[CDATA\[")
 _NONCHARACTER = re.compile(rb"\xef\xbf[\xbe\xbf]")
 # The elements whose readers look for marks, as their end tags are written nearly always.
-_READ_WHOLE = (b"</description>", b"</content:encoded>", b"</content>", b"</summary>")
-_NEAR = 40
+READ_WHOLE = (b"</description>", b"</content:encoded>", b"</content>", b"</summary>")
+NEAR = 40
 _TRIES = 32
 # When all are legal, `translate` gives the very same object back, and comparing costs nothing.
 _LEGAL = bytes(code if code > 31 or code in (9, 10, 13) else 32 for code in range(256))
@@ -88,9 +88,9 @@ def _closing(document: bytes, at: int) -> int:
 
 def _is_whole(document: bytes, start: int, end: int) -> bool:
     """Nothing but white space is between the section and the tags around it."""
-    if not document[end : end + _NEAR].lstrip().startswith(_READ_WHOLE):
+    if not document[end : end + NEAR].lstrip().startswith(READ_WHOLE):
         return False
-    before = document[max(0, start - _NEAR) : start + 1]
+    before = document[max(0, start - NEAR) : start + 1]
     return before.endswith(b"<") and before[:-1].rstrip().endswith(b">")
 
 

@@ -24,12 +24,13 @@ _LARGEST = 2**63
 _WEB = ("http://", "https://")
 _WEB_OR_PATH = (*_WEB, "/", "./", "../")
 # Absolute, with a host, of characters that URLs have: nothing a URL parser would change or refuse.
-_PLAIN = re.compile(r"https?://[A-Za-z0-9][!#-;=?-\[\]-_a-z|~]*").fullmatch
+IN_ADDRESS = r"!#-;=?-\[\]-_a-z|~"
+_PLAIN = re.compile(rf"https?://[A-Za-z0-9][{IN_ADDRESS}]*").fullmatch
 # No page to read, though some sites write it where the page belongs: it is a file of the entry.
 _MAGNET = re.compile(r"\s*magnet:", re.IGNORECASE).match
-_PAGES = (None, "text/html", "application/xhtml+xml")
+PAGES = (None, "text/html", "application/xhtml+xml")
 _RESOURCE, _ABOUT = RDF + "resource", RDF + "about"
-_USUAL_RELATIONS = frozenset(("alternate", "self", "replies", "edit", "related", "hub", "next"))
+USUAL_RELATIONS = frozenset(("alternate", "self", "replies", "edit", "related", "hub", "next"))
 _USUAL_ATTRIBUTES = frozenset(("href", "rel", "type"))
 _THREAD = USUAL_URIS["thr"]
 _OWN_RANK = 0
@@ -112,7 +113,7 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
     elif not href:
         href = _base_given(element, context)
     rel = element.get("rel")
-    if rel not in _USUAL_RELATIONS:
+    if rel not in USUAL_RELATIONS:
         rel = rel.strip().lower().removeprefix(_IANA) if rel else "alternate"
     is_magnet = href[:1] != "h" and _MAGNET(href) is not None
     if (rel == "enclosure" or is_magnet) and isinstance(draft, EntryDraft):
@@ -198,7 +199,7 @@ def _keep(draft: Draft, new: Link, context: Context, page_rank: int = 1) -> None
     if new.rel == "alternate":
         # A page beats another kind of document; among pages the last one named stands. RSS's own
         # link beats Atom's beside it, which may be the feed's or an AMP page's.
-        rank = page_rank if new.type in _PAGES else 4
+        rank = page_rank if new.type in PAGES else 4
         if rank <= context.spare.link_rank:
             draft.link, context.spare.link_rank = new.href, rank
 

@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from headwater.parse import feed as feeds_of
+from headwater.parse import speed
 from headwater.parse.assembly import named_entries
 from headwater.parse.doctype import Prolog, without_doctype
 from headwater.parse.document import Document, Entry, Feed, Fragment
@@ -20,7 +21,6 @@ from headwater.parse.encoding import (
 )
 from headwater.parse.fragments import locate, taken_apart
 from headwater.parse.jsonfeed import parse_json
-from headwater.parse.lift import lifted
 from headwater.parse.limits import ParseLimits, Tally
 from headwater.parse.names import plain_name
 from headwater.parse.namespaces import with_usual_namespaces, without_unknown_namespace
@@ -216,7 +216,7 @@ def _length_before(document: Decoded, prolog: Prolog, text: bytes) -> int | None
 
 
 def _well_formed(text: bytes, lifts: bool, before: int | None) -> Tree | None:
-    marked, texts, places = lifted(text) if lifts else (text, {}, [])
+    marked, texts, places = speed.way.lifted(text) if lifts else (text, {}, [])
     root = sound_tree(marked)
     if root is None and texts:
         marked, texts, places = text, {}, []

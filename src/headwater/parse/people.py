@@ -19,7 +19,7 @@ _EMAIL = re.compile(
     r"[A-Za-z0-9]{2,24})(?:\?subject=\S+)?"
 )
 _FIELDS = frozenset(("name", "email", "uri", "url", "homepage", "href"))
-_WITHIN = Person()
+WITHIN = Person()
 """Stands for somebody whose fields are not the element's own."""
 _EMPTY_BRACKETS = ("()", "<>", "[]", "&lt;&gt;")
 
@@ -111,7 +111,7 @@ def _person(element: etree._Element, context: Context) -> Person | None:
         if key not in known:
             known[key] = _described(said, element, context)
         found = known[key]
-    return found if found is not _WITHIN else _within(element, context)
+    return found if found is not WITHIN else _within(element, context)
 
 
 def _said(element: etree._Element) -> tuple[tuple[str, str], ...]:
@@ -128,7 +128,7 @@ def _described(
         if value:
             found.setdefault(_field(tag), shortened(value, limit, context))
     if _FIELDS.isdisjoint(found):
-        return _WITHIN
+        return WITHIN
     uri = found.get("uri") or found.get("url") or found.get("homepage") or found.get("href")
     if uri is not None and context.has_base:
         element = next((child for child in element if words(child) == uri), element)
@@ -140,7 +140,7 @@ def _within(element: etree._Element, context: Context) -> Person | None:
     holder = next((child for child in element if isinstance(child.tag, str) and len(child)), None)
     if holder is not None:
         found = _described(_said(holder), holder, context)
-        if found is not _WITHIN:
+        if found is not WITHIN:
             return found
     return person_from(shortened(words(element), context.limits.title_chars, context))
 

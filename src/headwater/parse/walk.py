@@ -7,6 +7,7 @@ from lxml import etree
 
 from headwater.parse import entry as entries_of
 from headwater.parse import feed as feeds_of
+from headwater.parse import speed
 from headwater.parse.cdf import read_channel_attributes, read_item_attributes
 from headwater.parse.draft import (
     Context,
@@ -14,7 +15,6 @@ from headwater.parse.draft import (
     EntryDraft,
     EntryHandler,
     FeedDraft,
-    Spare,
     ignore,
 )
 from headwater.parse.extensions import keep_extension
@@ -130,16 +130,16 @@ class Walk:
             self.feed.language = self.context.language_of(next(channels, root))
 
     def _read_entries(self, read_attributes: EntryHandler | None) -> None:
-        context, readers, authors = self.context, self._entry_readers, self.feed.authors
+        context, authors = self.context, self.feed.authors
         complete, keep = entries_of.complete, self.entries.append
         has_lang, language = context.has_lang, context.language
+        reader = speed.way.reader(context, self._entry_readers)
         for element in self.elements[: context.limits.items]:
-            draft, context.spare = EntryDraft(), Spare()
+            draft, context.spare = reader.draft(), reader.spare()
             if read_attributes is not None:
                 read_attributes(draft, element, context)
             draft.language = context.language_of(element) if has_lang else language
-            for child in element:
-                readers[child.tag](draft, child, context)
+            reader.read(draft, element, draft.language)
             complete(draft, authors, context)
             keep(draft)
         extra = len(self.elements) - len(self.entries)

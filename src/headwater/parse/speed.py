@@ -1,0 +1,47 @@
+"""Two ways to the same answers: compiled where it could be compiled, and Python everywhere."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import NamedTuple, Protocol
+
+from lxml import etree
+
+from headwater.parse import lift
+from headwater.parse.draft import Context, Dispatch, EntryDraft, Spare
+from headwater.parse.entries import PlainEntryReader
+from headwater.parse.lift import Places
+
+
+class EntryReader(Protocol):
+    """Reads the children of the entries of one document."""
+
+    def draft(self) -> EntryDraft: ...
+    def spare(self) -> Spare: ...
+    def read(self, draft: EntryDraft, element: etree._Element, language: str | None) -> None: ...
+
+
+class Way(NamedTuple):
+    """How entries are read, and how long texts are taken out before."""
+
+    reader: Callable[[Context, Dispatch], EntryReader]
+    lifted: Callable[[bytes], tuple[bytes, dict[str, str], Places]]
+
+
+def _compiled() -> tuple[Way | None, str]:
+    """With what is in its way where it is not there."""
+    try:
+        entries = import_module("headwater.parse.native.entries")
+        lifting = import_module("headwater.parse.native.lifting")
+    except ImportError as missing:
+        return None, str(missing)
+    return Way(entries.EntryReader, lifting.lifted), ""
+
+
+PLAIN = Way(PlainEntryReader, lift.lifted)
+COMPILED, _missing = _compiled()
+way = COMPILED or PLAIN
+"""The one that is taken."""
+
+
+def in_words() -> str:
+    return "compiled" if COMPILED is not None else f"plain Python ({_missing})"
