@@ -13,11 +13,7 @@ class PlainEntryReader:
     def __init__(self, context: Context, readers: Dispatch) -> None:
         self._context, self._readers = context, readers
 
-    def draft(self) -> EntryDraft:
-        return EntryDraft()
-
-    def spare(self) -> Spare:
-        return Spare()
+    draft, spare = EntryDraft, Spare
 
     def read(self, draft: EntryDraft, element: etree._Element, language: str | None) -> None:
         """All children in their order; `language` is the entry's."""

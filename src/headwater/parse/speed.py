@@ -44,4 +44,4 @@ way = COMPILED or PLAIN
 
 
 def in_words() -> str:
-    return "compiled" if COMPILED is not None else f"plain Python ({_missing})"
+    return "compiled" if COMPILED is not None else f"plain Python, nothing is compiled ({_missing})"

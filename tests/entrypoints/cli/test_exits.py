@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.entrypoints.cli.checks import clock
+from headwater.entrypoints.cli.checks import clock, versions
 from headwater.entrypoints.cli.doctor import workers
 from headwater.entrypoints.cli.exits import ExitCode, Refused, exit_code_of, tell
 from headwater.entrypoints.cli.session import Session
@@ -29,6 +29,7 @@ from headwater.errors import (
     Unauthorized,
     UnknownSchema,
 )
+from headwater.parse import speed
 from headwater.settings import load_settings
 from tests.entrypoints.running import HEADWATER, SECONDS, environment
 
@@ -195,3 +196,22 @@ def test_doctor_asks_for_a_token_where_one_is_missing(
     monkeypatch.setattr(Session, "api", refused)
     (check,) = workers(Session())
     assert (check.state, check.todo) == ("error", todo)
+
+
+@pytest.mark.parametrize(
+    ("words", "todo"),
+    [
+        ("compiled", ""),
+        (
+            "plain Python, nothing is compiled (why)",
+            "It is faster compiled: install a C compiler and Python's headers, then Headwater"
+            " again.",
+        ),
+    ],
+)
+def test_doctor_tells_how_the_parser_was_installed(
+    words: str, todo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speed, "in_words", lambda: words)
+    parser = next(check for check in versions() if check.name == "parser")
+    assert (parser.state, parser.saw, parser.todo) == ("ok", words, todo)

@@ -29,6 +29,7 @@ LEAST = {"SQLite": (3, 35), "libcurl": (7, 84)}
 BUILT = datetime(2026, 1, 1, tzinfo=UTC)
 """No clock that is right shows an earlier time than this."""
 CLOCK_SECONDS = 5.0
+COMPILE = "It is faster compiled: install a C compiler and Python's headers, then Headwater again."
 
 
 State = Literal["ok", "warning", "error"]
@@ -49,6 +50,11 @@ def versions() -> Iterator[Check]:
         yield _at_least(name, said, LEAST[name])
     yield _at_least("libxml2", ".".join(map(str, etree.LIBXML_VERSION)), LEAST_LIBXML2)
     yield Check("OpenSSL", "ok", ssl.OPENSSL_VERSION)
+    yield _parser(late("headwater.parse.speed:in_words")())
+
+
+def _parser(words: str) -> Check:
+    return Check("parser", "ok", words, "" if words == "compiled" else COMPILE)
 
 
 def _at_least(name: str, said: str, least: tuple[int, ...]) -> Check:
