@@ -6,8 +6,10 @@ from headwater.parse.document import Entry
 from headwater.parse.draft import EntryDraft, finished_entries
 from headwater.parse.identity import IdentityMemory, identify
 
+_NO_MEMORY = IdentityMemory()
+
 
 def named_entries(drafts: Sequence[EntryDraft], url: str | None) -> tuple[Entry, ...]:
     """With uids as a first document's: the feed's own memory is the merge's to apply."""
-    uids, _ = identify(drafts, url or "", IdentityMemory())
+    uids, _ = identify(drafts, url or "", _NO_MEMORY)
     return finished_entries(drafts, uids)

@@ -1,7 +1,7 @@
 """The DOCTYPE is read by us and never by the XML parser: no entity is ever expanded from it."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from headwater.parse.limits import Tally
 
@@ -17,8 +17,7 @@ _MISLEADING = re.compile(rb"<(?!!(?:DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)\b)"
 _REFERENCE = re.compile(rb"[&%](?!(?:amp|lt|gt|quot|apos);)(#?[\w:.-]+);")
 
 
-@dataclass(frozen=True, slots=True)
-class Prolog:
+class Prolog(NamedTuple):
     """The document without its DOCTYPE; `literals` are entities that are plain short words.
 
     `is_misleading` when where it ends is a guess, or when it holds what looks like markup.

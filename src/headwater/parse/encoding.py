@@ -3,7 +3,7 @@
 import codecs
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from headwater.parse.labels import (
     EBCDIC,
@@ -150,11 +150,11 @@ _USUAL_PROLOGS = (
     b'<?xml version="1.0" encoding="utf-8"',
     b"<?xml version='1.0' encoding='utf-8'",
 )
+_USUAL_LABELS: tuple[list[str], ...] = (["utf-8"], [])
 _USUAL_STARTS = (b"<?", b"<r", b"<f", b"<R", b"<!")
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(NamedTuple):
     """`utf8` is the document for the XML parser.
 
     `label` is the charset's name, `codec` Python's name of it. While `is_body` holds, `utf8` is
@@ -180,6 +180,8 @@ def decoded(body: bytes, headers: Mapping[str, str], tally: Tally) -> Decoded:
                 return Decoded(body[3:], label, "utf-8", 3, True)
             return _replacing(body[skipped:], label, tally)
     labels = _declared(body, headers, tally)
+    if labels in _USUAL_LABELS:
+        return Decoded(body, "utf-8", "ascii" if body.isascii() else "utf-8", 0, True)
     if labels and labels[0] in EBCDIC:
         return _replacing(body, labels[0], tally)
     stateful = next((label for label in labels if label in _STATEFUL), None)
@@ -315,7 +317,7 @@ def _with_replacements(body: bytes, labels: list[str], tally: Tally) -> Decoded:
     if text is not None:
         tally.note("bad_bytes", "halves of characters were joined or replaced")
         # No part of it may be read alone as if it were UTF-8.
-        return replace(_from_text(text, "utf-8"), codec="utf-16")
+        return _from_text(text, "utf-8")._replace(codec="utf-16")
     text = body.decode("utf-8", "replace")
     bad = text.count("\ufffd")
     good = len(text) - len(text.encode("ascii", "ignore")) - bad

@@ -44,8 +44,7 @@ class Tally:
 
     def copy(self) -> "Tally":
         other = Tally()
-        other._counts.update(self._counts)
-        other._details.update(self._details)
+        other._counts, other._details = self._counts.copy(), self._details.copy()
         return other
 
     def note(self, code: str, detail: str, count: int = 1) -> None:

@@ -47,7 +47,7 @@ def needs_scrubbing(document: bytes) -> bool:
     """Whether control characters above ASCII hide in a document, plain or as references."""
     return (
         b"\x7f" in document
-        or _SUSPECT_BYTES.finds(document)
+        or (_has_latin(document) and _SUSPECT_BYTES.finds(document))
         or (_MAYBE_REFERENCE.finds(document) and _SUSPECT_REFERENCE.search(document) is not None)
     )
 
@@ -86,7 +86,12 @@ def _code(reference: re.Match[str]) -> int:
 
 def may_be_encoded_twice(document: bytes) -> bool:
     """UTF-8 that some tool took for Latin-1 and encoded again: `Ã©` instead of `é`."""
-    return _TWICE_ENCODED.finds(document)
+    return _has_latin(document) and _TWICE_ENCODED.finds(document)
+
+
+def _has_latin(document: bytes) -> bool:
+    """Whether a byte is there that both searches need: most documents are spared them."""
+    return not document.isascii() and b"\xc2" in document
 
 
 def decode_again(root: etree._Element, lifted: dict[str, str], tally: Tally) -> bool:

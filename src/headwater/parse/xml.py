@@ -30,7 +30,7 @@ _PREDEFINED = re.compile(rb"&(lt|gt|amp|quot|apos);")
 _REFERENCE_IN_NAME = re.compile(rb"</?[^\s<>&\"']*+&")
 
 
-_BASE, _LANG = Scan(rb"xml:base"), Scan(rb"xml:lang")
+_BASE, _LANG, _EITHER = Scan(rb"xml:base"), Scan(rb"xml:lang"), Scan(rb"xml:(?:base|lang)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,8 @@ class Tree:
 
 def tree_of(root: etree._Element | None, markup: bytes, **facts: Any) -> Tree:
     """With what is to be known of the document it was made of, which may be let go of then."""
+    if not _EITHER.finds(markup):
+        return Tree(root, False, False, **facts)
     return Tree(root, _BASE.finds(markup), _LANG.finds(markup), **facts)
 
 
