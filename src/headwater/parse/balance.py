@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     rb"|<()(rss|feed|channel|item|entry|title|link|description)((?:\s[^<>]*+)?)(?=<)"
     rb"|<!?",
 )
-_SOUND = re.compile(rb"""(?:\s+[A-Za-z_][\w:.-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*\s*""")
+_SOUND = re.compile(rb"""(?:\s++[A-Za-z_][\w:.-]*+\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'))*+\s*+""")
 _ATTRIBUTE = re.compile(
     rb"""([A-Za-z_][\w:.-]*)(?:\s*=\s*("[^"]*(?:"|\Z)|'[^']*(?:'|\Z)|[^\s"'<>]+))?"""
 )
@@ -31,6 +31,7 @@ _TORN_TAG = re.compile(rb"<(?:/|[A-Za-z_])[^<>]*+\Z")
 _TAG_NAME = re.compile(rb"<(/?[A-Za-z_][\w:.-]*+)(?![^<>]*+(?<=/)>)")
 
 _NO_TAG = (b"", None, b"")
+_BRACKET = ord(">")
 ENTRIES = frozenset((b"item", b"entry"))
 _VOID = frozenset((b"br", b"hr", b"img", b"input", b"meta", b"wbr", b"area", b"embed"))
 _PARENTS = frozenset((b"channel", b"rss", b"rdf", b"feed", b"items"))
@@ -64,17 +65,35 @@ class Balanced:
     is_verbatim: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """What is to be known of an element by its name."""
+
+    name: bytes
+    lowered: bytes
+    is_entry: bool
+    is_parent: bool
+    is_group: bool
+    is_void: bool
+    is_plain_field: bool
+    is_other_field: bool
+
+
 @dataclass(slots=True)
 class _State:
     depth: int
     unclosed: frozenset[bytes]
     surplus: dict[bytes, int]
     pieces: list[bytes] = field(default_factory=list)
-    stack: list[bytes] = field(default_factory=list)
+    stack: list[_Element] = field(default_factory=list)
     entry_starts: list[int] = field(default_factory=list)
     repairs: int = 0
     is_verbatim: bool = True
     root_closed: bool = False
+    # The markup that is looked at, how much of it is in the pieces, and where the next tag begins.
+    markup: bytes = b""
+    done: int = 0
+    at: int = 0
 
 
 def balanced(document: bytes, depth: int, tally: Tally) -> Balanced:
@@ -111,9 +130,9 @@ def _without_torn_tag(document: bytes) -> tuple[bytes, bytes]:
 def _end_with(torn_tag: bytes, state: _State) -> None:
     """Enough of an end tag to see that the element was complete; the root is not."""
     ended = torn_tag[2:].rstrip().lower()
-    if torn_tag[1:2] == b"/" and state.stack[1:] and state.stack[-1].lower().startswith(ended):
+    if torn_tag[1:2] == b"/" and state.stack[1:] and state.stack[-1].lowered.startswith(ended):
         state.repairs += 1
-        _close(state.stack[-1], state)
+        _closes(state.stack[-1].name, state, False)
 
 
 def _unclosed_and_surplus(document: bytes) -> tuple[frozenset[bytes], dict[bytes, int]]:
@@ -127,32 +146,49 @@ def _unclosed_and_surplus(document: bytes) -> tuple[frozenset[bytes], dict[bytes
         if name[:1] == b"/":
             if count > counted[name[1:]]:
                 surplus[name[1:]] = count - counted[name[1:]]
-        elif count > counted[b"/" + name] and _local(name) not in _STRUCTURE:
+        elif count > counted[b"/" + name] and name.rpartition(b":")[2] not in _STRUCTURE:
             unclosed.add(name)
     return frozenset(unclosed), surplus
 
 
 def _balance(markup: bytes, state: _State) -> None:
-    """Text between tags is kept, tags are put in order."""
-    at, pieces = 0, state.pieces
+    """Text between tags is kept, tags are put in order; what needs no change is not taken apart."""
+    state.markup, state.done, end = markup, 0, 0
     for token in _TOKEN.finditer(markup):
-        start, end = token.span()
-        if start > at:
-            pieces.append(markup[at:start])
-        at = end
+        state.at, end = token.span()
         last = token.lastindex
         slash, name, rest = token.group(last - 2, last - 1, last) if last else _NO_TAG
         if name is None:
-            _keep_as_text(token[0], state, at == len(markup))
+            stays = False
+            _keep_as_text(token[0], state, end == len(markup))
         elif slash:
-            state.repairs += slash != b"/" or token[0][-1:] != b">"
-            _close(name, state)
+            state.repairs += slash != b"/" or markup[end - 1] != _BRACKET
+            stays = _closes(name, state, end - state.at == len(name) + 3)
         else:
-            state.repairs += token[0][-1:] != b">"
-            _open(name, rest, state)
+            is_whole = markup[end - 1] == _BRACKET
+            state.repairs += not is_whole
+            stays = _opens(_element(name), rest, state, is_whole)
+        if not stays:
+            _keep_up_to(state.at, state)
+            state.done = end
         if state.root_closed:
+            _keep_up_to(end, state)
             return
-    pieces.append(markup[at:])
+    state.at = end
+    _keep_up_to(end, state)
+    state.pieces.append(markup[end:])
+
+
+def _keep_up_to(at: int, state: _State) -> None:
+    if at > state.done:
+        state.pieces.append(state.markup[state.done : at])
+        state.done = at
+
+
+def _instead(piece: bytes, state: _State) -> None:
+    """In the place of a tag, or before it."""
+    _keep_up_to(state.at, state)
+    state.pieces.append(piece)
 
 
 def _keep_as_text(bracket: bytes, state: _State, is_last: bool) -> None:
@@ -160,48 +196,56 @@ def _keep_as_text(bracket: bytes, state: _State, is_last: bool) -> None:
     if bracket[1:2] == b"?":
         return
     if not is_last:
-        state.pieces.append(b"&lt;" + bracket[1:])
+        _instead(b"&lt;" + bracket[1:], state)
     state.repairs += 1
 
 
-def _open(name: bytes, rest: bytes, state: _State) -> None:
-    local, stack = _local(name), state.stack
-    if local in ENTRIES and stack and _local(stack[-1]) not in _PARENTS:
-        _close_up_to_parent(state)
-    elif stack and _is_plain_field(name):
-        while stack and (stack[-1].lower() in state.unclosed or _is_plain_field(stack[-1])):
-            _pop(state)
-            state.repairs += 1
-    elif stack and state.unclosed and _is_other_field(name):
-        while stack and _is_left_open(stack[-1].lower(), state):
-            _pop(state)
-            state.repairs += 1
+def _opens(element: _Element, rest: bytes, state: _State, stays: bool) -> bool:
+    """Whether the tag stays as it is written."""
+    stack = state.stack
+    if stack:
+        _end_what_was_left_open(element, state)
     if len(stack) >= state.depth:
         state.repairs += 1
-        return
-    closed = rest.endswith(b"/") and not _goes_on(name, rest, state)
+        return False
+    closed = rest.endswith(b"/") and not _goes_on(element.lowered, rest, state)
     attributes = rest[:-1] if closed else rest
     if attributes and _SOUND.fullmatch(attributes) is None:
         attributes = _sound_attributes(attributes)
         state.repairs += 1
-    if closed or (local in _VOID and b":" not in name):
+        stays = False
+    if closed or element.is_void:
         state.is_verbatim = state.is_verbatim and closed
-        state.pieces.append(b"<%b%b/>" % (name, attributes))
         state.root_closed = not stack
-        return
-    if local in ENTRIES:
-        state.entry_starts.append(len(state.pieces))
-    state.pieces.append(b"<%b%b>" % (name, attributes))
-    stack.append(name)
+        stays = stays and closed
+        closed = True
+    else:
+        if element.is_entry:
+            _keep_up_to(state.at, state)
+            state.entry_starts.append(len(state.pieces))
+        stack.append(element)
+    if not stays:
+        _instead((b"<%b%b/>" if closed else b"<%b%b>") % (element.name, attributes), state)
+    return stays
 
 
-def _is_left_open(lowered: bytes, state: _State) -> bool:
-    return lowered in state.unclosed and _local(lowered) not in _GROUPS
+def _end_what_was_left_open(element: _Element, state: _State) -> None:
+    """What this element cannot stand in."""
+    stack, unclosed = state.stack, state.unclosed
+    if element.is_entry and not stack[-1].is_parent:
+        _close_up_to_parent(state)
+    elif element.is_plain_field:
+        while stack and (stack[-1].is_plain_field or stack[-1].lowered in unclosed):
+            _pop(state)
+            state.repairs += 1
+    elif unclosed and element.is_other_field:
+        while stack and not stack[-1].is_group and stack[-1].lowered in unclosed:
+            _pop(state)
+            state.repairs += 1
 
 
-def _goes_on(name: bytes, rest: bytes, state: _State) -> bool:
+def _goes_on(lowered: bytes, rest: bytes, state: _State) -> bool:
     """Whether the slash belongs to a value without quotes, of an element that is ended later."""
-    lowered = name.lower()
     if not state.surplus.get(lowered) or _BARE_VALUE.search(rest) is None:
         return False
     state.surplus[lowered] -= 1
@@ -210,64 +254,70 @@ def _goes_on(name: bytes, rest: bytes, state: _State) -> bool:
 
 def _close_up_to_parent(state: _State) -> None:
     """An entry stands in a channel or feed: what was left open before it ends here."""
-    if any(_local(held) in _PARENTS for held in state.stack):
-        while _local(state.stack[-1]) not in _PARENTS:
+    if any(held.is_parent for held in state.stack):
+        while not state.stack[-1].is_parent:
             _pop(state)
             state.repairs += 1
 
 
-def _close(name: bytes, state: _State) -> None:
-    if not state.stack:
-        return
-    if state.stack[-1] != name:
+def _closes(name: bytes, state: _State, stays: bool) -> bool:
+    """Whether the tag stays as it is written: it ends what was opened last, and nothing else."""
+    stack = state.stack
+    if not stack:
+        return False
+    if stack[-1].name != name:
         state.repairs += 1
+        stays = False
         lowered = name.lower()
-        if state.stack[-1].lower() != lowered and state.surplus.get(lowered):
+        if stack[-1].lowered != lowered and state.surplus.get(lowered):
             state.surplus[lowered] -= 1
-            return
-        if all(held.lower() != lowered for held in state.stack):
-            return
-        while state.stack[-1].lower() != lowered:
+            return False
+        if all(held.lowered != lowered for held in stack):
+            return False
+        while stack[-1].lowered != lowered:
             _pop(state)
-    _pop(state)
-    state.root_closed = not state.stack
+    _pop(state, is_written=stays)
+    state.root_closed = not stack
+    return stays
 
 
-def _pop(state: _State) -> None:
-    name = state.stack.pop()
-    state.pieces.append(b"</%b>" % name)
-    if _local(name) in ENTRIES and state.entry_starts:
+def _pop(state: _State, is_written: bool = False) -> None:
+    """Ends the innermost element, with a tag of our own unless the document has it."""
+    element = state.stack.pop()
+    if not is_written:
+        _instead(b"</%b>" % element.name, state)
+    if element.is_entry and state.entry_starts:
         state.entry_starts.pop()
 
 
 @lru_cache(maxsize=256)
-def _local(name: bytes) -> bytes:
-    return name.rpartition(b":")[2].lower()
-
-
-@lru_cache(maxsize=256)
-def _is_plain_field(name: bytes) -> bool:
-    return name.lower() in _PLAIN_FIELDS
-
-
-@lru_cache(maxsize=256)
-def _is_other_field(name: bytes) -> bool:
+def _element(name: bytes) -> _Element:
     lowered = name.lower()
-    return lowered in _OTHER_FIELDS or lowered.rpartition(b":")[0] in _PREFIXES
+    prefix, colon, local = lowered.rpartition(b":")
+    return _Element(
+        name,
+        lowered,
+        is_entry=local in ENTRIES,
+        is_parent=local in _PARENTS,
+        is_group=local in _GROUPS,
+        is_void=local in _VOID and not colon,
+        is_plain_field=lowered in _PLAIN_FIELDS,
+        is_other_field=lowered in _OTHER_FIELDS or prefix in _PREFIXES,
+    )
 
 
 def _end_early(state: _State, is_torn: bool) -> None:
     """Cut off: an entry that did not end is left out, the elements around it are closed."""
     if state.entry_starts:
         del state.pieces[state.entry_starts[0] :]
-        while state.stack and _local(state.stack[-1]) not in ENTRIES:
+        while state.stack and not state.stack[-1].is_entry:
             state.stack.pop()
         if state.stack:
             state.stack.pop()
     elif is_torn and state.pieces:
         state.pieces.pop()
     while state.stack:
-        state.pieces.append(b"</%b>" % state.stack.pop())
+        state.pieces.append(b"</%b>" % state.stack.pop().name)
 
 
 def _sound_attributes(given: bytes) -> bytes:

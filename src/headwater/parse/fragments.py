@@ -82,9 +82,9 @@ def _patterns(name: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
         found = (
             re.compile(rb"<" + quoted + rb"(?=[\s>/])"),
             re.compile(
-                rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)"
-                rb"|<(/?)" + quoted + rb"(?=[\s>/])((?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+)>",
-                re.DOTALL,
+                rb"<(?:!\[CDATA\[(?:[^\]]++|\](?!\]>))*+|!--(?:[^-]++|-(?!->))*+"
+                rb"|\?(?:[^?]++|\?(?!>))*+"
+                rb"|(/?)" + quoted + rb"(?=[\s>/])((?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+)>)",
             ),
         )
         if len(_PATTERNS) < _MOST_PATTERNS:

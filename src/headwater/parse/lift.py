@@ -9,6 +9,7 @@ stand, and there the section itself would have been read as just that text.
 
 import re
 
+from headwater.parse.repair import has_illegal_bytes
 from headwater.parse.scan import Scan
 
 MARK = "\U0010fffd"
@@ -32,8 +33,6 @@ _NONCHARACTER = re.compile(rb"\xef\xbf[\xbe\xbf]")
 READ_WHOLE = (b"</description>", b"</content:encoded>", b"</content>", b"</summary>")
 NEAR = 40
 _TRIES = 32
-# When all are legal, `translate` gives the very same object back, and comparing costs nothing.
-_LEGAL = bytes(code if code > 31 or code in (9, 10, 13) else 32 for code in range(256))
 
 
 Places = list[tuple[int, int]]
@@ -96,7 +95,7 @@ def _is_whole(document: bytes, start: int, end: int) -> bool:
 
 def _text(section: bytes) -> str | None:
     """What the XML library would make of it, or None when it would refuse it."""
-    if section.translate(_LEGAL) != section:
+    if has_illegal_bytes(section):
         return None
     if b"\xef" in section and _NONCHARACTER.search(section) is not None:
         return None

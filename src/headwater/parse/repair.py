@@ -11,6 +11,8 @@ from headwater.parse.scan import Scan
 from headwater.parse.sections import MARKUP, sections
 
 _ILLEGAL = bytes(code for code in range(32) if code not in (9, 10, 13))
+# When all are legal, `translate` gives the very same object back, and comparing costs nothing.
+_LEGAL = bytes(32 if code in _ILLEGAL else code for code in range(256))
 _NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
 # "#" is rarer than "&"; what stands before it is asked afterwards.
 _MAYBE_REFERENCE = Scan(rb"#(?:0*1(?:2[7-9]|[345][0-9]);|[xX]0*(?:7[fF]|[89][0-9a-fA-F]);)")
@@ -125,12 +127,17 @@ def _decoded_again(text: str | None) -> str | None:
 
 def without_illegal(document: bytes, tally: Tally) -> bytes:
     """Without the characters that XML does not allow at all."""
-    clean = document.translate(None, _ILLEGAL)
-    for odd in _NONCHARACTERS:
-        clean = clean.replace(odd, b"")
+    clean = document.translate(None, _ILLEGAL) if has_illegal_bytes(document) else document
+    if b"\xef" in clean:
+        for odd in _NONCHARACTERS:
+            clean = clean.replace(odd, b"")
     if len(clean) < len(document):
         tally.note("control_characters", "characters that XML forbids were dropped")
     return clean
+
+
+def has_illegal_bytes(document: bytes) -> bool:
+    return document.translate(_LEGAL) != document
 
 
 def with_sound_references(document: bytes, literals: Mapping[str, str], tally: Tally) -> bytes:

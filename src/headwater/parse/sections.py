@@ -27,13 +27,12 @@ def sections(document: bytes) -> Iterator[Section]:
     done = 0
     at = document.find(b"<!")
     while at >= 0:
-        kind = _kind_at(document, at)
-        if kind is None:
+        kind, ending = _kind_at(document, at)
+        if not ending:
             at = document.find(b"<!", at + 2)
             continue
         if at > done:
             yield Section(MARKUP, document[done:at])
-        ending = _CDATA_END if kind == CDATA else _COMMENT_END
         end = document.find(ending, at + 4)
         is_closed = end >= 0
         done = end + 3 if is_closed else len(document)
@@ -43,10 +42,11 @@ def sections(document: bytes) -> Iterator[Section]:
         yield Section(MARKUP, document[done:])
 
 
-def _kind_at(document: bytes, at: int) -> str | None:
+def _kind_at(document: bytes, at: int) -> tuple[str, bytes]:
+    """And what ends it, which is nothing where no section begins."""
     if document.startswith(_CDATA, at):
-        return CDATA
-    return COMMENT if document.startswith(_COMMENT, at) else None
+        return CDATA, _CDATA_END
+    return (COMMENT, _COMMENT_END) if document.startswith(_COMMENT, at) else (MARKUP, b"")
 
 
 def without_wrapped_values(document: bytes) -> bytes:
