@@ -28,7 +28,7 @@ _ATTRIBUTE = re.compile(
 )
 _BARE_VALUE = re.compile(rb"=[^\s\"'<>=]+/\Z")
 _TORN_TAG = re.compile(rb"<(?:/|[A-Za-z_])[^<>]*+\Z")
-_TAG_NAME = re.compile(rb"<(/?[A-Za-z_][\w:.-]*+)(?![^<>]*+(?<=/)>)")
+_TAG_NAME = re.compile(rb"<(/?[A-Za-z_][\w:.-]*+)[^<>]*+(?!(?<=/)>)")
 
 _NO_TAG = (b"", None, b"")
 _BRACKET = ord(">")
@@ -144,9 +144,10 @@ def _unclosed_and_surplus(document: bytes) -> tuple[frozenset[bytes], dict[bytes
     unclosed, surplus = set(), {}
     for name, count in counted.items():
         if name[:1] == b"/":
-            if count > counted[name[1:]]:
-                surplus[name[1:]] = count - counted[name[1:]]
-        elif count > counted[b"/" + name] and name.rpartition(b":")[2] not in _STRUCTURE:
+            too_many = count - counted.get(name[1:], 0)
+            if too_many > 0:
+                surplus[name[1:]] = too_many
+        elif count > counted.get(b"/" + name, 0) and name.rpartition(b":")[2] not in _STRUCTURE:
             unclosed.add(name)
     return frozenset(unclosed), surplus
 

@@ -16,10 +16,14 @@ MEDIA = "http://search.yahoo.com/mrss/category_schema"
 def add_category(term: str, scheme: str | None, label: str | None, context: Context) -> None:
     """Once each; longer terms are cut."""
     limits, held = context.limits, context.spare.categories
+    key = (term, scheme, label)
+    known = context.terms.get(key)
+    if known is not None and len(held) < limits.categories:
+        held[key] = known  # which changes nothing when it is held already
+        return
     if len(term) > limits.title_chars:
         context.tally.note("category_cut", f"longer than {limits.title_chars} characters, cut")
-        term = term[: limits.title_chars]
-    key = (term, scheme, label)
+        key = (term[: limits.title_chars], scheme, label)
     if key in held:
         return
     if len(held) >= limits.categories:
@@ -27,7 +31,7 @@ def add_category(term: str, scheme: str | None, label: str | None, context: Cont
         return
     known = context.terms.get(key)
     if known is None:
-        known = context.terms[key] = category(term, scheme, label)
+        known = context.terms[key] = category(*key)
     held[key] = known
 
 

@@ -40,7 +40,7 @@ _ENTITY = re.compile(r"&(\w+);")
 # What the words of HTML begin with, as far as no reference and no tag is in it.
 _FIRST_WORD = re.compile(r"(?:\s++|</?[A-Za-z][^<>]*+>)*+([^\s<&\x00-\x1f\x7f-\x9f\ufffe\uffff]*+)")
 _NAME = re.compile(r"[A-Za-z_][\w.:-]*")
-_PREFIXED = re.compile(r"<(/?)[A-Za-z_][\w.-]*:(?=[A-Za-z])")
+_PREFIXED = re.compile(r"<(/?)[A-Za-z_][\w.-]*+:(?=[A-Za-z])")
 _DECLARATION = re.compile(r' xmlns(?::[\w.-]+)?="[^"]*"')
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _TOO_DEEP_AT: dict[int, etree.XPath] = {}
