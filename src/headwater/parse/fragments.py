@@ -102,8 +102,9 @@ def _up_to_next(
     """
     found: list[Fragment] = []
     find_last, shut = body.rfind, ending + b">"
+    size = len(shut)
     for start, limit in pairwise(starts):
-        end = find_last(shut, start, limit) + len(shut)
+        end = find_last(shut, start, limit) + size
         if end < start or not (end == limit or body[end:limit].isspace()):
             return None
         found.append(_make(Fragment, (start, end - start)))
