@@ -17,7 +17,12 @@ class Bar:
         return self.found <= self.wanted if self.at_most else self.found >= self.wanted
 
     @property
+    def figure(self) -> str:
+        """What was found, where it is held to nothing."""
+        return f"  {self.what:<58} {self.found:8.2f}"
+
+    @property
     def in_words(self) -> str:
         sign = "≤" if self.at_most else "≥"
         verdict = "met" if self.is_met else "MISSED"
-        return f"  {self.what:<58} {self.found:8.2f}   bar {sign} {self.wanted:g}   {verdict}"
+        return f"{self.figure}   bar {sign} {self.wanted:g}   {verdict}"

@@ -17,7 +17,7 @@ from bench.bars import Bar
 from bench.events.service import Running, running, settled, speaking, surroundings
 from bench.poll.contenders import ROOT, Failed, make_due
 from bench.poll.documents import Shape
-from bench.poll.publishers import publishers
+from bench.poll.publishers import HARDEST, publishers
 
 EVENTS_PER_SECOND = 5_000.0
 MOST_MEGABYTES = 150.0
@@ -84,7 +84,7 @@ def read_log(given: argparse.Namespace) -> list[Read]:
     """
     size = given.items * 400
     shape = Shape(given.feeds, given.items, size, size, given.seed)
-    with publishers(shape, given.port) as origin, _folder(origin.port) as (folder, env):
+    with publishers(shape, given.port, HARDEST) as origin, _folder(origin.port) as (folder, env):
         follow = [sys.executable, "-m", "bench.poll.river", "follow"]
         subprocess.run([*follow, str(origin.port), str(given.feeds)], cwd=ROOT, env=env, check=True)
         os.sync()

@@ -4,9 +4,10 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from bench.poll.contenders import (
     PASSES,
@@ -20,7 +21,7 @@ from bench.poll.contenders import (
 from bench.poll.counts import check_archive, check_requests
 from bench.poll.documents import Shape
 from bench.poll.profile import profile
-from bench.poll.publishers import SERVERS, Publishers, publishers
+from bench.poll.publishers import HARDEST, SERVERS, WHO_ANSWERS, Publishers, publishers
 from bench.poll.report import Runs, as_json, bars, table
 from bench.poll.tap import tap
 
@@ -53,8 +54,8 @@ def arguments() -> argparse.Namespace:
     words.add_argument(
         "--server",
         choices=SERVERS,
-        default="ready",
-        help="who answers: a server whose answers lie ready (the default), or an ordinary one",
+        help="who answers: an ordinary web server, or one whose answers lie ready; default: first"
+        " the one, then the other",
     )
     words.add_argument("--only", nargs="+", choices=CONTENDERS, help="leave the others out")
     words.add_argument(
@@ -73,26 +74,50 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     given = arguments()
-    smallest, largest = (size * 1_000 for size in given.kilobytes)
-    shape = Shape(given.feeds, given.items, smallest, largest, given.seed)
     try:
-        with publishers(shape, given.port, given.server) as origin:
-            course = Course(
-                origin.port, shape.feeds, shape.items, given.parallel, given.naive_python
-            )
+        if not given.profile and not given.tap:
+            return compare_all(given)
+        with _course(given, given.server or HARDEST) as (origin, course):
             if given.profile:
                 print(profile(given.profile, origin, course))
                 return 0
-            if given.tap:
-                met = tap(given.rounds or 10, origin, course, say=_progress)
-                return 1 if given.check and not met else 0
-            return compare(given, origin, course)
+            met = tap(given.rounds or 10, origin, course, say=_progress)
+            return 1 if given.check and not met else 0
     except Failed as trouble:
         print(f"bench.poll: {trouble}", file=sys.stderr)
         return 2
 
 
-def compare(given: argparse.Namespace, origin: Publishers, course: Course) -> int:
+@contextmanager
+def _course(given: argparse.Namespace, server: str) -> Iterator[tuple[Publishers, Course]]:
+    smallest, largest = (size * 1_000 for size in given.kilobytes)
+    shape = Shape(given.feeds, given.items, smallest, largest, given.seed)
+    with publishers(shape, given.port, server) as origin:
+        yield (
+            origin,
+            Course(origin.port, shape.feeds, shape.items, given.parallel, given.naive_python),
+        )
+
+
+def compare_all(given: argparse.Namespace) -> int:
+    """On one course after the other; the bars are for the one where publishers are ordinary."""
+    found: dict[str, Any] = {}
+    missed = []
+    for server in [given.server] if given.server else SERVERS:
+        with _course(given, server) as (origin, course):
+            runs = compare(given, origin, course)
+        sizes = {"average_bytes": origin.average_bytes, "average_coded": origin.average_coded}
+        found[server] = as_json(runs, course, sizes)
+        if not given.json:
+            _tell(server, runs, origin, course)
+        if server != HARDEST:
+            missed += [bar for bar in bars(runs) if not bar.is_met]
+    if given.json:
+        print(json.dumps(found, indent=2))
+    return 1 if given.check and missed else 0
+
+
+def compare(given: argparse.Namespace, origin: Publishers, course: Course) -> Runs:
     names = given.only or list(CONTENDERS)
     if "naive" in names and not Naive.can_run(course):
         raise Failed(
@@ -105,13 +130,7 @@ def compare(given: argparse.Namespace, origin: Publishers, course: Course) -> in
     # whenever one is made, and whoever came next would pay for that.
     with tempfile.TemporaryDirectory(prefix="bench-poll-") as name:
         _all_rounds(given.rounds or 3, contenders, runs, origin, course, Path(name))
-    sizes = {"average_bytes": origin.average_bytes, "average_coded": origin.average_coded}
-    if given.json:
-        print(json.dumps(as_json(runs, course, sizes), indent=2))
-    else:
-        _tell(runs, origin, course)
-    missed = [bar for bar in bars(runs) if not bar.is_met]
-    return 1 if given.check and missed else 0
+    return runs
 
 
 def _all_rounds(
@@ -144,7 +163,8 @@ def _round(
             check_archive(folder, what, origin.digests(), course)
 
 
-def _tell(runs: Runs, origin: Publishers, course: Course) -> None:
+def _tell(server: str, runs: Runs, origin: Publishers, course: Course) -> None:
+    print(f"\n{WHO_ANSWERS[server]}")
     print(
         f"{course.feeds:,} feeds of {course.items} items, each on an address of its own,"
         f" {origin.average_bytes / 1000:.0f} KB on average ({origin.average_coded / 1000:.0f} KB"
@@ -152,7 +172,8 @@ def _tell(runs: Runs, origin: Publishers, course: Course) -> None:
     )
     print(table(runs, course))
     if held := bars(runs):
-        print("\n" + "\n".join(bar.in_words for bar in held))
+        told = [bar.in_words if server != HARDEST else bar.figure for bar in held]
+        print("\n" + "\n".join(told))
 
 
 def _progress(line: str) -> None:

@@ -11,8 +11,15 @@ from typing import Any
 from bench.poll.contenders import ROOT, Failed
 from bench.poll.documents import Shape
 
-SERVERS = {"ready": "bench.poll.origin", "ordinary": "bench.poll.ordinary"}
-"""Who answers: one whose answers lie ready, or a web server that makes each."""
+SERVERS = {"ordinary": "bench.poll.ordinary", "ready": "bench.poll.origin"}
+"""Who answers: a web server that makes each answer, or one whose answers lie ready."""
+
+WHO_ANSWERS = {
+    "ordinary": "Answered by an ordinary web server (aiohttp), as publishers have one.",
+    "ready": "Answered by a server whose answers lie ready: no publisher is as fast.",
+}
+HARDEST = "ready"
+"""Nobody waits for it, so that whoever asks is all that is measured. No bar is for this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ class Publishers:
 
 
 @contextmanager
-def publishers(shape: Shape, port: int | None, server: str = "ready") -> Iterator[Publishers]:
+def publishers(shape: Shape, port: int | None, server: str) -> Iterator[Publishers]:
     words = [f"--{name}={value}" for name, value in asdict(shape).items()]
     if port is not None:
         words.append(f"--port={port}")
