@@ -58,6 +58,7 @@ class Worker:
         self._running: dict[asyncio.Task[None], Due] = {}
         self._homecomings: dict[str, float] = {}
         self._stirred = asyncio.Event()
+        self._claiming: asyncio.Task[None] | None = None
         self._stopping = False
         self._idle_until = 0.0
         self._paused_until = 0.0
@@ -90,16 +91,12 @@ class Worker:
     async def _turn(self) -> None:
         """Claim what there is room for, start what may start, then wait for something to happen."""
         self._stirred.clear()
-        if self._engine.woken.is_set():
-            self._engine.woken.clear()
-            self._idle_until = 0.0
+        self._claim_what_there_is_room_for()
+        self._start_what_may_start()
         try:
-            await self._claim()
-            self._start_what_may_start()
             await self._claims.give_back(self._spread(self._room.turned_away()), _NO_TURN)
         except DatabaseError as trouble:
-            log.error("calendar_failed", error=trouble.code, detail=trouble.message)
-            self._pause(_LOOK_AGAIN_SECONDS)
+            self._calendar_failed(trouble)
         await self._something_happens()
 
     def _start_what_may_start(self) -> None:
@@ -116,18 +113,38 @@ class Worker:
         if not task.cancelled() and (trouble := task.exception()) is not None:
             log.error("visit_crashed", exc_info=trouble)
 
-    async def _claim(self) -> None:
+    def _claim_what_there_is_room_for(self) -> None:
+        """Aside: whoever waits already starts meanwhile, as soon as a place is free."""
+        if self._claiming is not None:
+            if not self._claiming.done():
+                return
+            over, self._claiming = self._claiming, None
+            over.result()  # a mistake of ours ends the worker: nobody else would see it
+        if self._engine.woken.is_set():
+            self._engine.woken.clear()
+            self._idle_until = 0.0
         now, places = self._engine.clock.monotonic(), self._settings.visits_at_once
         room = 2 * places - len(self._running) - len(self._room) - len(self._newcomers)
         if room < max(1, places // 2) or now < max(self._idle_until, self._paused_until):
             return
-        if self._storage_is_doubtful and not await self._can_store():
-            return
-        wait = await self._claims.seconds_to_next()
-        if wait is None or wait > 0:
-            self._idle_until = now + min(_LOOK_AGAIN_SECONDS, wait or _LOOK_AGAIN_SECONDS)
-            return
-        await self._seat(await self._claims.claim(min(self._settings.claim_batch, room)))
+        self._claiming = asyncio.create_task(self._claim(min(self._settings.claim_batch, room)))
+        self._claiming.add_done_callback(lambda _: self._stirred.set())
+
+    async def _claim(self, most: int) -> None:
+        try:
+            if self._storage_is_doubtful and not await self._can_store():
+                return
+            now, wait = self._engine.clock.monotonic(), await self._claims.seconds_to_next()
+            if wait is None or wait > 0:
+                self._idle_until = now + min(_LOOK_AGAIN_SECONDS, wait or _LOOK_AGAIN_SECONDS)
+                return
+            await self._seat(await self._claims.claim(most))
+        except DatabaseError as trouble:
+            self._calendar_failed(trouble)
+
+    def _calendar_failed(self, trouble: DatabaseError) -> None:
+        log.error("calendar_failed", error=trouble.code, detail=trouble.message)
+        self._pause(_LOOK_AGAIN_SECONDS)
 
     async def _can_store(self) -> bool:
         """No fetching while its harvest would be lost: first see whether the store takes bytes."""
@@ -180,8 +197,9 @@ class Worker:
         happenings = {
             asyncio.ensure_future(clock.sleep(wait)),
             asyncio.ensure_future(self._stirred.wait()),
-            asyncio.ensure_future(self._engine.woken.wait()),
         }
+        if self._claiming is None:  # else its end is waited for, and then comes the next one
+            happenings.add(asyncio.ensure_future(self._engine.woken.wait()))
         try:
             await asyncio.wait(happenings, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -284,6 +302,8 @@ class Worker:
 
     async def _end(self) -> None:
         """Finish or release within the time given; leave no shard behind."""
+        if self._claiming is not None:
+            await asyncio.wait({self._claiming})
         waiting = [(due, 0.0) for due in [*self._room.empty(), *self._newcomers.empty()]]
         await self._if_the_database_lets_us(self._claims.give_back(waiting))
         try:
