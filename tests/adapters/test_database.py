@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -96,6 +97,55 @@ async def test_closing_waits_for_whoever_uses_it(database: SqlDatabase) -> None:
     await using
     await closing
     assert await counter(database) == 7
+
+
+async def test_a_writer_that_is_cancelled_takes_everything_back(database: SqlDatabase) -> None:
+    written = asyncio.Event()
+
+    async def writer() -> None:
+        async with database.write() as tx:
+            await tx.run("UPDATE counters SET value = 7")
+            written.set()
+            await asyncio.Event().wait()
+
+    writing = asyncio.create_task(writer())
+    await written.wait()
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    assert await counter(database) == 0
+
+
+async def test_a_writer_that_is_cancelled_while_it_waits_for_another_holds_nothing_later(
+    database: SqlDatabase, open_another: Callable[[], SqlDatabase]
+) -> None:
+    """Its statement is under way already, and takes the lock when nobody wants it any more."""
+    other = open_another()
+
+    async def add_one() -> None:
+        async with database.write() as tx:
+            await tx.run("UPDATE counters SET value = value + 1 WHERE name = 'events'")
+
+    async with other.write() as tx:
+        await tx.run("UPDATE counters SET value = 10 WHERE name = 'events'")
+        waiting = asyncio.create_task(add_one())
+        await asyncio.wait({waiting}, timeout=0.1)
+        waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    async with asyncio.timeout(10), other.write() as tx:
+        await tx.run("UPDATE counters SET value = value + 5 WHERE name = 'events'")
+    await add_one()
+    assert await counter(database) == 16
+
+
+async def test_rows_are_tuples_that_know_their_names(database: SqlDatabase) -> None:
+    async with database.read() as view:
+        (row,) = await view.rows("SELECT name, value AS count FROM counters WHERE name = 'events'")
+    assert (row.name, row.count) == ("events", 0)
+    assert tuple(row) == ("events", 0)
+    assert row[-1] == 0
+    assert row[:1] == ("events",)
 
 
 async def test_a_refused_statement_is_told_in_our_words(database: SqlDatabase) -> None:

@@ -202,17 +202,17 @@ async def test_finding_the_newest_walks_only_the_end_of_an_index(
 ) -> None:
     """No plan scans the items, sorts a category, or looks for living items by their expiry."""
     asked: list[tuple[str, tuple[Value, ...]]] = []
-    plain = SqlTransaction.rows
-
-    async def noted(self: SqlTransaction, sql: str, *values: Value) -> Sequence[Row]:
-        asked.append((sql, values))
-        return await plain(self, sql, *values)
-
     await store.add([an_item(f"c{n}", n) for n in range(300)])
     await store.add([an_item("busy", n) for n in range(700, 2_000)])
     names = ["busy", *(f"c{n}" for n in range(5))]
     async with database.read() as view:
-        monkeypatch.setattr(SqlTransaction, "rows", noted)
+        plain = view.rows
+
+        async def noted(_: SqlTransaction, sql: str, *values: Value) -> Sequence[Row]:
+            asked.append((sql, values))
+            return await plain(sql, *values)
+
+        monkeypatch.setattr(type(view), "rows", noted)
         await queries.newest(view, names, 10, BEGIN)
         monkeypatch.undo()
         assert len(asked) == 2

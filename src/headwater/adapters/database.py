@@ -22,6 +22,8 @@ from sqlalchemy.exc import (
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.util import await_only
 
+from headwater.adapters.sqlite import SqliteTransaction, roll_back
+from headwater.adapters.sqlite import begun as sqlite_begun
 from headwater.errors import BadSettings, ConnectionLost, DatabaseError, Refused
 from headwater.ports import Row, Value
 
@@ -37,31 +39,35 @@ CLOSING_SECONDS = 5.0
 """How long a database that is closed waits for those who still use it."""
 
 
-class SqlTransaction:
+class PostgresTransaction:
     """One open transaction on one connection."""
 
-    def __init__(self, connection: AsyncConnection, dialect: Dialect) -> None:
+    dialect: Dialect = "postgresql"
+
+    def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
-        self.dialect: Dialect = dialect
 
     async def rows(self, sql: str, *values: Value) -> Sequence[Row]:
-        result = await self._connection.exec_driver_sql(self._ready(sql), values or None)
+        result = await self._connection.exec_driver_sql(_numbered(sql), values or None)
         return result.all()
 
     async def row(self, sql: str, *values: Value) -> Row | None:
-        result = await self._connection.exec_driver_sql(self._ready(sql), values or None)
+        result = await self._connection.exec_driver_sql(_numbered(sql), values or None)
         return result.first()
 
     async def run(self, sql: str, *values: Value) -> int:
-        result = await self._connection.exec_driver_sql(self._ready(sql), values or None)
+        result = await self._connection.exec_driver_sql(_numbered(sql), values or None)
         return result.rowcount
 
     async def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
         if rows:
-            await self._connection.exec_driver_sql(self._ready(sql), [tuple(row) for row in rows])
+            await self._connection.exec_driver_sql(_numbered(sql), [tuple(row) for row in rows])
 
-    def _ready(self, sql: str) -> str:
-        return sql if self.dialect == "sqlite" else _numbered(sql)
+    async def commit(self) -> None:
+        await self._connection.commit()
+
+
+SqlTransaction = SqliteTransaction | PostgresTransaction
 
 
 class SqlDatabase:
@@ -79,20 +85,17 @@ class SqlDatabase:
     async def read(self) -> AsyncIterator[SqlTransaction]:
         with _ToldPlainly():
             async with self._connection() as connection:
-                if self.dialect == "sqlite":
-                    await connection.exec_driver_sql("BEGIN")
-                yield SqlTransaction(connection, self.dialect)
+                yield await self._begun(connection, "BEGIN")
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[SqlTransaction]:
         with _ToldPlainly():
             async with self._writers, self._connection() as connection:
-                if self.dialect == "sqlite":
-                    # Taking the write lock first means a transaction never fails half-way
-                    # because somebody else wrote since it began to read.
-                    await connection.exec_driver_sql("BEGIN IMMEDIATE")
-                yield SqlTransaction(connection, self.dialect)
-                await connection.commit()
+                # Taking the write lock first means a transaction never fails half-way
+                # because somebody else wrote since it began to read.
+                transaction = await self._begun(connection, "BEGIN IMMEDIATE")
+                yield transaction
+                await transaction.commit()
 
     async def on_connection(self, action: Callable[[Connection], T]) -> T:
         """For Alembic, which wants a plain connection."""
@@ -122,6 +125,11 @@ class SqlDatabase:
                 await asyncio.wait_for(self._unused.wait(), CLOSING_SECONDS)
         await self._engine.dispose()
 
+    async def _begun(self, connection: AsyncConnection, how: str) -> SqlTransaction:
+        if self.dialect == "sqlite":
+            return await sqlite_begun(connection, how)
+        return PostgresTransaction(connection)
+
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AsyncConnection]:
         self._in_use += 1
@@ -148,10 +156,12 @@ def open_database(
             parsed.set(drivername="sqlite+aiosqlite"),
             pool_size=pool_size,
             max_overflow=0,
+            pool_reset_on_return=None,  # `roll_back` does it, where there is something to take back
             # We say BEGIN ourselves: the driver's own habit of doing so is too late for us.
             connect_args={"timeout": BUSY_MILLISECONDS / 1000, "isolation_level": None},
         )
         event.listen(engine.sync_engine, "connect", _sqlite_manners)
+        event.listen(engine.sync_engine, "reset", roll_back)
         return SqlDatabase(engine, "sqlite")
     if kind in {"postgresql", "postgres"}:
         engine = create_async_engine(
@@ -225,26 +235,34 @@ class _ToldPlainly:
     def __exit__(self, kind: object, trouble: BaseException | None, where: object) -> None:
         if isinstance(trouble, OSError):
             raise ConnectionLost(f"The database cannot be reached: {trouble}") from trouble
-        if isinstance(trouble, DBAPIError):
+        if isinstance(trouble, DBAPIError | sqlite3.Error):
             raise _in_our_words(trouble) from trouble
         if isinstance(trouble, SQLAlchemyError):  # the pool's own: every connection is busy
             raise ConnectionLost(f"The database cannot be reached: {trouble}") from trouble
 
 
-def _in_our_words(trouble: DBAPIError) -> DatabaseError:
+def _in_our_words(trouble: DBAPIError | sqlite3.Error) -> DatabaseError:
     """Only what is wrong with the rows themselves is a refusal; all else may pass by itself."""
-    said = str(trouble.orig)
+    said = str(trouble if isinstance(trouble, sqlite3.Error) else trouble.orig)
     if _is_about_the_rows(trouble):
         return Refused(f"The database refused: {said}")
-    if isinstance(trouble, InterfaceError) or trouble.connection_invalidated:
+    if isinstance(trouble, InterfaceError | sqlite3.InterfaceError) or _is_cut_off(trouble):
         return ConnectionLost(f"The database cannot be reached: {said}")
-    if isinstance(trouble, OperationalError) and "unable to open" in said:
+    if "unable to open" in said and isinstance(
+        trouble, OperationalError | sqlite3.OperationalError
+    ):
         return ConnectionLost(f"The database cannot be opened: {said}")
     return DatabaseError(f"The database failed: {said}")
 
 
-def _is_about_the_rows(trouble: DBAPIError) -> bool:
+def _is_cut_off(trouble: DBAPIError | sqlite3.Error) -> bool:
+    return isinstance(trouble, DBAPIError) and trouble.connection_invalidated
+
+
+def _is_about_the_rows(trouble: DBAPIError | sqlite3.Error) -> bool:
     """A broken constraint or a value that does not fit (SQLSTATE classes 23 and 22)."""
+    if isinstance(trouble, sqlite3.Error):
+        return isinstance(trouble, sqlite3.IntegrityError | sqlite3.DataError)
     if isinstance(trouble, IntegrityError | DataError):
         return True
     state = str(getattr(trouble.orig, "sqlstate", None) or "")

@@ -1,0 +1,102 @@
+"""Transactions on SQLite, straight to the driver: one way to its thread for each statement.
+
+Through SQLAlchemy a statement goes there three or four times (for a cursor, to execute, for the
+rows, to close), and each way back waits until a busy loop has time for it.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, Literal, TypeVar
+
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.pool import ConnectionPoolEntry, PoolResetState
+
+from headwater.ports import Row, Value
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+_COMMITTED = "committed"
+
+
+class SqliteTransaction:
+    """One open transaction on one connection."""
+
+    dialect: Literal["sqlite", "postgresql"] = "sqlite"
+
+    def __init__(self, driver: Any, info: dict[Any, Any]) -> None:
+        self._driver, self._info = driver, info
+
+    async def rows(self, sql: str, *values: Value) -> Sequence[Row]:
+        found, _ = await self._in_its_thread(_execute, sql, values)
+        return found
+
+    async def row(self, sql: str, *values: Value) -> Row | None:
+        found, _ = await self._in_its_thread(_execute, sql, values)
+        return found[0] if found else None
+
+    async def run(self, sql: str, *values: Value) -> int:
+        _, touched = await self._in_its_thread(_execute, sql, values)
+        return touched
+
+    async def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        if rows:
+            await self._in_its_thread(_execute_many, sql, rows)
+
+    async def commit(self) -> None:
+        await self._driver.commit()
+        self._info[_COMMITTED] = True
+
+    async def _in_its_thread(
+        self, work: Callable[[sqlite3.Connection, str, V], T], sql: str, values: V
+    ) -> T:
+        # The driver's public methods would fetch the rows on a second way.
+        answer: T = await self._driver._execute(work, self._driver._conn, sql, values)
+        return answer
+
+
+async def begun(connection: AsyncConnection, how: str) -> SqliteTransaction:
+    """`how` is `BEGIN` or one of its kinds."""
+    pooled = await connection.get_raw_connection()
+    transaction = SqliteTransaction(pooled.driver_connection, pooled.info)
+    await transaction.run(how)
+    return transaction
+
+
+def roll_back(
+    connection: DBAPIConnection, entry: ConnectionPoolEntry, state: PoolResetState
+) -> None:
+    """For the pool, when a connection comes back: what was committed has nothing to take back.
+
+    Whoever was cancelled left a statement in the driver's thread, perhaps not begun yet, so
+    the driver's own word on whether there is a transaction would come too early.
+    """
+    if not entry.info.pop(_COMMITTED, False) and state.asyncio_safe:
+        connection.rollback()
+
+
+def _execute(
+    connection: sqlite3.Connection, sql: str, values: Sequence[Value]
+) -> tuple[list[Row], int]:
+    """In the driver's thread: the rows, and how many were touched."""
+    cursor = connection.execute(sql, values)
+    found = cursor.fetchall()
+    if not found:
+        return found, cursor.rowcount
+    return list(map(_named(tuple(c[0] for c in cursor.description)), found)), cursor.rowcount
+
+
+def _execute_many(
+    connection: sqlite3.Connection, sql: str, rows: Sequence[Sequence[Value]]
+) -> None:
+    connection.executemany(sql, rows)
+
+
+@lru_cache(maxsize=2_000)
+def _named(columns: tuple[str, ...]) -> type[tuple[Any, ...]]:
+    """Tuples that know their columns' names. To make a namedtuple takes ten times as long."""
+    fields = {name: property(itemgetter(place)) for place, name in enumerate(columns)}
+    return type("Row", (tuple,), {"__slots__": (), **fields})
