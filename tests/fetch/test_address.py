@@ -293,3 +293,24 @@ def test_secrets_do_not_get_into_the_refusal() -> None:
 def test_the_ordinary_ports_are_those_of_the_web() -> None:
     assert {80, 443, 8080, 8443} <= ORDINARY_PORTS
     assert not {21, 22, 23, 25, 110, 143, 3306, 5432, 6379, 9200, 11211, 27017} & ORDINARY_PORTS
+
+
+def test_what_one_policy_found_out_does_not_count_for_another() -> None:
+    closed, opened = AddressPolicy(), address_policy(["127.0.0.0/8"])
+    for _ in range(2):
+        assert blocked_reason("127.0.0.9", 80, "127.0.0.9", opened) is None
+        assert check_url("http://127.0.0.9/feed", opened).host == "127.0.0.9"
+        assert (
+            blocked_reason("127.0.0.9", 80, "127.0.0.9", closed)
+            == "127.0.0.9 is not a public address (loopback)"
+        )
+        with pytest.raises(BlockedAddress):
+            check_url("http://127.0.0.9/feed", closed)
+
+
+def test_the_same_address_under_another_name_or_port_is_looked_at_anew() -> None:
+    policy = address_policy(["good.example:8125"])
+    assert blocked_reason("10.0.0.5", 8125, "good.example", policy) is None
+    assert blocked_reason("10.0.0.5", 8125, "bad.example", policy) is not None
+    assert blocked_reason("10.0.0.5", 8126, "good.example", policy) is not None
+    assert blocked_reason("10.0.0.5", 8125, "good.example", policy) is None

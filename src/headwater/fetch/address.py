@@ -21,6 +21,10 @@ Network = IPv4Network | IPv6Network
 
 ORDINARY_PORTS = frozenset({80, 81, 443, 591, 8000, 8008, 8080, 8081, 8088, 8090, 8443, 8888})
 
+_REMEMBERED = 4096
+"""Answers of each kind. One visit asks about one address several times, the next one again; what
+is refused is looked at anew each time."""
+
 _Ranges = tuple[tuple[int, int, str], ...]
 
 
@@ -102,12 +106,15 @@ class AllowRule:
         return self.network is not None and address is not None and address in self.network
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AddressPolicy:
     """What the gate lets through. The host lists cover a name and everything under it.
 
     An allow rule opens an address or port that is otherwise blocked. `only_hosts`, when not
     empty, and `denied_hosts` are stronger than any allow rule.
+
+    Equal only to itself: what was found out under one policy is remembered under that object, and
+    to look at all rules of it would take longer than to find out again.
     """
 
     allow: tuple[AllowRule, ...] = ()
@@ -149,6 +156,7 @@ def allow_rule(text: str) -> AllowRule:
     )
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def blocked_reason(address: str, port: int, host: str, policy: AddressPolicy) -> str | None:
     """Why this connection may not be made, or None. `address` is the one really dialled."""
     numeric = _numeric(address)
@@ -165,6 +173,7 @@ def blocked_reason(address: str, port: int, host: str, policy: AddressPolicy) ->
     return None if port in policy.ports else f"port {port} is not open to feeds"
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def check_url(url: str, policy: AddressPolicy) -> Parts:
     """Refuse, before anything is sent, what can be refused by looking at the URL alone."""
     parts = parts_of(url)
@@ -211,9 +220,8 @@ def is_numeric(host: str) -> bool:
     return _numeric(host) is not None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_REMEMBERED)
 def _numeric(address: str) -> Address | None:
-    """Cached, because one visit asks about one address several times."""
     try:
         return ip_address(address.partition("%")[0])
     except ValueError:
