@@ -11,7 +11,6 @@ from headwater.schedule.due import Due
 from headwater.settle import Settled
 from headwater.telemetry.trace import Facts, Group, Off, Span, Trail
 from headwater.values.instant import rfc3339, rfc3339_at, to_micros
-from headwater.values.response import Validators
 from headwater.values.url import host_of, redacted
 
 NANOS = 1_000
@@ -83,7 +82,7 @@ def describe_request(span: Span, question: Ask, outcome: Outcome) -> None:
             "http.response.status_code": answer.status,
             "http.response.body.size": len(answer.body),
             "network.peer.address": answer.address,
-            "headwater.conditional": question.validators != Validators(),
+            "headwater.conditional": question.is_conditional,
             "headwater.final_url": redacted(answer.url) if exchange.hops else None,
             "headwater.hops": [f"{hop.status} {redacted(hop.location)}" for hop in exchange.hops],
             "headwater.elapsed_seconds": round(answer.elapsed, 6),

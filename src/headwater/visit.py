@@ -58,7 +58,7 @@ class Visits:
             question = self.question(due)
             scheduled.tell(describe_schedule, due, self._engine.worker)
         outcome = await self._asked(due, question)
-        return await self.conclude(due, outcome, conditional=question.validators != Validators())
+        return await self.conclude(due, outcome, conditional=question.is_conditional)
 
     async def conclude(
         self, due: Due, outcome: Outcome, *, conditional: bool, by: WorkerId | None = None
@@ -117,6 +117,8 @@ class Visits:
         cut, error = False, None
         if isinstance(outcome, Failed):
             cut, error = outcome.truncated, outcome.code
+        if not outcome.exchange.has_body:
+            return None
         fetch_id = FetchId(str(uuid7()))
         raw = raw_fetch_of(outcome.exchange, feed, fetch_id, truncated=cut, error=error)
         if raw is None:

@@ -208,9 +208,9 @@ class CurlWeb:
             future.set_result(answer)
 
     def _release(self, transfer: Transfer) -> None:
-        transfer.forget()
         del self._active[transfer.easy]
         self._multi.remove_handle(transfer.easy)
+        transfer.forget()
         if len(self._idle) < self._limits.kept_handles and not self._closed:
             self._idle.append(transfer)
         else:

@@ -54,7 +54,6 @@ class Transfer:
         deadline: float,
         verify_tls: bool,
     ) -> None:
-        self.forget()
         self.url, self._host, self._is_tls = url, parts.host, parts.scheme == "https"
         self._port, self.sent = parts.port, (("Host", _host_field(parts)), *headers)
         self.asked_at = self.started = self.heard_at = monotonic()
@@ -166,7 +165,7 @@ class Transfer:
         limits = self._limits
         if self._header_bytes > limits.header_bytes or len(line) > limits.header_line:
             return self.stop("headers_too_large", "a header line or all headers are too long")
-        if line in (b"\r\n", b"\n"):
+        if len(line) < 3 and line in (b"\r\n", b"\n"):
             return self._on_headers_end()
         if self._headers_done:
             return None  # a trailer: nothing we use, but it counts
@@ -228,7 +227,7 @@ class Transfer:
             self._blocked = reason
             return _NO_SOCKET
         try:
-            return _Loan(socket.socket(family, kind, protocol).detach())
+            return _Loan(family, kind, protocol)
         except OSError as trouble:  # no descriptors left, or no such family here
             # Not the end yet: the name may have an address of a family that we do have.
             self._socketless = f"no socket: {trouble.strerror}"
@@ -266,19 +265,13 @@ class Transfer:
             self.easy.setopt(pycurl.RESOLVE, list(resolve))
 
 
-class _Loan:
+class _Loan(socket.SocketType):
     """A socket lent to libcurl, which duplicates it; ours is closed as soon as it has."""
 
-    __slots__ = ("_fd",)
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    def fileno(self) -> int:
-        return self._fd
+    __slots__ = ()
 
     def __del__(self) -> None:
-        os.close(self._fd)
+        self.close()
 
 
 def _is_connected(fd: int) -> bool:
@@ -300,7 +293,7 @@ def _host_field(parts: Parts) -> str:
 def header_lines(headers: Headers, *, has_body: bool = False) -> list[bytes]:
     """An empty value is written `Name;` for libcurl. What we do not say, it shall not add."""
     lines = [f"{name}: {value}" if value else f"{name};" for name, value in headers]
-    if any(_BREAK.search(line) for line in lines):
+    if _BREAK.search("".join(lines)):
         raise BadInput("a request header has a line break in it")
     if not any(name.lower() == "accept" for name, _ in headers):
         lines.append("Accept:")

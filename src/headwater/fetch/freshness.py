@@ -1,12 +1,15 @@
 """How long the publisher calls an answer fresh: a hint for the next visit."""
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 
 from headwater.fetch.http_date import http_date
 from headwater.values.response import Headers, header
 
 LONGEST = 366 * 86_400.0
 
+_NOTHING_SAID: Mapping[str, str] = {}
 _DIRECTIVE = re.compile(r'([a-z-]+)\s*(?:=\s*"?([^",]*)"?)?')
 
 
@@ -23,14 +26,21 @@ def fresh_for(headers: Headers) -> float | None:
     return _until_expiry(headers)
 
 
-def _directives(headers: Headers) -> dict[str, str]:
+def _directives(headers: Headers) -> Mapping[str, str]:
     """The first of each directive, over all Cache-Control fields."""
+    fields = [value for name, value in headers if name.lower() == "cache-control"]
+    if not fields:
+        return _NOTHING_SAID
+    return _directives_of(",".join(fields))
+
+
+@lru_cache(maxsize=256)
+def _directives_of(text: str) -> Mapping[str, str]:
+    """Remembered: most publishers say the same few words every time."""
     found: dict[str, str] = {}
-    for name, value in headers:
-        if name.lower() == "cache-control":
-            for directive in value.lower().split(","):
-                if parsed := _DIRECTIVE.fullmatch(directive.strip()):
-                    found.setdefault(parsed[1], (parsed[2] or "").strip())
+    for directive in text.lower().split(","):
+        if parsed := _DIRECTIVE.fullmatch(directive.strip()):
+            found.setdefault(parsed[1], (parsed[2] or "").strip())
     return found
 
 

@@ -38,6 +38,10 @@ class Ask:
     verify_tls: bool = True
     keys: Keyring | None = field(default=None, repr=False)
 
+    @property
+    def is_conditional(self) -> bool:
+        return self.validators.etag is not None or self.validators.last_modified is not None
+
 
 @dataclass(frozen=True, slots=True)
 class FetchPolicy:
@@ -113,7 +117,7 @@ class _Way:
         self._question, self._policy, self._clock = question, policy, clock
         self._started_at, self._since = clock.now(), clock.monotonic()
         self._hops: tuple[Hop, ...] = ()
-        self._last = Answer(question.url, None, (), (), b"", 0.0)
+        self._last: Answer | None = None
 
     def remaining(self) -> float:
         return self._policy.deadline - (self._clock.monotonic() - self._since)
@@ -122,7 +126,7 @@ class _Way:
         """Why the current URL is not asked at all."""
         if len(self._hops) > self._policy.max_redirects:
             return self._failed("too_many_redirects", f"{len(self._hops)} redirects in a row")
-        if any(hop.url == self.url for hop in self._hops):
+        if self._hops and any(hop.url == self.url for hop in self._hops):
             return self._failed("too_many_redirects", "the redirects lead back to where they began")
         if self.remaining() <= 0:
             return self._failed("timeout", f"redirects took more than {self._policy.deadline} s")
@@ -154,11 +158,12 @@ class _Way:
 
     def terms(self) -> Terms:
         return Terms(
-            conditional=self._question.validators != Validators(),
+            conditional=self._question.is_conditional,
             now=self._clock.now(),
             retry_after_cap=self._policy.retry_after_cap,
             accepted_types=self._policy.accepted_types,
         )
 
     def _failed(self, code: str, detail: str) -> Failed:
-        return failed(self.exchange(self._last), code, detail)
+        last = self._last or Answer(self._question.url, None, (), (), b"", 0.0)
+        return failed(self.exchange(last), code, detail)

@@ -32,7 +32,6 @@ _SECRET_KEY = re.compile(
     re.IGNORECASE,
 )
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
-_SCHEME_NAMES = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] |[Bb][Aa][Ss][Ii][Cc] ")
 _CREDENTIALS = re.compile(r"\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+", re.IGNORECASE)
 _OUR_TOKENS = re.compile(r"hwr?_[A-Za-z0-9_-]{16,}")
 
@@ -154,11 +153,15 @@ def _text(text: str, longest: int) -> str:
         text = f"{text[:longest]}… ({len(text)} characters)"
     if "://" in text and ("=" in text or "@" in text):
         text = _URL.sub(lambda url: redacted(url[0]), text)
-    if " " in text and _SCHEME_NAMES.search(text):
+    if " " in text and _may_name_a_scheme(text.lower()):
         text = _CREDENTIALS.sub(rf"\1 {HIDDEN}", text)
     if "hw_" in text or "hwr_" in text:
         text = _OUR_TOKENS.sub(HIDDEN, text)
     return text
+
+
+def _may_name_a_scheme(lowered: str) -> bool:
+    return "bearer " in lowered or "basic " in lowered
 
 
 def _json(line: Line, method: str, facts: Facts) -> str:
