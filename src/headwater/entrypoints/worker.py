@@ -63,6 +63,7 @@ class Worker:
         self._idle_until = 0.0
         self._paused_until = 0.0
         self._storage_is_doubtful = False
+        self._more_is_due = False
 
     async def run(self) -> None:
         spare_the_collector()
@@ -134,13 +135,21 @@ class Worker:
         try:
             if self._storage_is_doubtful and not await self._can_store():
                 return
-            now, wait = self._engine.clock.monotonic(), await self._claims.seconds_to_next()
-            if wait is None or wait > 0:
-                self._idle_until = now + min(_LOOK_AGAIN_SECONDS, wait or _LOOK_AGAIN_SECONDS)
+            if not self._more_is_due and not await self._something_is_due():
                 return
-            await self._seat(await self._claims.claim(most))
+            claimed = await self._claims.claim(most)
+            self._more_is_due = len(claimed) == most
+            await self._seat(claimed)
         except DatabaseError as trouble:
             self._calendar_failed(trouble)
+
+    async def _something_is_due(self) -> bool:
+        """Asked first: looking costs nobody the right to write, and mostly there is nothing."""
+        now, wait = self._engine.clock.monotonic(), await self._claims.seconds_to_next()
+        if wait is None or wait > 0:
+            self._idle_until = now + min(_LOOK_AGAIN_SECONDS, wait or _LOOK_AGAIN_SECONDS)
+            return False
+        return True
 
     def _calendar_failed(self, trouble: DatabaseError) -> None:
         log.error("calendar_failed", error=trouble.code, detail=trouble.message)
