@@ -16,7 +16,7 @@ from headwater.fetch.outcome import Fetched
 from headwater.fetch.redact import redacted_headers
 from headwater.fetch.store import headers_json
 from headwater.merge import store as entries
-from headwater.merge.compare import Changes
+from headwater.merge.compare import NO_CHANGES
 from headwater.merge.lateness import lateness
 from headwater.merge.reading import ReadFeed, SameDocument, Unreadable
 from headwater.merge.steps import killed_its_parser
@@ -98,7 +98,7 @@ def _settled(
 
 
 def _shows_entries(settled: Settled) -> bool:
-    return settled.changes != Changes()
+    return settled.changes is not NO_CHANGES and settled.changes != NO_CHANGES
 
 
 def _is_worth(settled: Settled) -> bool:

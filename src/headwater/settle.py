@@ -12,7 +12,7 @@ from headwater.archive import Archived
 from headwater.engine import Rules
 from headwater.fetch.moves import is_believed, observed
 from headwater.fetch.outcome import Failed, Fetched, Gone, Outcome, Throttled, Unchanged
-from headwater.merge.compare import Changes, compare
+from headwater.merge.compare import NO_CHANGES, Changes, compare
 from headwater.merge.reading import Read, ReadFeed, SameDocument, Unreadable
 from headwater.merge.store import Memory
 from headwater.merge.trust import newly_distrusted
@@ -30,10 +30,12 @@ from headwater.schedule.state import (
 )
 from headwater.values.ids import WorkerId
 from headwater.values.instant import rfc3339, to_micros
+from headwater.values.making import quickly_made
 
 _DAY_MICROS = 86_400_000_000
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Finished:
     """A visit before its second commit. `by` is who asked, where that was not this process."""
@@ -63,32 +65,29 @@ class Settled:
     failing_told: bool
     new_today: int
     today: int
+    now: int
 
     @property
     def succeeded(self) -> bool:
         return self.error is None and self.name in {"fetched", "unchanged"}
-
-    @property
-    def now(self) -> int:
-        return to_micros(self.finished.finished_at)
 
 
 def settle(
     finished: Finished, memory: Memory, overrides: dict[str, Any], policy: Policy, rules: Rules,
     luck: float,
 ) -> Settled:  # fmt: skip
-    own, now = own_policy(policy, overrides), finished.finished_at
+    own, now = own_policy(policy, overrides), to_micros(finished.finished_at)
     due = replace_overrides(finished.due, overrides, own)
-    today = to_micros(now) // _DAY_MICROS
+    today = now // _DAY_MICROS
     already = due.new_today if due.today == today else 0
     changes = _changes(finished, memory, rules.max_new_entries_per_day - already)
     name, error, detail = _in_short(finished)
     lesson = _lesson(finished, changes, error)
-    decision = decide(due.state, lesson, own, now, luck)
-    move = _move(finished, error)
+    decision = decide(due.state, lesson, own, finished.finished_at, luck)
+    move = _move(finished, error, now)
     believed = is_believed(
         move,
-        to_micros(now),
+        now,
         after_count=rules.moved_after_count,
         after_hours=rules.moved_after_hours,
     )
@@ -106,6 +105,7 @@ def settle(
         failing_told=failing_told,
         new_today=already + len(changes.new),
         today=today,
+        now=now,
     )
 
 
@@ -128,7 +128,7 @@ def replace_overrides(due: Due, overrides: dict[str, Any], own: Policy) -> Due:
 def _changes(finished: Finished, memory: Memory, room: int) -> Changes:
     due, read = finished.due, finished.read
     if not isinstance(read, ReadFeed):
-        return Changes()
+        return NO_CHANGES
     return compare(
         memory.known,
         memory.aliases,
@@ -175,11 +175,11 @@ def _lesson(finished: Finished, changes: Changes, error: str | None) -> Visited:
             return Trouble(error or "internal_error")
 
 
-def _move(finished: Finished, error: str | None) -> Move:
+def _move(finished: Finished, error: str | None, now: int) -> Move:
     due, outcome = finished.due, finished.outcome
     if error is not None or not isinstance(outcome, Fetched | Unchanged):
         return due.move
-    return observed(due.move, outcome.moved_to, to_micros(finished.finished_at))
+    return observed(due.move, outcome.moved_to, now)
 
 
 def _entry_events(finished: Finished, changes: Changes) -> list[Event]:

@@ -93,17 +93,11 @@ class Transfer:
     def answer(self, number: int, message: str) -> Answer:
         """What came of it, once libcurl is done (0 is success) or was told to stop."""
         error, detail = self._trouble(number, message)
-        return Answer(
-            url=self.url,
-            status=self.status if self._has_status else None,
-            request_headers=self.sent,
-            response_headers=_parsed_headers(self._lines),
-            body=b"" if self.stopped == _REDIRECT else bytes(self._body),
-            elapsed=monotonic() - self.asked_at,
-            address=self.easy.getinfo(pycurl.PRIMARY_IP) or None,
-            error=error,
-            error_detail=detail,
-        )
+        status = self.status if self._has_status else None
+        body = b"" if self.stopped == _REDIRECT else bytes(self._body)
+        came, elapsed = _parsed_headers(self._lines), monotonic() - self.asked_at
+        address = self.easy.getinfo(pycurl.PRIMARY_IP) or None
+        return Answer(self.url, status, self.sent, came, body, elapsed, address, error, detail)
 
     def overdue(self, now: float) -> str | None:
         """Which of the smaller time limits this transfer has broken by now."""

@@ -1,6 +1,6 @@
 """Permanent redirects: written down at once, believed only when they prove stable."""
 
-from headwater.schedule.due import Move
+from headwater.schedule.due import UNMOVED, Move
 
 _HOUR_MICROS = 3_600_000_000
 
@@ -8,7 +8,7 @@ _HOUR_MICROS = 3_600_000_000
 def observed(move: Move, target: str | None, now: int) -> Move:
     """What we have seen of a move after one more good answer; no redirect forgets it."""
     if target is None:
-        return Move()
+        return UNMOVED
     if target != move.to or move.since is None:
         return Move(target, 1, now)
     # What began in the future was seen by a clock that has been put right since.

@@ -41,6 +41,9 @@ class Changes:
         return bool(self.new or self.edited or self.drifted)
 
 
+NO_CHANGES = Changes()
+
+
 @dataclass(slots=True)
 class _Sorted:
     """Work in progress of one comparison. `named` are the uids the document itself uses."""

@@ -11,8 +11,10 @@ from headwater.schedule.policy import Policy
 from headwater.schedule.quiet_hours import end_of_quiet
 from headwater.schedule.state import State, Visited
 from headwater.schedule.words import duration
+from headwater.values.making import quickly_made
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Decision:
     """When to come back, and why. `next` is None when the feed is gone for good.

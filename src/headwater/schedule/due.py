@@ -10,6 +10,7 @@ from headwater.schedule.hints import Hints
 from headwater.schedule.policy import Policy
 from headwater.schedule.state import State
 from headwater.values.ids import FeedId, FeedPk
+from headwater.values.making import quickly_made
 from headwater.values.response import Validators
 
 DUE_COLUMNS = (
@@ -48,6 +49,10 @@ class Move:
     since: int | None = None
 
 
+UNMOVED = Move()
+
+
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Due:
     """`scheduled_at` names the visit and never changes; `fence` proves the claim is still ours.
@@ -102,21 +107,11 @@ def due_of(row: Row, claimed_at: int | None = None) -> Due:
     return Due(
         FeedPk(pk), FeedId(feed_id), url, host, scheduled_at, fence,
         Validators(etag, last_modified), state, own,
-        identity=orjson.loads(identity) if identity else None,
-        document_hash=document_hash,
-        documents_seen=documents_seen,
-        document_seen_at=document_seen_at,
-        asked_whole_at=asked_whole_at,
-        move=Move(moved_to, moved_count, moved_since),
-        new_today=new_today,
-        today=today,
-        failing_told=bool(failing_told),
-        last_address=last_address,
-        has_credentials=bool(has_credentials),
-        after_failure=last_error is not None,
-        reason=reason,
-        decided_at=decided_at,
-        claimed_at=claimed_at,
+        orjson.loads(identity) if identity else None,
+        document_hash, documents_seen, document_seen_at, asked_whole_at,
+        UNMOVED if moved_to is None else Move(moved_to, moved_count, moved_since),
+        new_today, today, bool(failing_told), last_address, bool(has_credentials),
+        last_error is not None, reason, decided_at, claimed_at,
     )  # fmt: skip
 
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headwater.schedule.hints import Hints
+from headwater.values.making import quickly_made
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class State:
     """`interval` is the remembered interval; errors never change it.

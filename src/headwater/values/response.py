@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from headwater.values.making import quickly_made
+
 Headers = tuple[tuple[str, str], ...]
 """Header fields in wire order, names as received; secrets already redacted where marked so."""
 
@@ -25,6 +27,7 @@ class Hop:
     address: str | None = field(default=None, compare=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What one request to one URL brought back (no redirect followed), from the Web port.
