@@ -13,8 +13,10 @@ PIN    := $(BIN)/uv --no-config pip compile --quiet --universal --python-version
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python
 SAY    := printf 'headwater: %s\n'
 APT    := DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300
-# Tests start hundreds of processes: what Python compiled once is kept, also where it is told not to.
-TESTS  := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/compiled $(BIN)/python -m pytest
+# Tests start hundreds of processes, and a bench shall not measure how long Python compiles: what it
+# compiled once is kept, also where it is told not to.
+PYTHON_KEEPS := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/compiled $(BIN)/python
+TESTS  := $(PYTHON_KEEPS) -m pytest
 
 NATIVE := hatch_build.py $(wildcard src/headwater/parse/native/*.px*)
 
@@ -68,19 +70,19 @@ browser-for-tests: ## install chromium, in which the tests open the console (Deb
 check: format-check lint types imports rooms ## formatting, lint, types, import contracts, rooms, docs
 
 bench: $(VENV)/.bench ## measure polling beside a bare download loop and a naive engine
-	@$(BIN)/python -m bench.poll $(ARGS)
+	@$(PYTHON_KEEPS) -m bench.poll $(ARGS)
 
 bench-parse: $(VENV)/.bench ## measure parsing beside feedparser, fastfeedparser and bare lxml
-	@$(BIN)/python -m bench.parse $(ARGS)
+	@$(PYTHON_KEEPS) -m bench.parse $(ARGS)
 
 bench-events: $(VENV)/.dev ## measure the event stream: one busy reader, a thousand idle ones
-	@$(BIN)/python -m bench.events $(ARGS)
+	@$(PYTHON_KEEPS) -m bench.events $(ARGS)
 
 bench-personal: $(VENV)/.dev ## measure personal feeds beside a bare route, on both stores
-	@$(BIN)/python -m bench.personal $(ARGS)
+	@$(PYTHON_KEEPS) -m bench.personal $(ARGS)
 
 bench-titles: $(VENV)/.dev ## measure how many release titles are read in a second
-	@$(BIN)/python -m bench.titles $(ARGS)
+	@$(PYTHON_KEEPS) -m bench.titles $(ARGS)
 
 fuzz: $(VENV)/.dev ## feed the parser RUNS broken documents (200,000) and check what comes back
 	@$(BIN)/python -m tests.fuzz.run --runs $(RUNS) $(ARGS)
