@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from headwater.adapters.database import SqlDatabase, open_database
+from headwater.adapters.sqlite import SqliteTransaction
 from headwater.errors import BadSettings, ConnectionLost, DatabaseError, Refused
 
 
@@ -137,6 +138,35 @@ async def test_a_writer_that_is_cancelled_while_it_waits_for_another_holds_nothi
         await tx.run("UPDATE counters SET value = value + 5 WHERE name = 'events'")
     await add_one()
     assert await counter(database) == 16
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_connection_that_is_closed_while_it_is_used_is_lost(database: SqlDatabase) -> None:
+    async def read_on() -> None:
+        async with database.read() as view:
+            assert isinstance(view, SqliteTransaction)
+            await view._driver.close()
+            await view.rows("SELECT 1")
+
+    with pytest.raises(ConnectionLost, match="no active connection"):
+        await read_on()
+    assert await counter(database) == 0
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_transaction_that_ended_by_itself_is_not_taken_for_committed(
+    database: SqlDatabase,
+) -> None:
+    """SQLite takes everything back by itself after some errors, a full disk for one."""
+
+    async def write() -> None:
+        async with database.write() as tx:
+            await tx.run("UPDATE counters SET value = 7")
+            await tx.run("ROLLBACK")
+
+    with pytest.raises(DatabaseError, match="no transaction is active"):
+        await write()
+    assert await counter(database) == 0
 
 
 async def test_rows_are_tuples_that_know_their_names(database: SqlDatabase) -> None:

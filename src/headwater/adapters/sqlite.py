@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.pool import ConnectionPoolEntry, PoolResetState
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection, PoolResetState
 
 from headwater.ports import Row, Value
 
@@ -20,6 +20,8 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 _COMMITTED = "committed"
+_CLOSED = ("no active connection", "connection closed")
+"""What the driver says when somebody has closed it under our hands."""
 
 
 class SqliteTransaction:
@@ -27,8 +29,9 @@ class SqliteTransaction:
 
     dialect: Literal["sqlite", "postgresql"] = "sqlite"
 
-    def __init__(self, driver: Any, info: dict[Any, Any]) -> None:
-        self._driver, self._info = driver, info
+    def __init__(self, pooled: PoolProxiedConnection) -> None:
+        self._pooled = pooled
+        self._driver: Any = pooled.driver_connection
 
     async def rows(self, sql: str, *values: Value) -> Sequence[Row]:
         found, _ = await self._in_its_thread(_execute, sql, values)
@@ -47,21 +50,27 @@ class SqliteTransaction:
             await self._in_its_thread(_execute_many, sql, rows)
 
     async def commit(self) -> None:
-        await self._driver.commit()
-        self._info[_COMMITTED] = True
+        # Not the driver's own `commit`, which is content when there is no transaction any more.
+        await self.run("COMMIT")
+        self._pooled.info[_COMMITTED] = True
 
     async def _in_its_thread(
         self, work: Callable[[sqlite3.Connection, str, V], T], sql: str, values: V
     ) -> T:
         # The driver's public methods would fetch the rows on a second way.
-        answer: T = await self._driver._execute(work, self._driver._conn, sql, values)
+        try:
+            answer: T = await self._driver._execute(work, self._driver._conn, sql, values)
+        except ValueError as trouble:
+            if str(trouble).lower() not in _CLOSED:
+                raise
+            self._pooled.invalidate(trouble, soft=True)  # whoever comes next gets another one
+            raise sqlite3.InterfaceError(str(trouble)) from trouble
         return answer
 
 
 async def begun(connection: AsyncConnection, how: str) -> SqliteTransaction:
     """`how` is `BEGIN` or one of its kinds."""
-    pooled = await connection.get_raw_connection()
-    transaction = SqliteTransaction(pooled.driver_connection, pooled.info)
+    transaction = SqliteTransaction(await connection.get_raw_connection())
     await transaction.run(how)
     return transaction
 
