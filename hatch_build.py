@@ -5,6 +5,7 @@ way in plain Python: the same answers, more slowly.
 """
 
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,22 @@ NATIVE = Path("src/headwater/parse/native")
 class CompiledParts(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root = Path(self.root)
-        for old in (root / NATIVE).glob("*.so"):
-            old.unlink()
         try:
+            forget(root)
             compile_all(root)
         except (Exception, SystemExit) as trouble:  # noqa: BLE001  whatever is missing: go on without
             self.app.display_warning(f"The parser is not compiled: {trouble}")
+            with suppress(OSError):
+                forget(root)  # one part without the other is of no use
             return
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
+
+
+def forget(root: Path) -> None:
+    """What was compiled before, perhaps of other sources."""
+    for old in (root / NATIVE).glob("*.so"):
+        old.unlink()
 
 
 def compile_all(root: Path) -> None:

@@ -44,6 +44,29 @@ DOCUMENTS: dict[str, bytes] = {
 }
 
 
+LATER = "<rss><channel><item><title>{}</title></item>{}</channel></rss>"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "<!-- </item> -->",
+        "<!-- </item> <!- -->",
+        "<?x </item> ?>",
+        "<?x </item> <? ?>",
+        "<description><![CDATA[</item> ]]></description>",
+        "<description><![CDATA[</item> <![CDATA[ ]]></description>",
+        f"<description><![CDATA[<item></item> {'w' * 1001}<![CDATA[ ]]>{' ' * 30}</description>",
+    ],
+)
+@pytest.mark.parametrize(("title", "length"), [("a", 29), ("a &copy; b", 38)])
+def test_what_looks_like_an_end_after_the_last_entry_is_none(
+    title: str, length: int, after: str
+) -> None:
+    (entry,) = parse(LATER.format(title, after).encode(), url=HOME).entries
+    assert entry.fragment == Fragment(14, length)
+
+
 @pytest.mark.parametrize("body", DOCUMENTS.values(), ids=DOCUMENTS.keys())
 def test_a_slice_says_the_same_alone(body: bytes) -> None:
     entries = parse(body, url=HOME).entries

@@ -109,3 +109,24 @@ def test_markup_deeper_than_the_limit_is_cut() -> None:
 def test_a_thousand_problems_of_a_kind_are_one() -> None:
     document = parse(rss("<item><link>javascript:x</link></item>" * 1_000))
     assert codes(document) == {"link_dropped": "not a web address: 'javascript:x' (1000×)"}
+
+
+@pytest.mark.parametrize("size", [9_900_000, 10_100_000, 24_000_000])
+def test_a_sound_document_may_be_larger_than_the_xml_library_takes_at_once(size: int) -> None:
+    item = b"<item><title>t</title><description>%b</description></item>"
+    words = b"&lt;p&gt;hello " * 7_000
+    count = size // len(item % words)
+    body = b"<rss><channel>" + (item % words) * count + b"</channel></rss>"
+    found = parse(body)
+    assert found.problems == ()
+    assert len(found.entries) == count
+    assert found.entries[-1].summary is not None
+    assert len(found.entries[-1].summary.value) == len("<p>hello ") * 7_000 - 1
+
+
+@pytest.mark.parametrize(("limit", "letter"), [(0, "b"), (1, "\u00e9"), (3, "\U0001f600")])
+def test_a_summary_of_which_nothing_is_left_says_nothing(limit: int, letter: str) -> None:
+    body = f"<rss><channel><item><description>a</description><summary>{letter}</summary></item>"
+    limits = ParseLimits(content_bytes=limit)
+    (entry,) = parse(f"{body}</channel></rss>".encode(), limits=limits).entries
+    assert entry.contents == ()

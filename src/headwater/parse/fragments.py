@@ -15,7 +15,6 @@ _OTHER_THAN_ASCII = ("utf-16", "utf-32", "iso2022", "hz", "johab", *EBCDIC.value
 _PATTERNS: dict[bytes, tuple[re.Pattern[bytes], re.Pattern[bytes]]] = {}
 _MOST_PATTERNS = 64
 _make = tuple.__new__  # what Fragment(…) does, without a call in between
-_VERBATIM = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>"))
 _NAME = re.compile(rb"<([^\s<>/]+)")
 
 
@@ -114,19 +113,21 @@ def _up_to_next(
     if body[last + len(ending) : end - 1].strip():
         return None  # the end of something whose name only begins so
     rest = body[end:]
-    if not end or (b"<!" in rest if is_repaired else not _is_outside(rest)):
+    if not end or not _is_outside(rest) or (is_repaired and b"<!" in rest):
         return None
     found.append(_make(Fragment, (start, end - start)))
     return found
 
 
 def _is_outside(rest: bytes) -> bool:
-    """Whether this rest of a sound document begins in no comment, CDATA section or PI."""
-    for opening, closing in _VERBATIM:
-        before, mark, _ = rest.partition(closing)
-        if mark and opening not in before:
-            return False
-    return True
+    """Whether this rest of a document surely begins in no comment, CDATA section or PI.
+
+    The last two may hold what opens one, so that their end alone makes it doubtful.
+    """
+    if b"]]>" in rest or b"?>" in rest:
+        return False
+    before, mark, _ = rest.partition(b"-->")
+    return not mark or b"<!--" in before
 
 
 def _scanned(body: bytes, tokens: re.Pattern[bytes], is_cut: bool) -> list[Fragment] | None:

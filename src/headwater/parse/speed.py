@@ -32,7 +32,7 @@ def _compiled() -> tuple[Way | None, str]:
     try:
         entries = import_module("headwater.parse.native.entries")
         lifting = import_module("headwater.parse.native.lifting")
-    except ImportError as missing:
+    except Exception as missing:  # noqa: BLE001 -- compiled for another lxml or Headwater: not ours
         return None, str(missing)
     return Way(entries.EntryReader, lifting.lifted), ""
 

@@ -124,6 +124,8 @@ def plain(value: str) -> str:
 
 def says_the_same(more: Text, summary: Text | None) -> bool:
     """Word for word, perhaps without the markup, as podcasts say it to iTunes: no body."""
+    if not more.value:
+        return True  # nothing was left of it
     if summary is None or len(more.value) > len(summary.value):
         return False
     if more.type == summary.type or more.type != "text":

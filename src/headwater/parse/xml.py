@@ -28,7 +28,8 @@ _SOUND_DECLARATION = re.compile(
 )
 _PREDEFINED = re.compile(rb"&(lt|gt|amp|quot|apos);")
 _REFERENCE_IN_NAME = re.compile(rb"</?[^\s<>&\"']*+&")
-
+_FED_AT_ONCE = 8_000_000
+"""Bytes. The XML library refuses 10,000,000 and more, however sound they are."""
 
 _BASE, _LANG, _EITHER = Scan(rb"xml:base"), Scan(rb"xml:lang"), Scan(rb"xml:(?:base|lang)")
 
@@ -64,7 +65,8 @@ def sound_tree(document: bytes) -> etree._Element | None:
     parser = hardened_parser(recover=False, encoding="utf-8")
     try:
         # Fed at once instead of read from memory: the same tree, 15 % sooner.
-        parser.feed(document)
+        for at in range(0, max(1, len(document)), _FED_AT_ONCE):
+            parser.feed(document[at : at + _FED_AT_ONCE])
         root = parser.close()
     except etree.XMLSyntaxError:
         return None
