@@ -1,7 +1,5 @@
 """A feed's own elements, whatever the format: one table from name to reader."""
 
-from typing import Any, cast
-
 from lxml import etree
 
 from headwater.parse.dates import parsed_date
@@ -174,41 +172,34 @@ BY_NAME: dict[str, FeedHandler] = {
 BY_NAME |= {f"dcterms:{name[3:]}": read for name, read in BY_NAME.items() if name[:3] == "dc:"}
 
 
-class _Feed:
-    """A Feed that is not frozen yet (`making.py` says why)."""
-
-    __slots__ = Feed.__slots__
-
-
 def finished(draft: FeedDraft) -> Feed:
     links = draft.links
     first = {link.rel: link.href for link in reversed(links)}
-    made: Any = _Feed()
-    made.title = draft.title
-    made.subtitle = draft.summary
-    made.link = draft.link
-    made.links = links
-    made.id = draft.native_id
-    made.language = draft.language
-    made.generator = draft.generator
-    made.rights = draft.rights
-    made.published = draft.published
-    made.updated = draft.updated
-    made.authors = draft.authors
-    made.contributors = draft.contributors
-    made.categories = draft.categories
-    made.image = draft.logo or draft.image or draft.thumbnail
-    made.icon = draft.icon
-    made.ttl_minutes = draft.ttl_minutes
-    made.skip_hours = draft.skip_hours
-    made.skip_days = draft.skip_days
-    made.update_period = draft.update_period
-    made.update_frequency = draft.update_frequency
-    made.update_base = draft.update_base
-    made.cloud = draft.cloud
-    made.hub = first.get("hub")
-    made.self_link = first.get("self")
-    made.next_link = first.get("next")
-    made.prev_archive = first.get("prev-archive")
-    made.__class__ = Feed
-    return cast(Feed, made)
+    return Feed(
+        draft.title,
+        draft.summary,
+        draft.link,
+        links,
+        draft.native_id,
+        draft.language,
+        draft.generator,
+        draft.rights,
+        draft.published,
+        draft.updated,
+        draft.authors,
+        draft.contributors,
+        draft.categories,
+        draft.logo or draft.image or draft.thumbnail,
+        draft.icon,
+        draft.ttl_minutes,
+        draft.skip_hours,
+        draft.skip_days,
+        draft.update_period,
+        draft.update_frequency,
+        draft.update_base,
+        draft.cloud,
+        first.get("hub"),
+        first.get("self"),
+        first.get("next"),
+        first.get("prev-archive"),
+    )

@@ -58,6 +58,7 @@ import_datetime()
 if LXML_VERSION_STRING.decode() != etree.__version__:
     raise ImportError("headwater.parse.native was compiled for another version of lxml")
 
+include "letters.pxi"
 include "values.pxi"
 include "pieces.pxi"
 include "moments.pxi"

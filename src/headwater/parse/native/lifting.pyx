@@ -13,6 +13,8 @@ from libc.string cimport memchr, memcmp, memcpy
 
 from headwater.parse.lift import LONGEST, MARK, NEAR, READ_WHOLE, SHORTEST
 
+include "letters.pxi"
+
 cdef Py_ssize_t _SHORTEST = SHORTEST, _LONGEST = LONGEST, _NEAR = NEAR
 cdef Py_ssize_t _SHORTEST_ESCAPED = 200
 cdef Py_ssize_t _LONGEST_MARK = 24
@@ -161,10 +163,6 @@ cdef class _Lifting:
         memcpy(self.written + self.size, self.text + self.done, place - self.done)
         self.size += place - self.done
         return 0
-
-
-cdef bint _is_blank(char letter) noexcept:
-    return letter == 32 or letter == 10 or letter == 9 or letter == 13
 
 
 cdef const char* _section_end(const char* at, const char* end) noexcept:

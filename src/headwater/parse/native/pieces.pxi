@@ -9,10 +9,6 @@ cdef bint _is_ascii(char letter) noexcept:
     return not letter & 0x80
 
 
-cdef bint _is_blank(char letter) noexcept:
-    return letter == 32 or letter == 10 or letter == 9 or letter == 13
-
-
 cdef bint _holds_one_text(tree.xmlNode* node, Piece* piece) noexcept:
     """Whether an element holds one text or nothing: `piece`, without the blanks around it."""
     cdef tree.xmlNode* inside = node.children
