@@ -117,8 +117,6 @@ class Visits:
         cut, error = False, None
         if isinstance(outcome, Failed):
             cut, error = outcome.truncated, outcome.code
-        if not outcome.exchange.has_body:
-            return None
         fetch_id = FetchId(str(uuid7()))
         raw = raw_fetch_of(outcome.exchange, feed, fetch_id, truncated=cut, error=error)
         if raw is None:

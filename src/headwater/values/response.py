@@ -66,10 +66,6 @@ class Exchange:
         """Where the host of the asked URL was found, wherever it led."""
         return self.hops[0].address if self.hops else self.answer.address
 
-    @property
-    def has_body(self) -> bool:
-        return bool(self.answer.body)
-
 
 def header(headers: Headers, name: str) -> str | None:
     """The last value of a header field, or None."""
