@@ -17,6 +17,7 @@ from bench.poll import stopwatch
 from bench.poll.documents import urls
 from headwater.entrypoints.delivering import delivering
 from headwater.entrypoints.loop import new_event_loop
+from headwater.entrypoints.open_files import make_room_for_files
 from headwater.entrypoints.upkeep import bring_up_to_date
 from headwater.entrypoints.worker import Worker
 from headwater.policies import sink_wishes
@@ -79,6 +80,7 @@ def _wait_for_the_end(loop: asyncio.AbstractEventLoop, over: asyncio.Event) -> N
 def main() -> None:
     settings = load_settings()
     configure(settings.log_level, settings.log_format)
+    make_room_for_files()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         match sys.argv[1:]:
             case ["follow", port, feeds]:

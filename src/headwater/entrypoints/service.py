@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import resource
 import shutil
 import sys
 import time
@@ -18,7 +17,7 @@ from headwater.assigning import introduce_builtins
 from headwater.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.metrics import metrics_app, metrics_socket
-from headwater.entrypoints.binding import OPEN_FILES, is_every_address
+from headwater.entrypoints.binding import is_every_address
 from headwater.entrypoints.delivering import delivering, telling
 from headwater.entrypoints.in_process import AsgiApp, Lifespan
 from headwater.entrypoints.late import late
@@ -26,6 +25,7 @@ from headwater.entrypoints.listener import address_of, careful_server, listening
 from headwater.entrypoints.lock import Notice, Role, announced, held, stable_worker_id
 from headwater.entrypoints.loop import new_event_loop
 from headwater.entrypoints.media import downloading
+from headwater.entrypoints.open_files import make_room_for_files
 from headwater.entrypoints.personal_upkeep import PersonalUpkeep
 from headwater.entrypoints.release_upkeep import ReleaseUpkeep
 from headwater.entrypoints.stopping import LAST_SECONDS, Stop, ended_for_sure, stop_by_signal
@@ -64,7 +64,7 @@ class Part(Protocol):
 def run(settings: Settings, roles: tuple[Role, ...], *, migrate: bool = False) -> bool:
     """Until a signal. False when it had to be stopped by force."""
     configure(settings.log_level, settings.log_format)
-    _raise_open_files()
+    make_room_for_files()
     with (
         held(settings.data_dir, roles, COMMANDS[roles], is_service=True),
         ended_for_sure(settings.stop_seconds + LAST_SECONDS, _say) as count,
@@ -273,14 +273,6 @@ def _who_may_come(settings: Settings) -> str:
     if is_every_address(settings.host):
         return "on every address of this machine, with a token"
     return "with a token"
-
-
-def _raise_open_files() -> None:
-    """The usual soft limit of 1,024 is too few."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _say(line: str) -> None:
