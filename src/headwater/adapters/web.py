@@ -84,13 +84,15 @@ class CurlWeb:
         loop = self._bind()
         lines = header_lines(headers, has_body=body is not None)
         began = monotonic()
-        found = await self._addresses(url, parts, min(deadline, self._limits.connect))
-        if isinstance(found, Answer):
-            return found
-        deadline -= monotonic() - began
+        addresses: list[str] = []
+        if not parts.is_literal and parts.host not in self._pinned:
+            found = await self._addresses(url, parts, min(deadline, self._limits.connect))
+            if isinstance(found, Answer):
+                return found
+            addresses, deadline = found, deadline - (monotonic() - began)
         transfer = self._idle.pop() if self._idle else self._new_transfer()
         transfer.begin(url, parts, headers, lines, deadline, verify_tls)
-        transfer.lead_to(parts, found)
+        transfer.lead_to(parts, addresses)
         transfer.asked_at = began
         transfer.carry(body)
         future: asyncio.Future[Answer] = loop.create_future()
@@ -108,9 +110,7 @@ class CurlWeb:
             raise
 
     async def _addresses(self, url: str, parts: Parts, seconds: float) -> list[str] | Answer:
-        """Of a name that has to be looked up, else none. The gate looks at each that is dialled."""
-        if parts.is_literal or parts.host in self._pinned:
-            return []
+        """Of a name that has to be looked up. The gate looks at each that is dialled."""
         found: list[str] | Answer
         try:
             async with asyncio.timeout(seconds):

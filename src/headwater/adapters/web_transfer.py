@@ -5,6 +5,7 @@ import os
 import re
 import socket
 from collections.abc import Sequence
+from functools import lru_cache
 from time import monotonic
 
 import pycurl
@@ -22,6 +23,8 @@ _SOCKET_OK: int = pycurl.SOCKOPT_OK
 _REDIRECT = "redirect"
 _UNKNOWN = -1
 _BREAK = re.compile(r"[\r\n\0]")
+_USUAL_FIELDS = frozenset({"User-Agent", "Accept", "Accept-Encoding"})
+"""What we say of ourselves is the same every time, and holds no secret: it is made once."""
 
 
 class Transfer:
@@ -285,15 +288,29 @@ def _host_field(parts: Parts) -> str:
 
 
 def header_lines(headers: Headers, *, has_body: bool = False) -> list[bytes]:
-    """An empty value is written `Name;` for libcurl. What we do not say, it shall not add."""
-    lines = [f"{name}: {value}" if value else f"{name};" for name, value in headers]
-    if _BREAK.search("".join(lines)):
-        raise BadInput("a request header has a line break in it")
-    if not any(name.lower() == "accept" for name, _ in headers):
-        lines.append("Accept:")
+    """What we do not say, libcurl shall not add."""
+    lines, says_what_it_takes = [], False
+    for name, value in headers:
+        usual = name in _USUAL_FIELDS
+        lines.append(_usual_line(name, value) if usual else _header_line(name, value))
+        if name == "Accept" or (not usual and name.lower() == "accept"):
+            says_what_it_takes = True
+    if not says_what_it_takes:
+        lines.append(b"Accept:")
     if has_body:
-        lines.append("Expect:")  # libcurl would first ask whether a large body is welcome
-    return [line.encode("latin-1") for line in lines]
+        lines.append(b"Expect:")  # libcurl would first ask whether a large body is welcome
+    return lines
+
+
+def _header_line(name: str, value: str) -> bytes:
+    """An empty value is written `Name;` for libcurl."""
+    line = f"{name}: {value}" if value else f"{name};"
+    if _BREAK.search(line):
+        raise BadInput("a request header has a line break in it")
+    return line.encode("latin-1")
+
+
+_usual_line = lru_cache(maxsize=64)(_header_line)
 
 
 def _parsed_headers(lines: list[bytes]) -> Headers:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headwater.values.making import quickly_made
+
 LONGEST = 366 * 86_400.0
 """No hint counts for more than a year, so that no absurd number travels any further."""
 
@@ -19,6 +21,7 @@ _PERIODS = {
 }
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Hints:
     """All but `fresh_for` stand in the document; `fresh_for` is max-age or Expires in seconds."""
@@ -31,14 +34,18 @@ class Hints:
 
     def as_json(self) -> dict[str, Any]:
         """Only what was said."""
-        fields = {
-            "ttl_minutes": self.ttl_minutes,
-            "skip_hours": list(self.skip_hours) or None,
-            "skip_days": list(self.skip_days) or None,
-            "update_seconds": self.update_seconds,
-            "fresh_for": self.fresh_for,
-        }
-        return {name: value for name, value in fields.items() if value is not None}
+        said: dict[str, Any] = {}
+        if self.ttl_minutes is not None:
+            said["ttl_minutes"] = self.ttl_minutes
+        if self.skip_hours:
+            said["skip_hours"] = self.skip_hours
+        if self.skip_days:
+            said["skip_days"] = self.skip_days
+        if self.update_seconds is not None:
+            said["update_seconds"] = self.update_seconds
+        if self.fresh_for is not None:
+            said["fresh_for"] = self.fresh_for
+        return said
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "Hints":

@@ -20,8 +20,10 @@ from headwater.schedule.state import (
     Visited,
 )
 from headwater.values.instant import EPOCH, rfc3339
+from headwater.values.making import quickly_made
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Inputs:
     state: State
@@ -122,6 +124,8 @@ def _finite(number: float | None, instead: float | None = None) -> float | None:
 def _visited_as_json(visited: Visited) -> dict[str, Any]:
     fields: dict[str, Any]
     match visited:
+        case NotModified():
+            fields = {"fresh_for": visited.fresh_for}
         case ReadDocument():
             fields = {
                 "new_entries": visited.new_entries,
@@ -129,8 +133,6 @@ def _visited_as_json(visited: Visited) -> dict[str, Any]:
                 "published": list(visited.published) or None,
                 "fresh_for": visited.fresh_for,
             }
-        case NotModified():
-            fields = {"fresh_for": visited.fresh_for}
         case ToldToWait():
             fields = {"retry_after": visited.retry_after}
         case Trouble():

@@ -18,6 +18,7 @@ from headwater.schedule.state import (
 )
 from headwater.schedule.words import counted, duration, ordinal
 from headwater.values.instant import EPOCH
+from headwater.values.making import quickly_made
 
 _HELD_BACK = {
     "ttl": "the publisher's ttl of {} holds it back",
@@ -26,6 +27,7 @@ _HELD_BACK = {
 }
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Plan:
     """`wait` may move by luck between `floor` and `ceiling`; None means never again."""
@@ -77,11 +79,11 @@ def _after_success(given: Inputs, visited: ReadDocument | NotModified) -> Plan:
     return Plan(
         code,
         tuple(why),
-        learnt if interval == learnt.interval else replace(learnt, interval=interval),
+        learnt if interval == learnt.interval else learnt.with_interval(interval),
         interval,
-        wait=interval,
-        floor=max(floor, policy.min_interval),
-        ceiling=longest if floor < longest else policy.max_interval,
+        interval,
+        max(floor, policy.min_interval),
+        longest if floor < longest else policy.max_interval,
     )
 
 

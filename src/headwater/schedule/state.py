@@ -33,20 +33,33 @@ class State:
         """Whether a person's word takes the place of what is learnt from the feed."""
         return self.push_only or self.asked_interval is not None
 
+    def with_interval(self, interval: float) -> "State":
+        """The same rhythm at another interval. `replace` takes three times as long."""
+        return State(
+            interval, self.failures, self.gone, self.ewma, self.hints, self.recent_published,
+            self.asked_interval, self.push_only, self.ceiling,
+        )  # fmt: skip
+
     def as_json(self) -> dict[str, Any]:
         """Only what differs from a feed never visited."""
-        fields = {
-            "interval": self.interval,
-            "failures": self.failures or None,
-            "gone": self.gone or None,
-            "ewma": self.ewma,
-            "hints": self.hints.as_json() or None,
-            "recent_published": list(self.recent_published) or None,
-            "asked_interval": self.asked_interval,
-            "push_only": self.push_only or None,
-            "ceiling": self.ceiling,
-        }
-        return {name: value for name, value in fields.items() if value is not None}
+        said: dict[str, Any] = {"interval": self.interval}
+        if self.failures:
+            said["failures"] = self.failures
+        if self.gone:
+            said["gone"] = self.gone
+        if self.ewma is not None:
+            said["ewma"] = self.ewma
+        if hints := self.hints.as_json():
+            said["hints"] = hints
+        if self.recent_published:
+            said["recent_published"] = self.recent_published
+        if self.asked_interval is not None:
+            said["asked_interval"] = self.asked_interval
+        if self.push_only:
+            said["push_only"] = True
+        if self.ceiling is not None:
+            said["ceiling"] = self.ceiling
+        return said
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "State":

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from ada_url import URL
 
 from headwater.errors import BadUrl
+from headwater.values.making import quickly_made
 
 LONGEST = 4096
 SHARDS = 1024
@@ -45,6 +46,7 @@ _SECRET_NAME = re.compile(
 )
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Where a URL leads. `host` is without brackets and without a trailing dot.
