@@ -50,6 +50,42 @@ async def test_many_rows_go_in_one_call(database: SqlDatabase) -> None:
     assert sorted((row.name, row.value) for row in rows) == [("n498", 498), ("n499", 499)]
 
 
+async def test_rows_are_there_for_whoever_asks_next_in_their_transaction(
+    database: SqlDatabase,
+) -> None:
+    add, count = "INSERT INTO counters (name, value) VALUES (?, ?)", "SELECT count(*) FROM counters"
+    async with database.write() as tx:
+        await tx.run_many(add, [("a", 1), ("b", 2)])
+        assert await tx.run("UPDATE counters SET value = 9 WHERE name IN ('a', 'b')") == 2
+        await tx.run_many(add, [("c", 3)])
+        await tx.run_many("UPDATE counters SET value = ? WHERE name = ?", [(8, "c")])
+        rows = await tx.rows("SELECT name, value FROM counters WHERE name IN ('a', 'b', 'c')")
+        assert sorted((row.name, row.value) for row in rows) == [("a", 9), ("b", 9), ("c", 8)]
+        await tx.run_many("DELETE FROM counters WHERE name = ?", [("a",), ("b",)])
+    async with database.read() as view:
+        assert [
+            tuple(row) for row in await view.rows(f"{count} WHERE name IN ('a', 'b', 'c')")
+        ] == [(1,)]
+
+
+async def test_one_bad_row_among_many_takes_everything_back(database: SqlDatabase) -> None:
+    """Also where nothing is asked after it: the commit tells."""
+
+    async def refused() -> None:
+        async with database.write() as tx:
+            await tx.run("UPDATE counters SET value = 7")
+            await tx.run_many(
+                "INSERT INTO counters (name, value) VALUES (?, ?)", [("a", 1), ("b", 2), ("a", 3)]
+            )
+
+    with pytest.raises(Refused):
+        await refused()
+    assert await counter(database) == 0
+    async with database.read() as view:
+        assert await view.rows("SELECT name FROM counters WHERE name IN ('a', 'b')") == []
+    await test_what_was_written_is_read(database)  # and the connection is as good as before
+
+
 async def test_numbers_are_64_bits_wide(database: SqlDatabase) -> None:
     async with database.write() as tx:
         await tx.run("UPDATE counters SET value = ?", 2**62)

@@ -156,6 +156,8 @@ def open_database(
             parsed.set(drivername="sqlite+aiosqlite"),
             pool_size=pool_size,
             max_overflow=0,
+            # The same one again and again: whoever else writes makes a connection's pages stale.
+            pool_use_lifo=True,
             pool_reset_on_return=None,  # `roll_back` does it, where there is something to take back
             # We say BEGIN ourselves: the driver's own habit of doing so is too late for us.
             connect_args={"timeout": BUSY_MILLISECONDS / 1000, "isolation_level": None},

@@ -32,6 +32,7 @@ class SqliteTransaction:
     def __init__(self, pooled: PoolProxiedConnection) -> None:
         self._pooled = pooled
         self._driver: Any = pooled.driver_connection
+        self._put_off: list[tuple[str, Sequence[Sequence[Value]]]] = []
 
     async def rows(self, sql: str, *values: Value) -> Sequence[Row]:
         found, _ = await self._in_its_thread(_execute, sql, values)
@@ -46,8 +47,10 @@ class SqliteTransaction:
         return touched
 
     async def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        """Nobody waits for an answer: it goes to the thread with whatever comes next, the commit
+        at the latest. If the database refuses it, that is when it is told."""
         if rows:
-            await self._in_its_thread(_execute_many, sql, rows)
+            self._put_off.append((sql, rows))
 
     async def commit(self) -> None:
         # Not the driver's own `commit`, which is content when there is no transaction any more.
@@ -58,8 +61,11 @@ class SqliteTransaction:
         self, work: Callable[[sqlite3.Connection, str, V], T], sql: str, values: V
     ) -> T:
         # The driver's public methods would fetch the rows on a second way.
+        before, self._put_off = self._put_off, []
         try:
-            answer: T = await self._driver._execute(work, self._driver._conn, sql, values)
+            answer: T = await self._driver._execute(
+                _execute_after, self._driver._conn, before, work, sql, values
+            )
         except ValueError as trouble:
             if str(trouble).lower() not in _CLOSED:
                 raise
@@ -98,10 +104,16 @@ def _execute(
     return list(map(_named(tuple(c[0] for c in cursor.description)), found)), cursor.rowcount
 
 
-def _execute_many(
-    connection: sqlite3.Connection, sql: str, rows: Sequence[Sequence[Value]]
-) -> None:
-    connection.executemany(sql, rows)
+def _execute_after(
+    connection: sqlite3.Connection,
+    before: Sequence[tuple[str, Sequence[Sequence[Value]]]],
+    work: Callable[[sqlite3.Connection, str, V], T],
+    sql: str,
+    values: V,
+) -> T:
+    for each, rows in before:
+        connection.executemany(each, rows)
+    return work(connection, sql, values)
 
 
 @lru_cache(maxsize=2_000)
