@@ -47,6 +47,25 @@ async def test_whoever_comes_while_a_group_is_in_progress_forms_the_next() -> No
     assert [first.result(), *(task.result() for task in later)] == [2, 4, 6, 8]
 
 
+async def test_the_next_group_begins_before_the_callers_of_the_last_one_go_on() -> None:
+    """What they do with their answers takes a while, and the disk would stand still meanwhile."""
+    work = Doubler()
+    group = Together(work)
+    began_by_then: list[int] = []
+
+    async def caller(number: int) -> None:
+        await group.join(number)
+        began_by_then.append(len(work.groups))
+
+    async with asyncio.TaskGroup() as callers:
+        callers.create_task(caller(1))
+        await work.started.wait()
+        callers.create_task(caller(2))
+        await asyncio.sleep(0)
+        work.go_on.set()
+    assert began_by_then == [2, 2]
+
+
 async def test_a_group_has_a_largest_size() -> None:
     work = Doubler()
     work.go_on.set()

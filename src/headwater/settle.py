@@ -49,6 +49,7 @@ class Finished:
     by: WorkerId | None = None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Settled:
     """The meaning of a finished visit; `remember` writes it down."""
@@ -93,14 +94,14 @@ def settle(
     )
     events, failing_told = _feed_events(finished, decision, error, detail, rules)
     return Settled(
-        finished=finished if due is finished.due else replace(finished, due=due),
-        changes=changes,
-        decision=decision,
-        events=(*_entry_events(finished, changes), *events),
-        name=name,
-        error=error,
-        detail=detail,
-        move=move,
+        finished if due is finished.due else replace(finished, due=due),
+        changes,
+        decision,
+        (*_entry_events(finished, changes), *events),
+        name,
+        error,
+        detail,
+        move,
         believed_move=move.to if believed else None,
         failing_told=failing_told,
         new_today=already + len(changes.new),

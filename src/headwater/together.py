@@ -53,9 +53,10 @@ class Together(Generic[T, R]):
 
     async def _flush_until_empty(self) -> None:
         try:
+            # One turn of the loop, so that whoever is ready at the same moment comes along. Those
+            # who came during a group have waited enough: the next one begins before it is answered.
+            await asyncio.sleep(0)
             while self._waiting:
-                # One turn of the loop, so that whoever is ready at the same moment comes along.
-                await asyncio.sleep(0)
                 group, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
                 await self._serve(group)
         finally:

@@ -1,6 +1,7 @@
 """One visit to one feed, top to bottom: ask, archive, read, remember. The recipe of the product."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +15,7 @@ from headwater.fetch.raw import raw_fetch_of
 from headwater.fetch.steps import Ask, ask
 from headwater.merge.reading import Job, Read, Unreadable
 from headwater.merge.steps import read
-from headwater.remember import Lost, Remembered, remember_group
+from headwater.remember import Lost, Remembered, foreseen, remember_group
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due, asks_whole
 from headwater.settle import Finished
@@ -44,6 +45,10 @@ _PATIENCE_SECONDS = 60.0
 TOO_MANY_REQUESTS = 429
 
 
+def _nobody(outcome: Outcome) -> None:
+    """Wants to hear what came."""
+
+
 class Visits:
     """All visits of this process. Each makes two commits, and shares both with its neighbours."""
 
@@ -53,11 +58,13 @@ class Visits:
         self._archive = Together(partial(archive_group, engine), most=_ARCHIVED_TOGETHER)
         self._remember = Together(partial(remember_group, engine))
 
-    async def visit(self, due: Due) -> Remembered:
+    async def visit(self, due: Due, answered: Callable[[Outcome], None] = _nobody) -> Remembered:
+        """`answered` hears what came, before it is archived, read and remembered."""
         with span("schedule") as scheduled:
             question = self.question(due)
             scheduled.tell(describe_schedule, due, self._engine.worker)
         outcome = await self._asked(due, question)
+        answered(outcome)
         return await self.conclude(due, outcome, conditional=question.is_conditional)
 
     async def conclude(
@@ -114,6 +121,8 @@ class Visits:
 
     async def keep(self, feed: FeedPk, outcome: Outcome) -> Archived | None:
         """The body as served, whatever it is: an error page may be all that explains an error."""
+        if not outcome.exchange.answer.body:
+            return None
         cut, error = False, None
         if isinstance(outcome, Failed):
             cut, error = outcome.truncated, outcome.code
@@ -152,7 +161,7 @@ class Visits:
 
     async def remember(self, finished: Finished) -> Remembered:
         with span("merge") as merging:
-            remembered = await self._remember.join(finished)
+            remembered = await self._remember.join(foreseen(self._engine, finished))
             merging.tell(describe_merge, remembered)
         return remembered
 

@@ -301,6 +301,11 @@ async def test_a_cadence_that_is_taken_back_during_a_visit_leaves_nothing_behind
     settled = await Visits(river.engine).visit(due)
     assert isinstance(settled, Settled)
     assert settled.decision.interval == 900 * 1.25
+    (row,) = await river.rows(
+        "SELECT f.interval_sec, v.interval_after FROM feeds f JOIN visits v ON v.feed_id = f.id"
+        " ORDER BY v.scheduled_at DESC LIMIT 1"
+    )
+    assert tuple(row) == (900 * 1.25, 900 * 1.25)
 
 
 @pytest.mark.parametrize("together", [False, True])

@@ -6,12 +6,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from headwater.ports import Reader, Transaction, Value, marks
-from headwater.schedule.decision import Decision
-from headwater.schedule.due import DUE_COLUMNS, Due, Move, due_of
+from headwater.ports import Reader, Transaction, marks
+from headwater.schedule.due import DUE_COLUMNS, Due, due_of
 from headwater.values.ids import FeedId, FeedPk, WorkerId
-from headwater.values.instant import to_micros
-from headwater.values.response import Validators
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,32 +22,48 @@ class Holding:
 
 
 class Learned(NamedTuple):
-    """What a visit changes on its feed's row."""
+    """What a visit changes on its feed's row, by the names of its columns.
 
-    due: Due
-    decision: Decision
-    now: int
-    outcome: str
-    status: int | None
-    error: str | None
-    retry_after: float | None
-    succeeded: bool
-    validators: Validators
+    `state` is taken where the feed is active; `last_success_at` and what follows, where it is said.
+    """
+
+    interval_sec: float
+    last_decision_at: int
+    reason: str
+    retry_after_sec: float | None
+    failures: int
+    gone_count: int
+    ewma_sec: float | None
+    hints: str
+    recent_published: str
+    etag: str | None
+    last_modified: str | None
     asked_whole_at: int | None
     documents_seen: int
     document_seen_at: int | None
     document_hash: bytes | None
     identity: str | None
+    moved_to: str | None
+    moved_count: int
+    moved_since: int | None
+    failing_told: bool
+    last_fetch_at: int
+    last_outcome: str
+    last_status: int | None
+    last_error: str | None
+    new_entries_last_fetch: int
+    new_today: int
+    today: int
+    last_address: str | None
+    updated_at: int
+    state: str
+    scheduled_at: int | None
+    next_visit_at: int | None
+    last_success_at: int | None
     type: str | None
     title: str | None
     home_link: str | None
-    move: Move
-    gone_for_good: bool
-    failing_told: bool
-    new_entries: int
-    new_today: int
-    today: int
-    address: str | None
+    feed: FeedPk
 
 
 async def claim(
@@ -152,61 +165,29 @@ async def holdings(tx: Transaction, feeds: Sequence[FeedPk], now: int) -> dict[F
     return {FeedPk(pk): Holding(*held) for pk, *held in rows}
 
 
-_LEARNED_COLUMNS = (
-    "interval_sec", "last_decision_at", "reason", "retry_after_sec", "failures", "gone_count",
-    "ewma_sec", "hints", "recent_published", "etag", "last_modified", "asked_whole_at",
-    "documents_seen", "document_seen_at", "document_hash", "identity", "moved_to", "moved_count",
-    "moved_since", "failing_told", "last_fetch_at", "last_outcome", "last_status", "last_error",
-    "new_entries_last_fetch", "new_today", "today", "last_address", "updated_at",
-)  # fmt: skip
+_ASSIGNED = {
+    "state": "CASE WHEN state = 'active' THEN ? ELSE state END",
+    "next_visit_at": "CASE WHEN state = 'active' THEN CAST(? AS BIGINT) END",
+    "last_success_at": "coalesce(?, last_success_at)",
+    "type": "coalesce(?, type)",
+    "title": "coalesce(?, title)",
+    "home_link": "coalesce(?, home_link)",
+}
+
+
+def _assigned(column: str) -> str:
+    return f"{column} = {_ASSIGNED.get(column, '?')}"
+
+
+_LEARN = (
+    f"UPDATE feeds SET {', '.join(_assigned(name) for name in Learned._fields[:-1])},"
+    " claimed_by = NULL WHERE id = ?"
+)
 
 
 async def learn(tx: Transaction, lessons: Sequence[Learned]) -> None:
     """One row per feed, whatever happened; the claim ends here."""
-    assignments = ", ".join(f"{column} = ?" for column in _LEARNED_COLUMNS)
-    await tx.run_many(
-        f"UPDATE feeds SET {assignments}, claimed_by = NULL,"
-        " state = CASE WHEN state = 'active' THEN ? ELSE state END,"
-        " scheduled_at = ?, next_visit_at = CASE WHEN state = 'active' THEN CAST(? AS BIGINT) END,"
-        " last_success_at = coalesce(?, last_success_at), type = coalesce(?, type),"
-        " title = coalesce(?, title), home_link = coalesce(?, home_link) WHERE id = ?",
-        [_learned_row(lesson) for lesson in lessons],
-    )
-
-
-def _learned_row(lesson: Learned) -> tuple[Value, ...]:
-    state, decision = lesson.decision.state, lesson.decision
-    next_at = _micros_of(decision)
-    rhythm = (
-        state.interval,
-        lesson.now, decision.reason, lesson.retry_after, state.failures, state.gone, state.ewma,
-        orjson.dumps(state.hints.as_json()).decode(),
-        orjson.dumps(state.recent_published).decode(),
-    )  # fmt: skip
-    document = (
-        lesson.validators.etag, lesson.validators.last_modified, lesson.asked_whole_at,
-        lesson.documents_seen, lesson.document_seen_at, lesson.document_hash, lesson.identity,
-        lesson.move.to, lesson.move.count, lesson.move.since,
-    )  # fmt: skip
-    stats = (
-        lesson.failing_told, lesson.now, lesson.outcome, lesson.status, lesson.error,
-        lesson.new_entries, lesson.new_today, lesson.today, lesson.address, lesson.now,
-    )  # fmt: skip
-    ends = (
-        "gone" if lesson.gone_for_good else "active",
-        next_at,
-        next_at,
-        lesson.now if lesson.succeeded else None,
-        lesson.type,
-        lesson.title,
-        lesson.home_link,
-        lesson.due.feed,
-    )
-    return (*rhythm, *document, *stats, *ends)
-
-
-def _micros_of(decision: Decision) -> int | None:
-    return None if decision.next is None else to_micros(decision.next)
+    await tx.run_many(_LEARN, lessons)
 
 
 async def move_feed(
@@ -319,12 +300,12 @@ class VisitRecord(NamedTuple):
     reason_code: str
     reason: str
     inputs: str
-    fetcher_id: int | None = None
     dated_entries: int = 0
     late_sec: float = 0.0
     late_squares: float = 0.0
     decoded_bytes: int | None = None
     retry: bool = False
+    fetcher_id: int | None = None
 
 
 _VISIT_FIELDS = VisitRecord._fields
