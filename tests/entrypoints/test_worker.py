@@ -11,7 +11,6 @@ from headwater.adapters.database import SqlDatabase
 from headwater.engine import Engine
 from headwater.entrypoints.worker import Worker
 from headwater.first_visit import follow_later
-from headwater.remember import Foreseen, Remembered, remember_group
 from headwater.settings import Settings
 from headwater.subscribe.feed import Wish
 from tests.engines import opened_engine
@@ -86,37 +85,6 @@ async def test_small_limits_slow_it_down_and_lose_nothing(
         await until(lambda: all(feed.requests and feed.requests[0].reply for feed in made))
     assert await visits(engine) == 5
     assert origin.most_open <= at_once
-
-
-@pytest.mark.parametrize(("status", "asked_meanwhile"), [(404, 4), (200, 2)])
-async def test_a_visit_without_a_document_makes_room_while_it_is_committed(
-    engine: Engine,
-    origin: Origin,
-    monkeypatch: pytest.MonkeyPatch,
-    status: int,
-    asked_meanwhile: int,
-) -> None:
-    """A slow disk holds nobody up who only wants to ask: of those there are as many again at most.
-    Whoever has a body in hand keeps its place."""
-    may_commit = asyncio.Event()
-
-    async def held(engine: Engine, group: list[Foreseen]) -> list[Remembered]:
-        await may_commit.wait()
-        return await remember_group(engine, group)
-
-    monkeypatch.setattr("headwater.visit.remember_group", held)
-    made = await feeds(origin, engine, 8)
-    if status != 200:
-        for feed in made:
-            feed.stand_in = Reply(status)
-    async with working(engine, visits_at_once=2):
-        await until(lambda: sum(len(feed.requests) for feed in made) == asked_meanwhile)
-        await asyncio.sleep(0.05)
-        assert sum(len(feed.requests) for feed in made) == asked_meanwhile
-        may_commit.set()
-        await until(lambda: all(feed.requests for feed in made))
-    assert await visits(engine) == 8
-    assert origin.most_open <= 2
 
 
 async def test_a_feed_added_while_it_works_is_visited_at_once(

@@ -11,7 +11,6 @@ from headwater.entrypoints.loop import spare_the_collector
 from headwater.entrypoints.newcomers import Newcomers
 from headwater.errors import DatabaseError, Refused, StorageError, TooSoon
 from headwater.fetch.address import is_numeric
-from headwater.fetch.outcome import Outcome
 from headwater.logbook import tell
 from headwater.membership import finish_telling
 from headwater.schedule.due import Due
@@ -33,9 +32,6 @@ _TAKE_OVER_SECONDS = 4.0
 
 _CATCH_UP_SECONDS = 60.0
 """How old statistics, and what is decided by them, may be."""
-
-_FIRST_CLAIM = 64
-"""Whoever has nothing to do begins with a few: they are asked while the others are claimed."""
 
 _WAITING_PER_HOST = 8
 """More claimed feeds of one host than this go back to the calendar, spread over its turns."""
@@ -60,7 +56,6 @@ class Worker:
         self._room = WaitingRoom(engine.turns, patience=settings.lease_seconds / 2)
         self._newcomers = Newcomers(engine, self._let_in)
         self._running: dict[asyncio.Task[None], Due] = {}
-        self._leaving = 0
         self._homecomings: dict[str, float] = {}
         self._stirred = asyncio.Event()
         self._claiming: asyncio.Task[None] | None = None
@@ -108,15 +103,10 @@ class Worker:
     def _start_what_may_start(self) -> None:
         self._let_go_of_what_lapsed()
         now = self._engine.clock.monotonic()
-        for due in self._room.ready(now, self._settings.visits_at_once - self._places_taken()):
+        for due in self._room.ready(now, self._settings.visits_at_once - len(self._running)):
             task = asyncio.create_task(self._visit(due))
             self._running[task] = due
             task.add_done_callback(self._over)
-
-    def _places_taken(self) -> int:
-        """A visit without a document holds neither a socket nor a body while it is committed: the
-        next one may begin. Of those there are as many again at most, however slow the disk is."""
-        return len(self._running) - min(self._leaving, self._settings.visits_at_once)
 
     def _over(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task)
@@ -135,11 +125,10 @@ class Worker:
             self._engine.woken.clear()
             self._idle_until = 0.0
         now, places = self._engine.clock.monotonic(), self._settings.visits_at_once
-        room = 2 * places - self._places_taken() - len(self._room) - len(self._newcomers)
+        room = 2 * places - len(self._running) - len(self._room) - len(self._newcomers)
         if room < max(1, places // 2) or now < max(self._idle_until, self._paused_until):
             return
-        most = min(self._settings.claim_batch if self._running else _FIRST_CLAIM, room)
-        self._claiming = asyncio.create_task(self._claim(min(most, self._settings.claim_batch)))
+        self._claiming = asyncio.create_task(self._claim(min(self._settings.claim_batch, room)))
         self._claiming.add_done_callback(lambda _: self._stirred.set())
 
     async def _claim(self, most: int) -> None:
@@ -211,7 +200,7 @@ class Worker:
         clock, now = self._engine.clock, self._engine.clock.monotonic()
         moments = [now + _LOOK_AGAIN_SECONDS, self._idle_until]
         moment = self._room.next_moment()
-        if moment is not None and self._places_taken() < self._settings.visits_at_once:
+        if moment is not None and len(self._running) < self._settings.visits_at_once:
             moments.append(max(now, moment))
         wait = min(each for each in moments if each >= now) - now
         happenings = {
@@ -232,17 +221,8 @@ class Worker:
 
     async def _visit_and_tell(self, due: Due, trail: Trail | Off) -> None:
         engine, address = self._engine, due.last_address
-        leaving = False
-
-        def answered(outcome: Outcome) -> None:
-            nonlocal leaving
-            if not outcome.exchange.answer.body:
-                leaving = True
-                self._leaving += 1
-                self._stirred.set()
-
         try:
-            remembered = await self._visits.visit(due, answered)
+            remembered = await self._visits.visit(due)
             tell(due, remembered)
             if isinstance(remembered, Settled):
                 address = remembered.finished.outcome.exchange.own_address
@@ -258,7 +238,6 @@ class Worker:
             log.error("visit_crashed", feed=due.feed_id, exc_info=trouble)
             tell(due, await self._visits.record_mishap(due, trouble))
         finally:
-            self._leaving -= leaving
             now = engine.clock.monotonic()
             engine.turns.finish(due.host, now, address)
             self._room.finished(due.host, now)

@@ -1,9 +1,13 @@
 """One structured line per fact: JSON for programs, colour for people, no secret in either."""
 
+import asyncio
+import atexit
 import logging
 import re
 import sys
+from collections import deque
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from json import dumps
@@ -48,12 +52,14 @@ _with_traceback = structlog.processors.format_exc_info
 def configure(level: Level = "info", format: Format = "auto", stream: TextIO | None = None) -> None:
     """Called once, by an entrypoint, before the first line is written."""
     out = sys.stderr if stream is None else stream
+    pen = Pen(out)
+    atexit.register(pen.flush)
     as_text = format == "text" or (format == "auto" and out.isatty())
     least = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=_for_people(out.isatty()) if as_text else _for_programs(),
         wrapper_class=structlog.make_filtering_bound_logger(least),
-        logger_factory=lambda name="": Line(out, name),
+        logger_factory=lambda name="": Line(pen, name),
         cache_logger_on_first_use=True,
     )
     _take_over_standard_logging(least)
@@ -64,24 +70,66 @@ def logger(name: str) -> FilteringBoundLogger:
     return cast(FilteringBoundLogger, structlog.get_logger(name))
 
 
-class Line:
-    """Writes each record with one call, so that lines of several threads do not mix."""
+class Pen:
+    """Writes lines whole, in their order, so that those of several threads do not mix.
 
-    __slots__ = ("_stream", "name")
+    What is said while a loop runs waits for the end of its turn: hundreds of visits may end in one,
+    and a call to the system for each takes longer than all the rest of the telling.
+    """
 
-    def __init__(self, stream: TextIO, name: str) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self.name = name
+        self._waiting: deque[str] = deque()
+        self._promised_by: asyncio.AbstractEventLoop | None = None
 
     def write(self, text: str) -> None:
-        # A full disk or a closed pipe behind stderr must not end the visit that wanted to log.
-        try:
-            self._stream.write(text + "\n")
-            self._stream.flush()
-        except (OSError, ValueError):
-            return
+        self._waiting.append(text)
+        self.flush()
 
-    debug = info = warning = error = critical = exception = log = msg = write
+    def write_soon(self, text: str) -> None:
+        self._waiting.append(text)
+        loop = asyncio._get_running_loop()
+        if loop is None:
+            self.flush()
+        elif loop is not self._promised_by:  # else it will, or has ended and will never
+            self._promised_by = loop
+            loop.call_soon(self._keep_promise)
+
+    def flush(self) -> None:
+        lines = []
+        while self._waiting:
+            with suppress(IndexError):  # another thread was quicker
+                lines.append(self._waiting.popleft())
+        if not lines:
+            return
+        # A full disk or a closed pipe behind stderr must not end the visit that wanted to log.
+        with suppress(OSError, ValueError):
+            self._stream.write("\n".join([*lines, ""]))
+            self._stream.flush()
+
+    def _keep_promise(self) -> None:
+        self._promised_by = None
+        self.flush()
+
+
+class Line:
+    """Where one logger's lines go. Warnings and worse are written at once: what comes after them
+    may be the end."""
+
+    __slots__ = ("_pen", "name")
+
+    def __init__(self, pen: Pen, name: str) -> None:
+        self._pen = pen
+        self.name = name
+
+    def soon(self, text: str) -> None:
+        self._pen.write_soon(text)
+
+    def at_once(self, text: str) -> None:
+        self._pen.write(text)
+
+    debug = info = soon
+    warning = error = critical = exception = log = msg = at_once
 
 
 def _for_programs() -> list[Processor]:
