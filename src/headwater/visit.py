@@ -1,7 +1,6 @@
 """One visit to one feed, top to bottom: ask, archive, read, remember. The recipe of the product."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -45,10 +44,6 @@ _PATIENCE_SECONDS = 60.0
 TOO_MANY_REQUESTS = 429
 
 
-def _nobody(outcome: Outcome) -> None:
-    """Wants to hear what came."""
-
-
 class Visits:
     """All visits of this process. Each makes two commits, and shares both with its neighbours."""
 
@@ -58,13 +53,11 @@ class Visits:
         self._archive = Together(partial(archive_group, engine), most=_ARCHIVED_TOGETHER)
         self._remember = Together(partial(remember_group, engine))
 
-    async def visit(self, due: Due, answered: Callable[[Outcome], None] = _nobody) -> Remembered:
-        """`answered` hears what came, before it is archived, read and remembered."""
+    async def visit(self, due: Due) -> Remembered:
         with span("schedule") as scheduled:
             question = self.question(due)
             scheduled.tell(describe_schedule, due, self._engine.worker)
         outcome = await self._asked(due, question)
-        answered(outcome)
         return await self.conclude(due, outcome, conditional=question.is_conditional)
 
     async def conclude(

@@ -1,5 +1,7 @@
 """Which connections the gate lets through."""
 
+from ipaddress import ip_address
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from headwater.fetch.address import (
     allow_rule,
     blocked_reason,
     check_url,
+    is_numeric,
 )
 
 OPEN = AddressPolicy()
@@ -314,3 +317,24 @@ def test_the_same_address_under_another_name_or_port_is_looked_at_anew() -> None
     assert blocked_reason("10.0.0.5", 8125, "bad.example", policy) is not None
     assert blocked_reason("10.0.0.5", 8126, "good.example", policy) is not None
     assert blocked_reason("10.0.0.5", 8125, "good.example", policy) is None
+
+
+_PIECE = st.one_of(
+    st.integers(0, 300).map(str),
+    st.sampled_from(["", "00", "01", "0x7f", "+1", "1 ", "\u0661", "1\n"]),
+)
+
+
+@given(st.lists(_PIECE, min_size=3, max_size=5).map(".".join))
+def test_an_address_is_read_as_the_standard_library_reads_it(text: str) -> None:
+    try:
+        expected: str | None = str(ip_address(text))
+    except ValueError:
+        expected = None
+    assert is_numeric(text) == (expected is not None)
+    reason = blocked_reason(text, 80, text, AddressPolicy(ports=frozenset()))
+    assert reason is not None
+    if expected is None:
+        assert reason == f"{text!r} is not an IP address"
+    else:
+        assert reason.startswith((f"{expected} is not a public address", "port 80 is not open"))

@@ -37,6 +37,8 @@ class Transfer:
     _socketless: str | None
     _dialled_at: float | None
     _header_bytes: int
+    _came: int
+    _body: bytearray
 
     def __init__(
         self, limits: WebLimits, policy: AddressPolicy, ca_file: str, resolve: Sequence[str]
@@ -106,6 +108,9 @@ class Transfer:
         """Which of the smaller time limits this transfer has broken by now."""
         limits = self._limits
         if self._header_bytes:
+            came = self._header_bytes + len(self._body)
+            if came != self._came:  # since the last look
+                self._came, self.heard_at = came, now
             return _over(now - self.heard_at, limits.idle, "nothing more came")
         if ready := self.easy.getinfo(pycurl.PRETRANSFER_TIME):
             return _over(now - self.started - ready, limits.first_byte, "no first byte")
@@ -129,7 +134,7 @@ class Transfer:
         self._dialled_at = None
         self.status = _UNKNOWN
         self._headers_done = False
-        self._header_bytes = self._interim = 0
+        self._header_bytes = self._interim = self._came = 0
         self._lines: list[bytes] = []
         # One buffer, not a list: a body that comes byte by byte would be an object for each.
         self._body = bytearray()
@@ -157,7 +162,6 @@ class Transfer:
         return _STOP
 
     def _on_header(self, line: bytes) -> int | None:
-        self.heard_at = monotonic()
         self._header_bytes += len(line)
         limits = self._limits
         if self._header_bytes > limits.header_bytes or len(line) > limits.header_line:
@@ -188,7 +192,6 @@ class Transfer:
         return None
 
     def _on_body(self, chunk: bytes) -> int | None:
-        self.heard_at = monotonic()
         limit = self._limits.body_bytes
         if not self._body and (self._announced_bytes() or 0) > limit:
             return self.stop("body_too_large", f"more than {limit} bytes are announced")

@@ -14,7 +14,7 @@ from ipaddress import (
 )
 
 from headwater.errors import BadSettings, BadUrl, BlockedAddress
-from headwater.values.url import Parts, parts_of, redacted
+from headwater.values.url import OCTET, Parts, parts_of, redacted
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -87,6 +87,7 @@ _HOST_RULE = re.compile(r"(?P<host>[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-
 _NETWORK_RULE = re.compile(r"(?P<network>[0-9.]+(?:/[0-9]{1,2})?)(?::(?P<port>[0-9]{1,5}))?")
 _NETWORK6_RULE = re.compile(r"\[(?P<network>[0-9A-Fa-f:.]+/[0-9]{1,3})\](?::(?P<port>[0-9]{1,5}))?")
 _BARE6_RULE = re.compile(r"(?P<network>[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:/[0-9]{1,3})?)")
+_QUAD = re.compile(rf"(?:{OCTET}\.){{3}}{OCTET}")
 _HOST_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 
 
@@ -222,6 +223,8 @@ def is_numeric(host: str) -> bool:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _numeric(address: str) -> Address | None:
+    if _QUAD.fullmatch(address):  # spelt so, it can mean one thing only, and is read in no time
+        return IPv4Address(bytes(map(int, address.split("."))))
     try:
         return ip_address(address.partition("%")[0])
     except ValueError:

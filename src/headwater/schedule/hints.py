@@ -88,12 +88,14 @@ def after_not_modified(known: Hints, fresh_for: float | None) -> Hints:
 
 def floors(hints: Hints, longest: float) -> dict[str, float]:
     """Seconds before which the publisher does not want us back, by the hint's name."""
-    said = {
-        "ttl": None if hints.ttl_minutes is None else hints.ttl_minutes * 60.0,
-        "update-period": hints.update_seconds,
-        "fresh-for": hints.fresh_for,
-    }
-    return {name: min(value, longest) for name, value in said.items() if value and value > 0}
+    said = {}
+    if hints.ttl_minutes is not None and hints.ttl_minutes > 0:
+        said["ttl"] = min(hints.ttl_minutes * 60.0, longest)
+    if hints.update_seconds is not None and hints.update_seconds > 0:
+        said["update-period"] = min(hints.update_seconds, longest)
+    if hints.fresh_for is not None and hints.fresh_for > 0:
+        said["fresh-for"] = min(hints.fresh_for, longest)
+    return said
 
 
 def _freshness(seconds: float | None) -> float | None:

@@ -31,9 +31,9 @@ _SPELT = re.compile(
 _NAME = r"(?:[a-z0-9-]++\.)++[a-z]{2,}+"
 _REST = r"/[A-Za-z0-9_~=,./-]*+(?:\?[A-Za-z0-9_~=&,./%+-]*+)?"
 _PLAIN = re.compile(rf"https?://{_NAME}{_REST}")
-_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _PLAIN_PLACE = re.compile(
-    rf"(https?)://(?:({_NAME})|((?:{_OCTET}\.){{3}}{_OCTET}))(?::([1-9][0-9]{{1,3}}))?{_REST}"
+    rf"(https?)://(?:({_NAME})|((?:{OCTET}\.){{3}}{OCTET}))(?::([1-9][0-9]{{1,3}}))?{_REST}"
 )
 _USUAL_PORTS = {"http": 80, "https": 443}
 
