@@ -229,7 +229,8 @@ class Transaction(Reader, Protocol):
     async def run(self, sql: str, *values: Value) -> int:
         """Rows touched."""
 
-    async def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None: ...
+    async def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        """Done before whatever comes next; a refusal may be told only then, or at the commit."""
 
 
 class Database(Protocol):

@@ -114,8 +114,6 @@ class Visits:
 
     async def keep(self, feed: FeedPk, outcome: Outcome) -> Archived | None:
         """The body as served, whatever it is: an error page may be all that explains an error."""
-        if not outcome.exchange.answer.body:
-            return None
         cut, error = False, None
         if isinstance(outcome, Failed):
             cut, error = outcome.truncated, outcome.code

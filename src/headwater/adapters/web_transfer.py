@@ -292,13 +292,11 @@ def _host_field(parts: Parts) -> str:
 
 def header_lines(headers: Headers, *, has_body: bool = False) -> list[bytes]:
     """What we do not say, libcurl shall not add."""
-    lines, says_what_it_takes = [], False
-    for name, value in headers:
-        usual = name in _USUAL_FIELDS
-        lines.append(_usual_line(name, value) if usual else _header_line(name, value))
-        if name == "Accept" or (not usual and name.lower() == "accept"):
-            says_what_it_takes = True
-    if not says_what_it_takes:
+    lines = [
+        _usual_line(name, value) if name in _USUAL_FIELDS else _header_line(name, value)
+        for name, value in headers
+    ]
+    if not any(name.lower() == "accept" for name, _ in headers):
         lines.append(b"Accept:")
     if has_body:
         lines.append(b"Expect:")  # libcurl would first ask whether a large body is welcome

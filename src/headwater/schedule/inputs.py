@@ -124,8 +124,6 @@ def _finite(number: float | None, instead: float | None = None) -> float | None:
 def _visited_as_json(visited: Visited) -> dict[str, Any]:
     fields: dict[str, Any]
     match visited:
-        case NotModified():
-            fields = {"fresh_for": visited.fresh_for}
         case ReadDocument():
             fields = {
                 "new_entries": visited.new_entries,
@@ -133,6 +131,8 @@ def _visited_as_json(visited: Visited) -> dict[str, Any]:
                 "published": list(visited.published) or None,
                 "fresh_for": visited.fresh_for,
             }
+        case NotModified():
+            fields = {"fresh_for": visited.fresh_for}
         case ToldToWait():
             fields = {"retry_after": visited.retry_after}
         case Trouble():

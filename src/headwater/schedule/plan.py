@@ -81,9 +81,9 @@ def _after_success(given: Inputs, visited: ReadDocument | NotModified) -> Plan:
         tuple(why),
         learnt if interval == learnt.interval else learnt.with_interval(interval),
         interval,
-        interval,
-        max(floor, policy.min_interval),
-        longest if floor < longest else policy.max_interval,
+        wait=interval,
+        floor=max(floor, policy.min_interval),
+        ceiling=longest if floor < longest else policy.max_interval,
     )
 
 

@@ -74,7 +74,7 @@ class Pen:
     """Writes lines whole, in their order, so that those of several threads do not mix.
 
     What is said while a loop runs waits for the end of its turn: hundreds of visits may end in one,
-    and a call to the system for each takes longer than all the rest of the telling.
+    and each of their lines would be a call to the system.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -91,7 +91,7 @@ class Pen:
         loop = asyncio._get_running_loop()
         if loop is None:
             self.flush()
-        elif loop is not self._promised_by:  # else it will, or has ended and will never
+        elif loop is not self._promised_by:  # one that ended before it could is not this one
             self._promised_by = loop
             loop.call_soon(self._keep_promise)
 
