@@ -145,6 +145,69 @@ async def test_a_feed_that_waited_for_its_host_when_the_clock_was_ahead_is_visit
     assert again.scheduled_at == due.scheduled_at
 
 
+TEN_YEARS, MINUTE = 315_360_000_000_000, 60_000_000
+"""In microseconds."""
+
+
+@pytest.mark.parametrize(
+    ("decided", "scheduled", "next_visit", "in_seconds"),
+    [
+        # It was decided to come in ten minutes: that wait is kept.
+        (TEN_YEARS, TEN_YEARS + 10 * MINUTE, TEN_YEARS + 10 * MINUTE, 600),
+        # It was given back until its host has a turn: due, and if that still rests, given back.
+        (-MINUTE, 0, TEN_YEARS + 60 * MINUTE, 0),
+    ],
+    ids=["decided", "given back"],
+)
+async def test_a_start_finds_out_by_itself_that_the_clock_was_put_right(
+    decided: int,
+    scheduled: int,
+    next_visit: int,
+    in_seconds: float,
+    database: SqlDatabase,
+    virtual_clock: VirtualClock,
+    tmp_path: Path,
+) -> None:
+    """J3: nobody was there when it was, and no feed waits for the years it was ahead."""
+    async with opened_engine(database, virtual_clock, tmp_path) as engine:
+        await follow_later("http://127.0.0.1/feed", Wish(), engine)
+        now = to_micros(virtual_clock.now())
+        async with database.write() as tx:
+            await tx.run(
+                "UPDATE feeds SET last_decision_at = ?, scheduled_at = ?, next_visit_at = ?",
+                now + decided,
+                now + scheduled,
+                now + next_visit,
+            )
+        claims = Claims(engine, Settings())
+        await claims.begin()
+        wait = await claims.seconds_to_next()
+    assert wait == in_seconds
+
+
+async def test_a_start_by_a_clock_that_is_right_plans_nothing_again(
+    database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
+) -> None:
+    """A feed may be due in a week, and one just followed at once: neither is of another time."""
+    async with opened_engine(database, virtual_clock, tmp_path) as engine:
+        await follow_later("http://127.0.0.1/feed", Wish(), engine)
+        now, week = to_micros(virtual_clock.now()), round(7 * DAY) * 1_000_000
+        async with database.write() as tx:
+            await tx.run(
+                "UPDATE feeds SET last_decision_at = ?, next_visit_at = ?, scheduled_at = ?",
+                now,
+                now + week,
+                now + week,
+            )
+        async with database.read() as view:
+            has_stepped_back = await shards.has_stepped_back(view, now, 120_000_000)
+        claims = Claims(engine, Settings())
+        await claims.begin()
+        wait = await claims.seconds_to_next()
+    assert has_stepped_back is False
+    assert wait == 7 * DAY
+
+
 def test_a_document_asked_for_by_a_clock_that_was_ahead_is_asked_for_again() -> None:
     now, day = 1_800_000_000_000_000, 86_400_000_000
     due = Due(

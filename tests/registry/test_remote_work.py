@@ -131,7 +131,7 @@ async def test_a_worker_that_starts_leaves_a_fetchers_long_lease_alone(
 
     async def lease_after_start() -> int:
         async with engine.database.write() as tx:
-            await shards.plan_again_after_step_back(tx, to_micros(virtual_clock.now()), lease)
+            await shards.cut_long_leases(tx, to_micros(virtual_clock.now()), lease)
         (row,) = await remote.rows("SELECT next_visit_at FROM feeds")
         return int(row.next_visit_at)
 

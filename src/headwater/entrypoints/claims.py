@@ -39,10 +39,14 @@ class Claims:
 
     async def begin(self) -> None:
         """What we held when we died is due again, but its hosts may have been asked just now."""
-        engine = self._engine
+        engine, now = self._engine, self._now()
+        async with engine.database.read() as view:
+            has_stepped_back = await shards.has_stepped_back(view, now, self._lease)
         async with engine.database.write() as tx:
             hosts = await calendar.take_back_own(tx, engine.worker)
-            await shards.plan_again_after_step_back(tx, self._now(), self._lease)
+            if has_stepped_back:
+                await shards.plan_again_after_step_back(tx, now, self._lease)
+            await shards.cut_long_leases(tx, now, self._lease)
         if not await self.show_up([]):
             await self._learn_manners()
         self._be_careful_with(hosts)
@@ -81,6 +85,7 @@ class Claims:
         async with self._one_by_one, engine.database.write() as tx:
             if self._offset - offset > _STEPPED_BACK_SECONDS:
                 await shards.plan_again_after_step_back(tx, now, self._lease)
+                await shards.cut_long_leases(tx, now, self._lease)
             await shards.show_up(tx, engine.worker, socket.gethostname(), os.getpid(), now)
             others = max(1, await shards.living_workers(tx, now - self._lease))
             share, until = -(-SHARDS // others), now + self._lease

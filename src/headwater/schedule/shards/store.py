@@ -18,6 +18,11 @@ _LONGEST_LEASE_ELSEWHERE = 86_400_000_000
 _LONGEST_WAIT_FOR_A_TURN = 2 * 86_400_000_000
 """A host rests for a day at most, and those that waited for it come one after the other."""
 
+_WAITS_TOO_LONG = (
+    "state = 'active' AND claimed_by IS NULL AND scheduled_at < next_visit_at AND next_visit_at > ?"
+)
+"""Given back until a host has a turn, for longer than any host rests."""
+
 
 async def show_up(tx: Transaction, worker: WorkerId, host: str, pid: int, now: int) -> None:
     """A sign of life, on which the sharing of work is based."""
@@ -157,12 +162,25 @@ async def abandoned_shards(view: Reader, now: int) -> int:
     return int(row.n) if row else 0
 
 
+async def has_stepped_back(view: Reader, now: int, lease: int) -> bool:
+    """Whether any feed speaks of a time to come, as it does when the wall clock was set back.
+
+    One look through the table, in which nobody who writes has to wait for us.
+    """
+    row = await view.row(
+        "SELECT 1 AS found FROM feeds WHERE updated_at > ? OR last_decision_at > ?"
+        f" OR ({_WAITS_TOO_LONG}) LIMIT 1",
+        now + lease,
+        now + lease,
+        now + _LONGEST_WAIT_FOR_A_TURN,
+    )
+    return row is not None
+
+
 async def plan_again_after_step_back(tx: Transaction, now: int, lease: int) -> None:
     """The wall clock was set back: what was decided "in the future" keeps its wait, from now on.
 
-    So does what people asked for then (a feed followed, resumed, or asked for at once). Leases that
-    would now run for longer than any lease does are cut to one; a registered fetcher's may run for
-    a day. A worker's last sign of life counts as one of now: if it is dead, that shows soon.
+    So does what people asked for then (a feed followed, resumed, or asked for at once).
     """
     slack = now + lease
     await tx.run(
@@ -187,6 +205,14 @@ async def plan_again_after_step_back(tx: Transaction, now: int, lease: int) -> N
         slack,
     )
     await _let_no_host_rest_too_long(tx, now, slack)
+
+
+async def cut_long_leases(tx: Transaction, now: int, lease: int) -> None:
+    """Leases that would run for longer than any lease does are cut to one: they are of a clock that
+    was set back since. A registered fetcher's may run for a day. A worker's last sign of life
+    counts as one of now: if it is dead, that shows soon.
+    """
+    slack = now + lease
     await tx.run("UPDATE workers SET heartbeat_at = ? WHERE heartbeat_at > ?", now, slack)
     await tx.run(
         "UPDATE feeds SET next_visit_at = ? WHERE claimed_by IS NOT NULL"
@@ -209,8 +235,7 @@ async def _let_no_host_rest_too_long(tx: Transaction, now: int, slack: int) -> N
         slack,
     )
     await tx.run(
-        "UPDATE feeds SET next_visit_at = ? WHERE state = 'active' AND claimed_by IS NULL"
-        " AND scheduled_at < next_visit_at AND next_visit_at > ?",
+        f"UPDATE feeds SET next_visit_at = ? WHERE {_WAITS_TOO_LONG}",
         now,
         now + _LONGEST_WAIT_FOR_A_TURN,
     )
