@@ -19,7 +19,8 @@ from headwater.merge.store import Memory, Merged
 from headwater.ports import Transaction
 from headwater.schedule import store as calendar
 from headwater.schedule.due import NOTHING
-from headwater.schedule.store import Holding, VisitRecord
+from headwater.schedule.lessons import store as lessons
+from headwater.schedule.store import Holding
 from headwater.settle import Finished, Settled, settle
 from headwater.telemetry import metrics
 from headwater.telemetry.trace import lap
@@ -72,62 +73,48 @@ async def _remember(engine: Engine, group: list[Foreseen]) -> list[Settled | Los
     async with engine.database.write() as tx:
         now = to_micros(engine.clock.now())
         held = await calendar.holdings(tx, [each.finished.due.feed for each in group], now)
-        ours = [each for each in group if _is_ours(each.finished, held)]
-        memories = await _memories(tx, [each.finished for each in ours])
-        rows = [_rows(engine, each, held[each.finished.due.feed], memories) for each in ours]
-        settled = [each.settled for each in rows]
+        memories = await _memories(tx, [each.finished for each in group if each.rows is None])
+        found = [_rows(engine, each, held.get(each.finished.due.feed), memories) for each in group]
+        rows = [each for each in found if each is not None]
+        settled = [each.settled for each in rows if not each.is_quiet]
         await entries.save(tx, [_merged(each) for each in settled if _shows_entries(each)])
         await raws.keep_for_ever(tx, [_fetch_id(each) for each in settled if _is_worth(each)])
         await _note_deaths(tx, settled)
-        await calendar.learn(tx, [each.learned for each in rows])
-        await calendar.record_visits(tx, [_recorded(each, held) for each in rows])
+        await lessons.learn(tx, [each.learned for each in rows])
+        await lessons.record_visits(tx, [each.record for each in rows])
         moves = [fact for each in settled for fact in await _carry_out_move(tx, each)]
         facts = [fact for each in settled for fact in each.events]
         lap("events")
         await log.append(tx, [*facts, *moves], engine.clock.now())
-    known = {each.finished.due.feed: each for each in settled}
-    return [_found(each.finished, held, known) for each in group]
+    return [Lost() if each is None else each.settled for each in found]
 
 
-def _found(
-    finished: Finished, held: dict[FeedPk, Holding], known: dict[FeedPk, Settled]
-) -> Settled | Lost:
-    return known.get(finished.due.feed, Lost()) if _is_ours(finished, held) else Lost()
-
-
-def _is_ours(finished: Finished, held: dict[FeedPk, Holding]) -> bool:
-    holding = held.get(finished.due.feed)
-    return holding is not None and holding.fence == finished.due.fence
-
-
-async def _memories(tx: Transaction, ours: Sequence[Finished]) -> dict[FeedPk, Memory]:
+async def _memories(tx: Transaction, visits: Sequence[Finished]) -> dict[FeedPk, Memory]:
     """A feed on its first document has nothing to remember, unless its archive was read again."""
-    first = [each.due.feed for each in ours if not each.due.documents_seen]
+    first = [each.due.feed for each in visits if not each.due.documents_seen]
     bare = set(first) - await entries.with_entries(tx, first)
     shown = [
         (each.due.feed, each.read.entries)
-        for each in ours
+        for each in visits
         if isinstance(each.read, ReadFeed) and each.due.feed not in bare
     ]
     return await entries.recall(tx, shown) if shown else {}
 
 
 def _rows(
-    engine: Engine, visit: Foreseen, holding: Holding, memories: dict[FeedPk, Memory]
-) -> Rows:
-    """As foreseen, unless a person has changed their mind since the visit began."""
+    engine: Engine, visit: Foreseen, holding: Holding | None, memories: dict[FeedPk, Memory]
+) -> Rows | None:
+    """As foreseen, unless a person has changed their mind since the visit began. None for a visit
+    whose claim is no longer ours."""
     finished, due = visit.finished, visit.finished.due
+    if holding is None or holding.fence != due.fence:
+        return None
     overrides = {} if holding.overrides == NOTHING else orjson.loads(holding.overrides)
     if visit.rows is not None and overrides == due.overrides:
         return visit.rows
     memory = memories.get(due.feed) or Memory()
     settled = settle(finished, memory, overrides, engine.schedule, engine.rules, visit.luck)
     return rows_of(settled, engine.worker)
-
-
-def _recorded(rows: Rows, held: dict[FeedPk, Holding]) -> VisitRecord:
-    fetcher_id = held[rows.settled.finished.due.feed].fetcher_id
-    return VisitRecord(*rows.record[:-1], fetcher_id)
 
 
 def _shows_entries(settled: Settled) -> bool:

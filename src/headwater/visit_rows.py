@@ -9,7 +9,7 @@ from headwater.fetch.redact import redacted_headers
 from headwater.fetch.store import headers_json
 from headwater.merge.lateness import lateness
 from headwater.merge.reading import ReadFeed, SameDocument
-from headwater.schedule.store import Learned, VisitRecord
+from headwater.schedule.lessons.store import Confirmed, Learned, QuietVisit, VisitRecord
 from headwater.settle import Settled, json_or_none
 from headwater.values.ids import WorkerId
 from headwater.values.instant import maybe_micros, to_micros
@@ -20,17 +20,64 @@ _PRECONDITION_FAILED = 412
 
 
 class Rows(NamedTuple):
-    """A visit and what it leaves. Whose fetcher it was stands in the database alone, and is added
-    to `record` there."""
+    """A visit and what it leaves. A quiet one touches nothing else."""
 
     settled: Settled
-    learned: Learned
-    record: VisitRecord
+    learned: Learned | Confirmed
+    record: VisitRecord | QuietVisit
+    is_quiet: bool
 
 
 def rows_of(settled: Settled, worker: WorkerId) -> Rows:
     next_at = maybe_micros(settled.decision.next)
-    return Rows(settled, _learned(settled, next_at), _record(settled, next_at, worker))
+    if next_at is not None and _is_quiet(settled):
+        quiet = _quiet_record(settled, next_at, worker)
+        return Rows(settled, _confirmed(settled, next_at), quiet, is_quiet=True)
+    record = _record(settled, next_at, worker)
+    return Rows(settled, _learned(settled, next_at), record, is_quiet=False)
+
+
+def _is_quiet(settled: Settled) -> bool:
+    """Not modified, and nothing to put right: as it was before this visit, but for its times."""
+    due, state = settled.finished.due, settled.decision.state
+    before = due.state
+    return (
+        settled.name == "unchanged"
+        and not settled.events
+        and not due.after_failure
+        and settled.move is due.move
+        and state.hints is before.hints
+        and state.recent_published is before.recent_published
+        and state.failures == before.failures
+        and state.gone == before.gone
+        and settled.failing_told == due.failing_told
+    )
+
+
+def _confirmed(settled: Settled, next_at: int) -> Confirmed:
+    due, now, answer = settled.finished.due, settled.now, settled.finished.outcome.exchange.answer
+    return Confirmed(
+        settled.decision.state.interval, now, settled.decision.reason,
+        due.documents_seen + 1, now,
+        now, settled.name, answer.status, 0,
+        settled.new_today, settled.today,
+        settled.finished.outcome.exchange.own_address or due.last_address,
+        now, next_at, next_at, now, due.feed,
+    )  # fmt: skip
+
+
+def _quiet_record(settled: Settled, next_at: int, worker: WorkerId) -> QuietVisit:
+    finished, due, decision = settled.finished, settled.finished.due, settled.decision
+    exchange = finished.outcome.exchange
+    answer = exchange.answer
+    return QuietVisit(
+        due.feed, due.scheduled_at, to_micros(exchange.started_at), settled.now,
+        finished.by or worker, redacted(exchange.asked_url), settled.name, answer.status,
+        finished.conditional, _hops(exchange) if exchange.hops else None,
+        answer.address, len(answer.body), answer.elapsed * 1000, 0, 0,
+        due.state.interval, decision.interval, next_at,
+        decision.code, decision.reason, orjson.dumps(decision.inputs).decode(),
+    )  # fmt: skip
 
 
 def _learned(settled: Settled, next_at: int | None) -> Learned:
@@ -100,7 +147,7 @@ def _record(settled: Settled, next_at: int | None, worker: WorkerId) -> VisitRec
     answer, (asked, answered) = exchange.answer, _headers(settled)
     late = lateness(changes.new, due.document_seen_at, settled.now)
     return VisitRecord(
-        feed=due.feed,
+        feed_id=due.feed,
         scheduled_at=due.scheduled_at,
         started_at=to_micros(exchange.started_at),
         finished_at=settled.now,

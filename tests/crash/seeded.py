@@ -48,7 +48,7 @@ _APPEND = "        await log.append(tx, [*facts, *moves], engine.clock.now())\n"
 _SAVE = (
     "        await entries.save(tx, [_merged(each) for each in settled if _shows_entries(each)])\n"
 )
-_LEARN = "        await calendar.learn(tx, [each.learned for each in rows])\n"
+_LEARN = "        await lessons.learn(tx, [each.learned for each in rows])\n"
 _PUT = "        await engine.blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])\n"
 
 _HAND_OVER = "            receipt = await self._handed_over(batch)\n"

@@ -9,7 +9,7 @@ from uuid_utils import uuid7
 
 from headwater.engine import Engine
 from headwater.entrypoints.housekeeping import count_visits
-from headwater.schedule.store import VisitRecord, record_visits
+from headwater.schedule.lessons.store import VisitRecord, record_visits
 from headwater.subscribe import store as feeds
 from headwater.subscribe.conflict import Conflict
 from headwater.subscribe.conflicts import store as conflicts
@@ -84,12 +84,16 @@ class Ledger:
         for place, end in enumerate(ends):
             finished = last - (len(ends) - place) * 60 * SECOND
             visit = a_visit(subscription.feed_pk, finished - 10 * SECOND - before)
-            records.append(visit._replace(finished_at=finished, fetcher_id=by, **_end(end), **more))
-        await self.record(records)
+            records.append(visit._replace(finished_at=finished, **_end(end), **more))
+        await self.record(records, by)
 
-    async def record(self, records: Sequence[VisitRecord]) -> None:
+    async def record(self, records: Sequence[VisitRecord], by: int) -> None:
         async with self.engine.database.write() as tx:
             await record_visits(tx, records)
+            await tx.run_many(
+                "UPDATE visits SET fetcher_id = ? WHERE feed_id = ? AND scheduled_at = ?",
+                [(by, each.feed_id, each.scheduled_at) for each in records],
+            )
 
     async def count(self) -> int:
         return await count_visits(self.engine)

@@ -62,5 +62,5 @@ def test_one_clamp_of_a_feed_pulls_the_other_along() -> None:
 
 def test_only_what_differs_is_stored() -> None:
     policy = Policy(min_interval=60)
-    assert policy.as_json() == {"defaults": 1, "min_interval": 60}
-    assert Policy.from_json(policy.as_json()) == policy
+    assert policy.as_json == {"defaults": 1, "min_interval": 60}
+    assert Policy.from_json(policy.as_json) == policy

@@ -7,6 +7,7 @@ from headwater.adapters.database import SqlDatabase
 from headwater.ports import Row
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
+from headwater.schedule.lessons.store import record_visits
 from headwater.schedule.shards import store as shards
 from headwater.subscribe.feed import Wish
 from headwater.subscribe.store import follow
@@ -247,7 +248,7 @@ async def test_visits_are_old_beyond_the_newest_and_once_they_are_counted(
 ) -> None:
     feed = await followed(database, "a")
     async with database.write() as tx:
-        await calendar.record_visits(tx, [a_visit(feed, number) for number in (1, 2, 3, 4)])
+        await record_visits(tx, [a_visit(feed, number) for number in (1, 2, 3, 4)])
         assert await calendar.old_visits(tx, 2) == []
         await tx.run("UPDATE visits SET counted = TRUE WHERE scheduled_at <> 1")
         assert await calendar.old_visits(tx, 2) == [(feed, 2)]

@@ -16,7 +16,7 @@ EARLIEST = 788_918_400
 def newest_times(known: Iterable[float], published: Iterable[float], now: float) -> tuple[int, ...]:
     """The last twenty different moments, oldest first. Times to come tell nothing yet, and those
     before there were feeds (a clock that stood at zero) tell nothing of a feed."""
-    if not published and isinstance(known, tuple) and _is_in_order(known, now):
+    if not published and isinstance(known, tuple) and are_in_order(known, now):
         return known
     moments = {
         int(moment)
@@ -27,7 +27,7 @@ def newest_times(known: Iterable[float], published: Iterable[float], now: float)
     return tuple(sorted(moments)[-REMEMBERED:])
 
 
-def _is_in_order(known: tuple[float, ...], now: float) -> bool:
+def are_in_order(known: tuple[float, ...], now: float) -> bool:
     """As we left them: there is nothing to sort out."""
     before = EARLIEST - 1
     for moment in known:

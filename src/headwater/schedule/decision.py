@@ -51,7 +51,7 @@ def first_state(policy: Policy) -> State:
 
 def _decided(given: Inputs) -> Decision:
     plan, inputs = plan_after(given), given.as_json()
-    why = "; ".join(plan.why)
+    why = plan.why
     if plan.wait is None:
         reason = f"no more visits: {why}"
         return Decision(None, plan.interval, plan.code, reason, plan.state, inputs)

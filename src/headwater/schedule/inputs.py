@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from operator import attrgetter
 from typing import Any, assert_never
 
-from headwater.schedule.cadence import newest_times
+from headwater.schedule.cadence import are_in_order, newest_times
 from headwater.schedule.hints import LONGEST, Hints
 from headwater.schedule.policy import Policy
 from headwater.schedule.state import (
@@ -36,7 +35,7 @@ class Inputs:
         return {
             "state": self.state.as_json(),
             "visited": _visited_as_json(self.visited),
-            "policy": self.policy.as_json(),
+            "policy": self.policy.as_json,
             "now": rfc3339(self.now),
             "luck": self.luck,
         }
@@ -68,8 +67,10 @@ def sane_inputs(
 
 def _sane_state(state: State, policy: Policy, now: float) -> State:
     """The state itself when nothing is wrong with it, as with every state we stored ourselves."""
+    if _is_sane(state, now):
+        return state
     usable = math.isfinite(state.interval) and state.interval > 0
-    sane = (
+    return State(
         min(state.interval, LONGEST) if usable else policy.initial_interval,
         max(state.failures, 0),
         state.gone,
@@ -80,10 +81,21 @@ def _sane_state(state: State, policy: Policy, now: float) -> State:
         state.push_only,
         _finite(state.ceiling) or None,
     )
-    return state if sane == _fields(state) else State(*sane)
 
 
-_fields = attrgetter(*(field.name for field in fields(State)))
+def _is_sane(state: State, now: float) -> bool:
+    """What is not a number is between no two."""
+    ewma, fresh = state.ewma, state.hints.fresh_for
+    return (
+        0 < state.interval <= LONGEST
+        and state.failures >= 0
+        and (ewma is None or 0 <= ewma <= LONGEST)
+        and (fresh is None or 0 <= fresh <= LONGEST)
+        and _finite(state.hints.update_seconds) == state.hints.update_seconds
+        and (state.asked_interval is None or 0 < state.asked_interval <= LONGEST)
+        and (state.ceiling is None or 0 < state.ceiling <= LONGEST)
+        and are_in_order(state.recent_published, now)
+    )
 
 
 def _sane_hints(hints: Hints) -> Hints:
@@ -103,7 +115,8 @@ def _sane_visited(visited: Visited, now: float) -> Visited:
                 fresh_for=_finite(visited.fresh_for),
             )
         case NotModified():
-            return NotModified(_finite(visited.fresh_for))
+            fresh = _finite(visited.fresh_for)
+            return visited if fresh == visited.fresh_for else NotModified(fresh)
         case ToldToWait():
             return ToldToWait(_finite(visited.retry_after, instead=0.0))
         case Trouble():

@@ -33,7 +33,7 @@ class Plan:
     """`wait` may move by luck between `floor` and `ceiling`; None means never again."""
 
     code: str
-    why: tuple[str, ...]
+    why: str
     state: State
     interval: float
     wait: float | None
@@ -63,27 +63,26 @@ def _after_success(given: Inputs, visited: ReadDocument | NotModified) -> Plan:
     policy, learnt = given.policy, _learnt(given, visited)
     longest = _longest(learnt, policy)
     code, factor, met = _outcome_rule(visited, policy)
-    if _standing_order(learnt, policy) is None:
+    if not learnt.is_ordered:
         gap = felt_gap(learnt.ewma, learnt.recent_published, _seconds(given))
-        drawn = toward_rhythm(learnt.interval * factor, gap, policy)
-        interval = min(drawn, longest)
+        interval = min(toward_rhythm(learnt.interval * factor, gap, policy), longest)
         rhythm = _rhythm_in_words(learnt.ewma, gap)
-        why = [_with_bounds(f"{met} (× {factor:g}){rhythm}", interval, learnt, policy)]
+        why = _with_bounds(f"{met} (× {factor:g}){rhythm}", interval, longest, policy)
     else:
         interval = interval_in_force(learnt, policy)
-        why = [met, _order_in_words(learnt, policy)]
+        why = f"{met}; {_order_in_words(learnt, policy)}"
     floor, hint = _floor(learnt.hints, policy)
     if floor > interval:
-        why.append(_held_back(hint, floor))
-    interval = max(interval, floor)
+        why = f"{why}; {_held_back(hint, floor)}"
+        interval = floor
     return Plan(
         code,
-        tuple(why),
+        why,
         learnt if interval == learnt.interval else learnt.with_interval(interval),
         interval,
-        wait=interval,
-        floor=max(floor, policy.min_interval),
-        ceiling=longest if floor < longest else policy.max_interval,
+        interval,
+        max(floor, policy.min_interval),
+        longest if floor < longest else policy.max_interval,
     )
 
 
@@ -108,20 +107,20 @@ def _after_failure(given: Inputs, met: str, asked_for: float = 0.0) -> Plan:
     policy, failures = given.policy, given.state.failures + 1
     interval = interval_in_force(given.state, policy)
     pause = pause_after(failures, interval, policy)
-    code, why = "error-backoff", [f"{met}, {ordinal(failures)} failure in a row"]
+    code, why = "error-backoff", f"{met}, {ordinal(failures)} failure in a row"
     if circuit_is_open(failures, policy):
         code = "circuit-open"
-        why.append(f"one try every {duration(pause)} until one succeeds")
+        why = f"{why}; one try every {duration(pause)} until one succeeds"
     floor, hint = _floor(given.state.hints, policy)
     if floor > pause:
-        why.append(_held_back(hint, floor))
+        why = f"{why}; {_held_back(hint, floor)}"
     rest = rest_asked_for(asked_for, policy) if asked_for else 0.0
     if rest > max(pause, floor):
-        why.append(f"asked to come back after {duration(rest)}")
+        why = f"{why}; asked to come back after {duration(rest)}"
     wait = max(pause, floor, rest)
     state = replace(given.state, failures=failures)
     ceiling = max(wait, policy.max_interval)
-    return Plan(code, tuple(why), state, interval, wait, floor=wait, ceiling=ceiling)
+    return Plan(code, why, state, interval, wait, floor=wait, ceiling=ceiling)
 
 
 def _after_gone(given: Inputs) -> Plan:
@@ -131,12 +130,12 @@ def _after_gone(given: Inputs) -> Plan:
         why, wait = "said 410 Gone, asked once more to be sure", given.policy.max_interval
         return _plan_exactly(given, "gone-unconfirmed", why, wait, state)
     interval = interval_in_force(state, given.policy)
-    return Plan("gone", ("said 410 Gone again",), state, interval, wait=None)
+    return Plan("gone", "said 410 Gone again", state, interval, wait=None)
 
 
 def _plan_exactly(given: Inputs, code: str, why: str, wait: float, state: State) -> Plan:
     interval = interval_in_force(state, given.policy)
-    return Plan(code, (why,), state, interval, wait, floor=wait, ceiling=wait)
+    return Plan(code, why, state, interval, wait, floor=wait, ceiling=wait)
 
 
 def _learnt(given: Inputs, visited: ReadDocument | NotModified) -> State:
@@ -179,7 +178,7 @@ def interval_in_force(state: State, policy: Policy) -> float:
 
 def _longest(state: State, policy: Policy) -> float:
     """How long an adaptive interval may be: shorter where somebody waits for what comes."""
-    if state.ceiling is None or _standing_order(state, policy) is not None:
+    if state.ceiling is None or state.is_ordered:
         return policy.max_interval
     return policy.clamped(state.ceiling)
 
@@ -213,10 +212,10 @@ def _rhythm_in_words(ewma: float | None, gap: float | None) -> str:
     return f", posts about every {duration(gap)}"
 
 
-def _with_bounds(said: str, interval: float, state: State, policy: Policy) -> str:
+def _with_bounds(said: str, interval: float, longest: float, policy: Policy) -> str:
     if interval >= policy.max_interval:
         return f"{said}, the longest interval allowed"
-    if interval >= _longest(state, policy):
+    if interval >= longest:
         return f"{said}, no longer as releases are collected from it"
     if interval <= policy.min_interval:
         return f"{said}, the shortest interval allowed"

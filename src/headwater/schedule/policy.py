@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from headwater.errors import BadInput
@@ -10,7 +11,7 @@ from headwater.errors import BadInput
 DAY = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Policy:
     """Durations in seconds. Refuses numbers that no schedule could keep."""
 
@@ -57,7 +58,8 @@ class Policy:
             highest = max(lowest, highest)
         return replace(self, min_interval=lowest, max_interval=highest)
 
-    def as_json(self) -> dict[str, float]:
+    @cached_property
+    def as_json(self) -> Mapping[str, float]:
         """Only what is not the default: decisions are stored by the million."""
         usual = _DEFAULTS[_NEWEST]
         if self == usual:

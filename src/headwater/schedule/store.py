@@ -11,59 +11,11 @@ from headwater.schedule.due import DUE_COLUMNS, Due, due_of
 from headwater.values.ids import FeedId, FeedPk, WorkerId
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
-    """A claimed feed as it is in the database now: its fence, state, overrides and fetcher."""
+class Holding(NamedTuple):
+    """A claimed feed as it is in the database now."""
 
     fence: int
-    state: str
     overrides: str
-    fetcher_id: int | None = None
-
-
-class Learned(NamedTuple):
-    """What a visit changes on its feed's row, by the names of its columns.
-
-    `state` is taken where the feed is active; `last_success_at` and what follows, where it is said.
-    """
-
-    interval_sec: float
-    last_decision_at: int
-    reason: str
-    retry_after_sec: float | None
-    failures: int
-    gone_count: int
-    ewma_sec: float | None
-    hints: str
-    recent_published: str
-    etag: str | None
-    last_modified: str | None
-    asked_whole_at: int | None
-    documents_seen: int
-    document_seen_at: int | None
-    document_hash: bytes | None
-    identity: str | None
-    moved_to: str | None
-    moved_count: int
-    moved_since: int | None
-    failing_told: bool
-    last_fetch_at: int
-    last_outcome: str
-    last_status: int | None
-    last_error: str | None
-    new_entries_last_fetch: int
-    new_today: int
-    today: int
-    last_address: str | None
-    updated_at: int
-    state: str
-    scheduled_at: int | None
-    next_visit_at: int | None
-    last_success_at: int | None
-    type: str | None
-    title: str | None
-    home_link: str | None
-    feed: FeedPk
 
 
 async def claim(
@@ -155,39 +107,13 @@ async def holdings(tx: Transaction, feeds: Sequence[FeedPk], now: int) -> dict[F
     """Feeds whose lease runs, locked until the end, so that what we check stays true meanwhile."""
     lock = " ORDER BY id FOR UPDATE" if tx.dialect == "postgresql" else ""
     rows = await tx.rows(
-        "SELECT id, fence, state, overrides, (SELECT fetcher_id FROM rss_subscriptions s"
-        " WHERE s.feed_id = feeds.id) AS fetcher_id FROM feeds"
+        "SELECT id, fence, overrides FROM feeds"
         " WHERE claimed_by IS NOT NULL AND next_visit_at > ?"
         f" AND id IN ({marks(len(feeds))}){lock}",
         now,
         *feeds,
     )
-    return {FeedPk(pk): Holding(*held) for pk, *held in rows}
-
-
-_ASSIGNED = {
-    "state": "CASE WHEN state = 'active' THEN ? ELSE state END",
-    "next_visit_at": "CASE WHEN state = 'active' THEN CAST(? AS BIGINT) END",
-    "last_success_at": "coalesce(?, last_success_at)",
-    "type": "coalesce(?, type)",
-    "title": "coalesce(?, title)",
-    "home_link": "coalesce(?, home_link)",
-}
-
-
-def _assigned(column: str) -> str:
-    return f"{column} = {_ASSIGNED.get(column, '?')}"
-
-
-_LEARN = (
-    f"UPDATE feeds SET {', '.join(_assigned(name) for name in Learned._fields[:-1])},"
-    " claimed_by = NULL WHERE id = ?"
-)
-
-
-async def learn(tx: Transaction, lessons: Sequence[Learned]) -> None:
-    """One row per feed, whatever happened; the claim ends here."""
-    await tx.run_many(_LEARN, lessons)
+    return {FeedPk(pk): Holding(fence, overrides) for pk, fence, overrides in rows}
 
 
 async def move_feed(
@@ -261,63 +187,6 @@ async def go_on(tx: Transaction, feed: FeedPk, now: int) -> bool:
         feed,
     )
     return touched == 1
-
-
-class VisitRecord(NamedTuple):
-    """One line of a feed's history: what was asked, what came, what was decided and from what.
-
-    `dated_entries` to `late_squares`: how late new entries were seen, where that is known.
-    `decoded_bytes`: the document once unpacked, None when nothing was. `retry`: the visit before
-    this one failed.
-    """
-
-    feed: FeedPk
-    scheduled_at: int
-    started_at: int
-    finished_at: int
-    worker: WorkerId
-    url: str
-    outcome: str
-    status: int | None
-    error: str | None
-    error_detail: str | None
-    fetch_id: str | None
-    conditional: bool
-    hops: str | None
-    request_headers: str | None
-    response_headers: str | None
-    address: str | None
-    bytes_in: int
-    latency_ms: float
-    entries_in_document: int | None
-    new_entries: int
-    updated_entries: int
-    limits: str | None
-    problems: str | None
-    interval_before: float
-    interval_after: float
-    next_at: int | None
-    reason_code: str
-    reason: str
-    inputs: str
-    dated_entries: int = 0
-    late_sec: float = 0.0
-    late_squares: float = 0.0
-    decoded_bytes: int | None = None
-    retry: bool = False
-    fetcher_id: int | None = None
-
-
-_VISIT_FIELDS = VisitRecord._fields
-_INSERT_VISIT = (
-    f"INSERT INTO visits ({', '.join(['feed_id', *_VISIT_FIELDS[1:]])})"
-    f" VALUES ({marks(len(_VISIT_FIELDS))})"
-)
-
-
-async def record_visits(tx: Transaction, visits: Sequence[VisitRecord]) -> None:
-    """The key (feed, scheduled_at) is what makes a second commit of one visit impossible (J1)."""
-    await tx.run_many(_INSERT_VISIT, visits)
 
 
 async def old_visits(view: Reader, kept: int) -> list[tuple[FeedPk, int]]:

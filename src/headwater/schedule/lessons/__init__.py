@@ -1,0 +1,1 @@
+"""What visits leave in the calendar."""
