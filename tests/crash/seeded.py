@@ -147,8 +147,8 @@ BUGS = (
         (
             Edit(
                 "remember.py",
-                "return holding is not None and holding.fence == finished.due.fence",
-                "return True",
+                "    if holding is None or holding.fence != due.fence:\n",
+                "    if holding is None:\n",
             ),
             Edit(
                 "schedule/store.py",

@@ -36,6 +36,34 @@ async def test_an_unchanged_document_writes_no_entry(river: River) -> None:
     assert await river.count("visits") == 3
 
 
+async def test_a_quiet_visit_leaves_alone_what_somebody_changed_meanwhile(river: River) -> None:
+    """Not modified: what the feed is stays as the database has it, not as it was at the claim."""
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    await river.clock.advance(3_600)
+    due = await river.claim()
+    async with river.engine.database.write() as tx:
+        await tx.run("UPDATE feeds SET title = 'Renamed', etag = NULL")
+    assert isinstance(await Visits(river.engine).visit(due), Settled)
+    (row,) = await river.rows(
+        "SELECT title, etag, last_outcome, last_status, documents_seen, claimed_by FROM feeds"
+    )
+    assert tuple(row) == ("Renamed", None, "unchanged", 304, 2, None)
+
+
+async def test_a_304_after_a_failure_puts_the_feed_in_order_again(river: River) -> None:
+    feed = river.origin.feed("/a", [ONE])
+    await river.add(feed.url)
+    feed.answer_next(Reply(500, b"", {}))
+    await river.visit()
+    await river.visit()
+    assert [each.status for each in feed.requests] == [200, 500, 304]
+    (row,) = await river.rows("SELECT failures, last_error, last_status FROM feeds")
+    assert tuple(row) == (0, None, 304)
+    retries = await river.rows("SELECT retry FROM visits ORDER BY scheduled_at")
+    assert [bool(each.retry) for each in retries] == [False, False, True]
+
+
 async def test_a_changed_document_writes_only_what_changed(river: River) -> None:
     feed = river.origin.feed("/a", [ONE, TWO])
     await river.add(feed.url)
