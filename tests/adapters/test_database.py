@@ -2,6 +2,8 @@
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -181,10 +183,10 @@ async def test_a_connection_that_is_closed_while_it_is_used_is_lost(database: Sq
     async def read_on() -> None:
         async with database.read() as view:
             assert isinstance(view, SqliteTransaction)
-            await view._driver.close()
+            await view._connection.do(sqlite3.Connection.close)
             await view.rows("SELECT 1")
 
-    with pytest.raises(ConnectionLost, match="no active connection"):
+    with pytest.raises(ConnectionLost, match="closed database"):
         await read_on()
     assert await counter(database) == 0
 
@@ -254,10 +256,55 @@ async def test_foreign_keys_are_kept(database: SqlDatabase) -> None:
             )
 
 
-@pytest.mark.parametrize("url", ["mysql://x/y", "nonsense"])
-def test_other_databases_are_refused(url: str) -> None:
-    with pytest.raises(BadSettings):
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("mysql://x/y", "names 'mysql'"),
+        ("nonsense", "no ://"),
+        ("sqlite://", "must name a file"),
+        ("sqlite:///", "must name a file"),
+        ("sqlite:///h.db?mode=ro", "must name a file"),
+        ("postgresql://host:port/name", "not a database URL"),
+    ],
+)
+def test_other_databases_are_refused(url: str, why: str) -> None:
+    with pytest.raises(BadSettings, match=why):
         open_database(url)
+
+
+def test_sqlite_goes_without_what_only_postgresql_and_migrations_need() -> None:
+    """30 MB and half a second of every start."""
+    look = "import headwater.wiring, sys; print({'sqlalchemy', 'alembic'} & {*sys.modules})"
+    said = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert said.stdout == "set()\n"
+
+
+def sqlite_threads() -> set[threading.Thread]:
+    return {each for each in threading.enumerate() if each.name == "headwater-sqlite"}
+
+
+async def test_no_thread_is_left_of_connections_that_are_closed_or_cannot_be_opened(
+    tmp_path: Path,
+) -> None:
+    before = sqlite_threads()
+    nowhere = open_database(f"sqlite:///{tmp_path}/no-such-folder/h.sqlite")
+    for _ in range(3):
+        with pytest.raises(ConnectionLost, match="cannot be opened"):
+            async with nowhere.write():
+                pass
+        with pytest.raises(ConnectionLost, match="cannot be opened"):
+            async with nowhere.read() as view:
+                await view.rows("SELECT 1")
+    await nowhere.close()
+    here = open_database(f"sqlite:///{tmp_path}/h.sqlite")
+    async with here.read() as one, here.read() as two:
+        await one.rows("SELECT 1")
+        await two.rows("SELECT 1")
+        assert len(sqlite_threads() - before) >= 2
+    await here.close()
+    for each in sqlite_threads() - before:  # those that could not be opened end by themselves
+        await asyncio.to_thread(each.join, 10)
+    assert sqlite_threads() <= before
 
 
 def test_many_may_open_a_new_file_at_the_same_moment(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ PLACES = {
     "sqlalchemy": ("adapters/", "migrations/"),
     "alembic": ("adapters/", "migrations/"),
     "asyncpg": ("adapters/",),
-    "aiosqlite": ("adapters/",),
     "sqlite3": ("adapters/",),
     "obstore": ("adapters/",),
     # One place seals secrets.

@@ -68,7 +68,7 @@ IMPORTED_AS = {
     "nats-py": "nats",
     "protobuf": "google.protobuf",
 }
-LOADED_BY_OTHERS = {"aiosqlite", "asyncpg", "httptools"}
+LOADED_BY_OTHERS = {"asyncpg", "httptools"}
 """SQLAlchemy and uvicorn load these by the name that we give them."""
 
 

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
-from headwater.adapters import database as adapter
+from headwater.adapters import sqlite_thread as adapter
 from headwater.adapters.database import SqlDatabase, open_database
 from headwater.adapters.parsers import ProcessParsers
 from headwater.engine import Engine
@@ -72,8 +72,7 @@ async def test_a_database_that_takes_nobody_in_has_refused_nothing(
 
 async def test_a_pool_that_is_exhausted_is_told_in_our_words(database_url: str) -> None:
     """A database that hangs keeps all connections busy: the worker must survive the sixth wish."""
-    pool = open_database(database_url, pool_size=1)
-    pool._engine.sync_engine.pool._timeout = 0.1  # type: ignore[attr-defined]
+    pool = open_database(database_url, pool_size=1, patience=0.1)
     try:
         async with pool.read() as view:
             await view.row("SELECT 1 AS n")
@@ -332,8 +331,7 @@ async def test_a_worker_survives_connections_that_are_all_busy_for_a_while(
     failed_signs: list[HeadwaterError],
 ) -> None:
     """The database hangs and holds every connection longer than the pool waits, twice."""
-    pool = open_database(database_url, pool_size=1)
-    pool._engine.sync_engine.pool._timeout = 0.2  # type: ignore[attr-defined]
+    pool = open_database(database_url, pool_size=1, patience=0.2)
     try:
         async with (
             opened_engine(pool, virtual_clock, tmp_path / "blobs") as engine,

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from headwater.adapters.database import SqlDatabase, SqlTransaction
+from headwater.adapters.database import SqlDatabase
 from headwater.adapters.downloaders.aria2 import Aria2
 from headwater.adapters.downloaders.qbittorrent import QBittorrent
 from headwater.adapters.downloaders.transmission import Transmission
@@ -23,6 +23,7 @@ from headwater.collect.decisions import store as decisions
 from headwater.collect.downloads import store as downloads
 from headwater.collect.files import store as files
 from headwater.entrypoints.cli.main import main
+from headwater.ports import Transaction
 
 FOLDER = "HEADWATER_TEST_DOOM_FOLDER"
 
@@ -68,7 +69,7 @@ def _marked(act: Act, named: Named) -> Act:
     """Its transaction has to do with downloads. Nothing written is nothing to die for."""
 
     @wraps(act)
-    async def noted(tx: SqlTransaction, *given: Any, **named_too: Any) -> Any:
+    async def noted(tx: Transaction, *given: Any, **named_too: Any) -> Any:
         done = await act(tx, *given, **named_too)
         if done or done is None:
             vars(tx).setdefault("marks", []).append(named((tx, *given)))
@@ -81,7 +82,7 @@ def _doom_commits() -> None:
     write = SqlDatabase.write
 
     @asynccontextmanager
-    async def doomed(self: SqlDatabase) -> AsyncIterator[SqlTransaction]:
+    async def doomed(self: SqlDatabase) -> AsyncIterator[Transaction]:
         marks: list[str] = []
         async with write(self) as tx:
             vars(tx)["marks"] = marks

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from headwater.adapters.database import SqlDatabase, SqlTransaction
+from headwater.adapters.database import SqlDatabase
 from headwater.adapters.personal_database import PersonalDatabase
 from headwater.errors import Refused
-from headwater.ports import PersonalStore, Row, Value
+from headwater.ports import PersonalStore, Row, Transaction, Value
 from headwater.publish.personal import queries
 from headwater.values.personal import Added, KeptItem, PersonalChanges
 from tests.clock import VirtualClock
@@ -208,7 +208,7 @@ async def test_finding_the_newest_walks_only_the_end_of_an_index(
     async with database.read() as view:
         plain = view.rows
 
-        async def noted(_: SqlTransaction, sql: str, *values: Value) -> Sequence[Row]:
+        async def noted(_: Transaction, sql: str, *values: Value) -> Sequence[Row]:
             asked.append((sql, values))
             return await plain(sql, *values)
 

@@ -12,11 +12,12 @@ from uuid import uuid4
 import pytest
 
 from headwater.adapters.blobs import FolderBlobs
-from headwater.adapters.database import SqlDatabase, SqlTransaction
+from headwater.adapters.database import SqlDatabase
 from headwater.archive import Archived
 from headwater.engine import Engine
 from headwater.fetch import store as raws
 from headwater.fetch.raw import RawFetch
+from headwater.ports import Transaction
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
 from headwater.schedule.shards import store as shards
@@ -90,7 +91,7 @@ class FusedDatabase:
         self.read = database.read
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[SqlTransaction]:
+    async def write(self) -> AsyncIterator[Transaction]:
         async with self._database.write() as tx:
             yield tx
             self._fuse.step("before a commit")

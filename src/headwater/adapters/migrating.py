@@ -1,15 +1,20 @@
 """The way from one schema to another, as Alembic goes it; loaded when there is a way to go."""
 
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import Connection
+from sqlalchemy import Connection, NullPool, create_engine
+from sqlalchemy.exc import DBAPIError
 
 from headwater.errors import BadInput
+
+T = TypeVar("T")
 
 _MIGRATION_LOCK = 8_470_001
 """Any number will do, as long as it is always the same."""
@@ -28,6 +33,21 @@ def upgrade(connection: Connection, migrations: Path, target: str) -> None:
 
 def downgrade(connection: Connection, migrations: Path, target: str) -> None:
     _go(connection, migrations, command.downgrade, target)
+
+
+def on_file(opened: Callable[[], sqlite3.Connection], action: Callable[[Connection], T]) -> T:
+    """All of it in one transaction on a connection to an SQLite file; its errors are SQLite's."""
+    engine = create_engine("sqlite://", creator=opened, poolclass=NullPool)
+    try:
+        with engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            answer = action(connection)
+            connection.commit()
+            return answer
+    except DBAPIError as trouble:
+        if isinstance(trouble.orig, sqlite3.Error):
+            raise trouble.orig from trouble
+        raise
 
 
 def revisions(migrations: Path) -> list[str]:

@@ -1,7 +1,8 @@
 """The database's schema: which one is there, which one we know, and the way between the two.
 
-Every start asks the first two questions, and both are answered without Alembic, which takes longer
-to load than a short command takes to run. It is loaded when there is something to migrate.
+Every start asks the first two questions, and both are answered without Alembic and SQLAlchemy,
+which take longer to load than a short command takes to run. They are loaded when there is
+something to migrate.
 """
 
 import asyncio
@@ -11,10 +12,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, inspect
-
 from headwater.adapters.database import SqlDatabase
 from headwater.errors import UnknownSchema
+from headwater.ports import Reader
 
 MIGRATIONS = Path(str(files("headwater"))) / "migrations"
 
@@ -22,6 +22,9 @@ FOREIGN = "the schema of another program"
 """What stands for a schema in a file with tables that we did not make."""
 
 _TABLE = "alembic_version"
+_SOME_TABLE = (
+    "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+)
 
 
 @lru_cache(maxsize=1)
@@ -41,7 +44,14 @@ def newest() -> str:
 
 async def found(database: SqlDatabase) -> str | None:
     """The schema the database has; None for an empty one, `FOREIGN` for somebody else's file."""
-    return await database.on_connection(_revision)
+    async with database.read() as view:
+        if not await _has_our_table(view):
+            # A server's database may be shared, and is migrated only when told; a file is
+            # somebody's.
+            is_file = view.dialect == "sqlite"
+            return FOREIGN if is_file and await view.row(_SOME_TABLE) else None
+        there = await view.row(f"SELECT version_num FROM {_TABLE}")
+        return None if there is None else str(there.version_num)
 
 
 async def upgrade(database: SqlDatabase, target: str = "head") -> None:
@@ -86,16 +96,11 @@ def _what_to_do(there: str | None, wanted: str) -> str:
     )
 
 
-def _revision(connection: Connection) -> str | None:
-    look = inspect(connection)
-    if not look.has_table(_TABLE):
-        # A server's database may be shared, and is migrated only when told; a file is somebody's.
-        is_file = connection.dialect.name == "sqlite"
-        return FOREIGN if is_file and look.get_table_names() else None
-    there: str | None = connection.exec_driver_sql(
-        f"SELECT version_num FROM {_TABLE}"
-    ).scalar_one_or_none()
-    return there
+async def _has_our_table(view: Reader) -> bool:
+    if view.dialect == "sqlite":
+        return await view.row(f"{_SOME_TABLE} AND name = ?", _TABLE) is not None
+    row = await view.row(f"SELECT to_regclass('{_TABLE}') IS NOT NULL AS there")
+    return row is not None and bool(row.there)
 
 
 async def _migrating() -> Any:

@@ -1,49 +1,44 @@
-"""Transactions on SQLite, straight to the driver: one way to its thread for each statement.
+"""SQLite, straight through Python's own driver: transactions, and the connections they run on."""
 
-Through SQLAlchemy a statement goes there three or four times (for a cursor, to execute, for the
-rows, to close), and each way back waits until a busy loop has time for it.
-"""
-
+import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import lru_cache, partial
+from importlib import import_module
 from operator import itemgetter
 from typing import Any, Literal, TypeVar
 
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection, PoolResetState
-
+from headwater.adapters.sqlite_thread import SqliteConnection, opened
+from headwater.errors import ConnectionLost, DatabaseError, Refused
 from headwater.ports import Row, Value
 
 T = TypeVar("T")
-V = TypeVar("V")
+PutOff = list[tuple[str, Sequence[Sequence[Value]]]]
 
-_COMMITTED = "committed"
-_CLOSED = ("no active connection", "connection closed")
+_CLOSED = "closed database"
 """What the driver says when somebody has closed it under our hands."""
 
 
 class SqliteTransaction:
-    """One open transaction on one connection."""
+    """One open transaction on one connection: one way to its thread for each statement."""
 
     dialect: Literal["sqlite", "postgresql"] = "sqlite"
 
-    def __init__(self, pooled: PoolProxiedConnection) -> None:
-        self._pooled = pooled
-        self._driver: Any = pooled.driver_connection
-        self._put_off: list[tuple[str, Sequence[Sequence[Value]]]] = []
+    def __init__(self, connection: SqliteConnection) -> None:
+        self._connection = connection
+        self._put_off: PutOff = []
 
     async def rows(self, sql: str, *values: Value) -> Sequence[Row]:
-        found, _ = await self._in_its_thread(_execute, sql, values)
+        found, _ = await self._said(sql, values)
         return found
 
     async def row(self, sql: str, *values: Value) -> Row | None:
-        found, _ = await self._in_its_thread(_execute, sql, values)
+        found, _ = await self._said(sql, values)
         return found[0] if found else None
 
     async def run(self, sql: str, *values: Value) -> int:
-        _, touched = await self._in_its_thread(_execute, sql, values)
+        _, touched = await self._said(sql, values)
         return touched
 
     async def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
@@ -52,68 +47,124 @@ class SqliteTransaction:
         if rows:
             self._put_off.append((sql, rows))
 
-    async def commit(self) -> None:
-        # Not the driver's own `commit`, which is content when there is no transaction any more.
-        await self.run("COMMIT")
-        self._pooled.info[_COMMITTED] = True
-
-    async def _in_its_thread(
-        self, work: Callable[[sqlite3.Connection, str, V], T], sql: str, values: V
-    ) -> T:
-        # The driver's public methods would fetch the rows on a second way.
+    async def _said(self, sql: str, values: Sequence[Value]) -> tuple[list[Row], int]:
         before, self._put_off = self._put_off, []
+        return await self._connection.do(_execute, before, sql, values)
+
+
+class SqliteConnections:
+    """Few connections to one file, the same one again and again: whoever else writes makes a
+    connection's pages stale."""
+
+    dialect: Literal["sqlite", "postgresql"] = "sqlite"
+
+    def __init__(self, path: str, most: int, patience: float) -> None:
+        self._path = path
+        self._patience = patience
+        self._places = asyncio.Semaphore(most)
+        self._idle: list[SqliteConnection] = []
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[SqliteTransaction]:
+        connection = await self._taken()
         try:
-            answer: T = await self._driver._execute(
-                _execute_after, self._driver._conn, before, work, sql, values
-            )
-        except ValueError as trouble:
-            if str(trouble).lower() not in _CLOSED:
-                raise
-            self._pooled.invalidate(trouble, soft=True)  # whoever comes next gets another one
-            raise sqlite3.InterfaceError(str(trouble)) from trouble
+            connection.leave(_begin)
+            yield SqliteTransaction(connection)
+        finally:
+            connection.leave(_roll_back)
+            self._put_back(connection)
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[SqliteTransaction]:
+        connection = await self._taken()
+        try:
+            transaction = SqliteTransaction(connection)
+            # Taking the write lock first means a transaction never fails half-way
+            # because somebody else wrote since it began to read.
+            await transaction.run("BEGIN IMMEDIATE")
+            yield transaction
+            # Not the driver's own `commit`, which is content when there is no transaction any more.
+            await transaction.run("COMMIT")
+        except BaseException:
+            # Behind what a caller that was cancelled left in the thread, perhaps not begun yet. It
+            # is waited for, because until then nobody else can write.
+            await asyncio.shield(self._back_to_before(connection))
+            raise
+        finally:
+            self._put_back(connection)
+
+    async def on_connection(self, action: Callable[[Any], T]) -> T:
+        """On a connection as Alembic wants it, beside the loop."""
+        room = await asyncio.to_thread(import_module, "headwater.adapters.migrating")
+        answer: T = await asyncio.to_thread(room.on_file, partial(opened, self._path), action)
         return answer
 
+    async def close(self) -> None:
+        idle, self._idle = self._idle, []
+        for each in idle:
+            await each.close()
 
-async def begun(connection: AsyncConnection, how: str) -> SqliteTransaction:
-    """`how` is `BEGIN` or one of its kinds."""
-    transaction = SqliteTransaction(await connection.get_raw_connection())
-    await transaction.run(how)
-    return transaction
+    def told(self, trouble: BaseException) -> DatabaseError | None:
+        """Only what is wrong with the rows themselves is a refusal; all else may pass by itself."""
+        if not isinstance(trouble, sqlite3.Error):
+            return None
+        if isinstance(trouble, sqlite3.IntegrityError | sqlite3.DataError):
+            return Refused(f"The database refused: {trouble}")
+        if isinstance(trouble, sqlite3.InterfaceError) or _CLOSED in str(trouble):
+            return ConnectionLost(f"The database cannot be reached: {trouble}")
+        if isinstance(trouble, sqlite3.OperationalError) and "unable to open" in str(trouble):
+            return ConnectionLost(f"The database cannot be opened: {trouble}")
+        return DatabaseError(f"The database failed: {trouble}")
+
+    async def _taken(self) -> SqliteConnection:
+        try:
+            if self._places.locked():
+                async with asyncio.timeout(self._patience):
+                    await self._places.acquire()
+            else:
+                await self._places.acquire()
+        except TimeoutError as late:
+            raise ConnectionLost(
+                f"The database cannot be reached: every connection was busy for {self._patience:g}"
+                " seconds."
+            ) from late
+        return self._idle.pop() if self._idle else SqliteConnection(self._path)
+
+    async def _back_to_before(self, connection: SqliteConnection) -> None:
+        try:
+            await connection.do(_roll_back)
+        except sqlite3.Error:
+            connection.is_lost = True  # nobody knows what state it is in
+
+    def _put_back(self, connection: SqliteConnection) -> None:
+        """What was lost makes room for a fresh one."""
+        if connection.is_lost:
+            connection.end()
+        else:
+            self._idle.append(connection)
+        self._places.release()
 
 
-def roll_back(
-    connection: DBAPIConnection, entry: ConnectionPoolEntry, state: PoolResetState
-) -> None:
-    """For the pool, when a connection comes back: what was committed has nothing to take back.
+def _begin(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN")
 
-    Whoever was cancelled left a statement in the driver's thread, perhaps not begun yet, so
-    the driver's own word on whether there is a transaction would come too early.
-    """
-    if not entry.info.pop(_COMMITTED, False) and state.asyncio_safe:
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
         connection.rollback()
 
 
 def _execute(
-    connection: sqlite3.Connection, sql: str, values: Sequence[Value]
+    connection: sqlite3.Connection, before: PutOff, sql: str, values: Sequence[Value]
 ) -> tuple[list[Row], int]:
-    """In the driver's thread: the rows, and how many were touched."""
+    """In the connection's thread: the rows, and how many were touched."""
+    for each, rows in before:
+        connection.executemany(each, rows)
     cursor = connection.execute(sql, values)
     found = cursor.fetchall()
     if not found:
         return found, cursor.rowcount
     return list(map(_named(tuple(c[0] for c in cursor.description)), found)), cursor.rowcount
-
-
-def _execute_after(
-    connection: sqlite3.Connection,
-    before: Sequence[tuple[str, Sequence[Sequence[Value]]]],
-    work: Callable[[sqlite3.Connection, str, V], T],
-    sql: str,
-    values: V,
-) -> T:
-    for each, rows in before:
-        connection.executemany(each, rows)
-    return work(connection, sql, values)
 
 
 @lru_cache(maxsize=2_000)

@@ -1,0 +1,135 @@
+"""PostgreSQL through SQLAlchemy's pool; loaded where there is one, as it takes 30 MB."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import lru_cache, partial
+from typing import Any, Literal, TypeVar
+
+from sqlalchemy import Connection, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    SQLAlchemyError,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+
+from headwater.errors import BadSettings, ConnectionLost, DatabaseError, Refused
+from headwater.ports import Row, Value
+
+T = TypeVar("T")
+
+
+class PostgresTransaction:
+    """One open transaction on one connection."""
+
+    dialect: Literal["sqlite", "postgresql"] = "postgresql"
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def rows(self, sql: str, *values: Value) -> Sequence[Row]:
+        result = await self._connection.exec_driver_sql(_numbered(sql), values or None)
+        return result.all()
+
+    async def row(self, sql: str, *values: Value) -> Row | None:
+        result = await self._connection.exec_driver_sql(_numbered(sql), values or None)
+        return result.first()
+
+    async def run(self, sql: str, *values: Value) -> int:
+        result = await self._connection.exec_driver_sql(_numbered(sql), values or None)
+        return result.rowcount
+
+    async def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        if rows:
+            await self._connection.exec_driver_sql(_numbered(sql), [tuple(row) for row in rows])
+
+
+class PostgresConnections:
+    """What `open_database` hands out for a `postgresql://` address; nothing is connected yet."""
+
+    dialect: Literal["sqlite", "postgresql"] = "postgresql"
+
+    def __init__(self, url: str, most: int, patience: float, stands_still: float) -> None:
+        try:
+            parsed = make_url(url)
+        except (ArgumentError, ValueError) as trouble:
+            raise BadSettings(f"DATABASE_URL is not a database URL: {trouble}") from trouble
+        self._engine = create_async_engine(
+            parsed.set(drivername="postgresql+asyncpg"),
+            pool_size=most,
+            max_overflow=0,
+            pool_timeout=patience,
+            pool_pre_ping=True,
+            isolation_level="READ COMMITTED",
+        )
+        event.listen(self._engine.sync_engine, "connect", partial(_manners, stands_still))
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[PostgresTransaction]:
+        async with self._engine.connect() as connection:
+            yield PostgresTransaction(connection)
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[PostgresTransaction]:
+        async with self._engine.connect() as connection:
+            yield PostgresTransaction(connection)
+            await connection.commit()
+
+    async def on_connection(self, action: Callable[[Connection], T]) -> T:
+        """For Alembic, which wants a plain connection."""
+        async with self._engine.connect() as connection:
+            answer = await connection.run_sync(action)
+            await connection.commit()
+            return answer
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+    def told(self, trouble: BaseException) -> DatabaseError | None:
+        """Only what is wrong with the rows themselves is a refusal; all else may pass by itself."""
+        if not isinstance(trouble, DBAPIError):
+            if isinstance(trouble, SQLAlchemyError):  # the pool's own: every connection is busy
+                return ConnectionLost(f"The database cannot be reached: {trouble}")
+            return None
+        if _is_about_the_rows(trouble):
+            return Refused(f"The database refused: {trouble.orig}")
+        if isinstance(trouble, InterfaceError) or trouble.connection_invalidated:
+            return ConnectionLost(f"The database cannot be reached: {trouble.orig}")
+        return DatabaseError(f"The database failed: {trouble.orig}")
+
+
+def _manners(stands_still: float, connection: Any, _record: object) -> None:
+    """A machine that freezes or vanishes in the middle of a commit holds its locks, that of the
+    event log too, and everybody else would wait for it: the server ends its transaction."""
+    cursor = connection.cursor()
+    cursor.execute(f"SET idle_in_transaction_session_timeout = {round(stands_still * 1000)}")
+    cursor.close()
+    connection.commit()
+
+
+@lru_cache(maxsize=2_000)
+def _numbered(sql: str) -> str:
+    """`?` → `$1`, `$2`, …: our SQL keeps question marks for values alone."""
+    count = 0
+
+    def number(_: re.Match[str]) -> str:
+        nonlocal count
+        count += 1
+        return f"${count}"
+
+    return re.sub(r"\?", number, sql)
+
+
+def _is_about_the_rows(trouble: DBAPIError) -> bool:
+    """A broken constraint or a value that does not fit (SQLSTATE classes 23 and 22)."""
+    if isinstance(trouble, IntegrityError | DataError):
+        return True
+    state = str(getattr(trouble.orig, "sqlstate", None) or "")
+    # asyncpg finds some misfits by itself, before the server does, and calls them its interface's.
+    cause = type(getattr(trouble.orig, "__cause__", None)).__name__
+    return state.startswith(("22", "23")) or cause == "DataError"
