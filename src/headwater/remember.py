@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import orjson
 
@@ -15,7 +16,7 @@ from headwater.merge import store as entries
 from headwater.merge.compare import NO_CHANGES
 from headwater.merge.reading import ReadFeed, Unreadable
 from headwater.merge.steps import killed_its_parser
-from headwater.merge.store import Memory, Merged
+from headwater.merge.store import NO_MEMORY, Memory, Merged
 from headwater.ports import Transaction
 from headwater.schedule import store as calendar
 from headwater.schedule.due import NOTHING
@@ -41,8 +42,7 @@ Remembered = Settled | Lost | Refused
 _FOLLOWED = ("active", "paused")
 
 
-@dataclass(frozen=True, slots=True)
-class Foreseen:
+class Foreseen(NamedTuple):
     """A finished visit on its way to the commit; `rows` where its meaning is known by then."""
 
     finished: Finished
@@ -59,7 +59,7 @@ def foreseen(engine: Engine, finished: Finished) -> Foreseen:
     luck, due = engine.clock.luck(), finished.due
     if isinstance(finished.read, ReadFeed):
         return Foreseen(finished, luck, None)
-    settled = settle(finished, Memory(), due.overrides, engine.schedule, engine.rules, luck)
+    settled = settle(finished, NO_MEMORY, due.overrides, engine.schedule, engine.rules, luck)
     return Foreseen(finished, luck, rows_of(settled, engine.worker))
 
 
@@ -112,7 +112,7 @@ def _rows(
     overrides = {} if holding.overrides == NOTHING else orjson.loads(holding.overrides)
     if visit.rows is not None and overrides == due.overrides:
         return visit.rows
-    memory = memories.get(due.feed) or Memory()
+    memory = memories.get(due.feed) or NO_MEMORY
     settled = settle(finished, memory, overrides, engine.schedule, engine.rules, visit.luck)
     return rows_of(settled, engine.worker)
 

@@ -102,11 +102,11 @@ def settle(
         error,
         detail,
         move,
-        believed_move=move.to if believed else None,
-        failing_told=failing_told,
-        new_today=already + len(changes.new),
-        today=today,
-        now=now,
+        move.to if believed else None,
+        failing_told,
+        already + len(changes.new),
+        today,
+        now,
     )
 
 
@@ -143,12 +143,12 @@ def _changes(finished: Finished, memory: Memory, room: int) -> Changes:
 def _in_short(finished: Finished) -> tuple[str, str | None, str | None]:
     """The outcome's name, and what went wrong if something did."""
     match finished.outcome:
+        case Unchanged():
+            return "unchanged", None, None
         case Fetched():
             if isinstance(finished.read, Unreadable):
                 return "unreadable", finished.read.code, finished.read.detail
             return "fetched", None, None
-        case Unchanged():
-            return "unchanged", None, None
         case Throttled(exchange=exchange):
             status = exchange.answer.status
             return "throttled", f"http_{status}", f"the server asked us to wait ({status})"
@@ -160,12 +160,12 @@ def _in_short(finished: Finished) -> tuple[str, str | None, str | None]:
 
 def _lesson(finished: Finished, changes: Changes, error: str | None) -> Visited:
     match finished.outcome, finished.read:
+        case Unchanged(fresh_for=fresh), _:
+            return NotModified(fresh)
         case Fetched(fresh_for=fresh), ReadFeed(hints=hints, published=published):
             return ReadDocument(len(changes.new), hints, published, fresh)
         case Fetched(fresh_for=fresh), SameDocument():
             return ReadDocument(0, fresh_for=fresh)
-        case Unchanged(fresh_for=fresh), _:
-            return NotModified(fresh)
         case Throttled(retry_after=seconds), _:
             return ToldToWait(seconds)
         case Gone(), _:

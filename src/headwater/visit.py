@@ -10,7 +10,7 @@ from headwater.archive import Archived, archive_group
 from headwater.engine import Engine
 from headwater.errors import Refused, SecretUnreadable, TooSoon
 from headwater.fetch.outcome import Failed, Fetched, Outcome, Throttled
-from headwater.fetch.raw import raw_fetch_of
+from headwater.fetch.raw import can_be_kept, raw_fetch_of
 from headwater.fetch.steps import Ask, ask
 from headwater.merge.reading import Job, Read, Unreadable
 from headwater.merge.steps import read
@@ -114,13 +114,13 @@ class Visits:
 
     async def keep(self, feed: FeedPk, outcome: Outcome) -> Archived | None:
         """The body as served, whatever it is: an error page may be all that explains an error."""
+        if not can_be_kept(outcome.exchange.answer):
+            return None
         cut, error = False, None
         if isinstance(outcome, Failed):
             cut, error = outcome.truncated, outcome.code
         fetch_id = FetchId(str(uuid7()))
         raw = raw_fetch_of(outcome.exchange, feed, fetch_id, truncated=cut, error=error)
-        if raw is None:
-            return None
         with span("archive") as archiving:
             archived = await self._archive.join(raw)
             archiving.tell(describe_archive, raw)

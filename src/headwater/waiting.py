@@ -27,15 +27,17 @@ class WaitingRoom:
         self._numbers = count()
         self._moment_of: dict[str, float] = {}
         self._turned_away: list[tuple[Due, float]] = []
+        self._waiting = 0
 
     def __len__(self) -> int:
-        return sum(len(queue) for queue in self._queues.values())
+        return self._waiting
 
     def at(self, host: str) -> int:
         """How many feeds of this host wait."""
         return len(self._queues.get(host, ()))
 
     def add(self, due: Due, now: float) -> None:
+        self._waiting += 1
         queue = self._queues.get(due.host)
         if queue is None:
             self._queues[due.host] = deque([due])
@@ -75,7 +77,7 @@ class WaitingRoom:
 
     def empty(self) -> list[Due]:
         """Everybody out: the worker stops."""
-        left = self.waiting()
+        left, self._waiting = self.waiting(), 0
         self._queues.clear()
         self._moments.clear()
         self._moment_of.clear()
@@ -94,12 +96,15 @@ class WaitingRoom:
         elif wait <= self._patience:
             self._look_at(host, now + wait)
         else:
-            self._turned_away += [(due, wait) for due in self._queues.pop(host)]
+            away = self._queues.pop(host)
             del self._moment_of[host]
+            self._turned_away += [(due, wait) for due in away]
+            self._waiting -= len(away)
 
     def _pop(self, host: str, now: float) -> Due:
         queue = self._queues[host]
         due = queue.popleft()
+        self._waiting -= 1
         if queue:
             self._hold(host, max(self._turns.wait_for(host, now), 1e-9), now)
         else:

@@ -99,6 +99,7 @@ class CurlWeb:
         transfer.future = future
         self._active[transfer.easy] = transfer
         self._multi.add_handle(transfer.easy)
+        self._wake_in(0)
         if self._sweep is None:
             self._sweep = loop.call_later(self._sweep_every, self._sweep_overdue)
         try:
@@ -159,18 +160,18 @@ class CurlWeb:
             self._loop = asyncio.get_running_loop()
             self._sockets = sockets_for(self._loop, self._on_ready)
             self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._sockets.watch)
-            self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer_wish)
         return self._loop
 
     def _new_transfer(self) -> Transfer:
         return Transfer(self._limits, self._policy, self._ca_file, self._resolve)
 
-    def _on_timer_wish(self, milliseconds: int) -> None:
-        """An early wake-up is harmless, libcurl then wishes again: so later wishes cost nothing."""
+    def _wake_in(self, milliseconds: int) -> None:
+        """libcurl is asked for its next moment when a batch is done. Its own way, to call us with
+        each new one, is two calls a request. An early wake-up is harmless: it is asked again."""
         loop = self._loop
         if milliseconds < 0 or loop is None:
             return
-        at = monotonic() + milliseconds / 1000
+        at = monotonic() + milliseconds / 1000 if milliseconds else 0.0
         if self._timer is not None:
             if self._timer_at <= at:
                 return
@@ -185,11 +186,14 @@ class CurlWeb:
         self._timer = None
         self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self._collect()
+        self._wake_in(self._multi.timeout())
 
     def _on_ready(self, events: list[tuple[int, int]]) -> None:
+        act = self._multi.socket_action
         for fd, bits in events:
-            self._multi.socket_action(fd, bits)
+            act(fd, bits)
         self._collect()
+        self._wake_in(self._multi.timeout())
 
     def _collect(self) -> None:
         more = 1

@@ -57,7 +57,7 @@ class EpollSockets:
 
     def _serve(self) -> None:
         events = self._epoll.poll(0, BATCH)
-        self._ready([(fd, _curl_bits(bits)) for fd, bits in events])
+        self._ready([(fd, _CURL_BITS.get(bits) or _BOTH) for fd, bits in events])
 
 
 class LoopSockets:
@@ -93,17 +93,14 @@ class LoopSockets:
 
 _READ: int = pycurl.CSELECT_IN
 _WRITE: int = pycurl.CSELECT_OUT
+_BOTH = _READ | _WRITE
+"""For a broken connection too, so that libcurl finds out which way it is broken."""
 _EPOLL_BITS = {pycurl.POLL_NONE: 0}
+_CURL_BITS: dict[int, int] = {}
 if hasattr(select, "epoll"):
     _EPOLL_BITS |= {
         pycurl.POLL_IN: select.EPOLLIN,
         pycurl.POLL_OUT: select.EPOLLOUT,
         pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
     }
-
-
-def _curl_bits(bits: int) -> int:
-    """A broken connection wakes both directions, so that libcurl finds out which."""
-    if bits & ~(select.EPOLLIN | select.EPOLLOUT):
-        return _READ | _WRITE
-    return (_READ if bits & select.EPOLLIN else 0) | (_WRITE if bits & select.EPOLLOUT else 0)
+    _CURL_BITS |= {select.EPOLLIN: _READ, select.EPOLLOUT: _WRITE}

@@ -133,7 +133,7 @@ class Transfer:
         self._fd = -1
         self._dialled_at = None
         self.status = _UNKNOWN
-        self._headers_done = False
+        self._is_in_fields = self._headers_done = False
         self._header_bytes = self._interim = self._came = 0
         self._lines: list[bytes] = []
         # One buffer, not a list: a body that comes byte by byte would be an object for each.
@@ -162,27 +162,33 @@ class Transfer:
         return _STOP
 
     def _on_header(self, line: bytes) -> int | None:
-        self._header_bytes += len(line)
-        limits = self._limits
-        if self._header_bytes > limits.header_bytes or len(line) > limits.header_line:
+        size, limits = len(line), self._limits
+        self._header_bytes += size
+        if self._header_bytes > limits.header_bytes or size > limits.header_line:
             return self.stop("headers_too_large", "a header line or all headers are too long")
-        if len(line) < 3 and line in (b"\r\n", b"\n"):
+        if size > 2 and self._is_in_fields:  # as nearly every line
+            self._lines.append(line)
+            return None
+        if line in (b"\r\n", b"\n"):
             return self._on_headers_end()
         if self._headers_done:
             return None  # a trailer: nothing we use, but it counts
         if self.status == _UNKNOWN:
             self.status = _status_of(line)
-            return None
-        self._lines.append(line)
-        if len(self._lines) > limits.header_fields:
-            return self.stop("headers_too_large", f"more than {limits.header_fields} fields")
+            self._is_in_fields = True
+        else:
+            self._lines.append(line)
         return None
 
     def _on_headers_end(self) -> int | None:
+        fields, limits = len(self._lines), self._limits
+        if fields > limits.header_fields:
+            return self.stop("headers_too_large", f"more than {limits.header_fields} fields")
+        self._is_in_fields = False
         if 100 <= self.status < 200:
             self._interim += 1
             self.status, self._lines = _UNKNOWN, []
-            if self._interim > self._limits.interim_answers:
+            if self._interim > limits.interim_answers:
                 return self.stop("too_many_interim", f"{self._interim} interim answers")
             return None
         self._headers_done = True
@@ -292,11 +298,15 @@ def _host_field(parts: Parts) -> str:
 
 def header_lines(headers: Headers, *, has_body: bool = False) -> list[bytes]:
     """What we do not say, libcurl shall not add."""
-    lines = [
-        _usual_line(name, value) if name in _USUAL_FIELDS else _header_line(name, value)
-        for name, value in headers
-    ]
-    if not any(name.lower() == "accept" for name, _ in headers):
+    lines, accepts = [], False
+    for name, value in headers:
+        if name in _USUAL_FIELDS:
+            lines.append(_usual_line(name, value))
+            accepts = accepts or name == "Accept"
+        else:
+            lines.append(_header_line(name, value))
+            accepts = accepts or name.lower() == "accept"
+    if not accepts:
         lines.append(b"Accept:")
     if has_body:
         lines.append(b"Expect:")  # libcurl would first ask whether a large body is welcome

@@ -13,7 +13,7 @@ except ImportError:  # not built for every platform
 
 __all__ = ["new_event_loop", "spare_the_collector"]
 
-_YOUNG, _MIDDLE, _OLD = 25_000, 25, 100
+_YOUNG, _MIDDLE, _OLD = 50_000, 12, 100
 
 
 def spare_the_collector() -> None:

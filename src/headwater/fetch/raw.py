@@ -6,7 +6,7 @@ from hashlib import sha256
 from headwater.fetch.redact import redacted_headers
 from headwater.values.ids import FeedPk, FetchId
 from headwater.values.instant import to_micros
-from headwater.values.response import Exchange, Headers, header
+from headwater.values.response import Answer, Exchange, Headers, header
 from headwater.values.url import redacted
 
 
@@ -31,13 +31,16 @@ class RawFetch:
         return header(self.response_headers, "content-type")
 
 
+def can_be_kept(answer: Answer) -> bool:
+    """Whether anything was served at all."""
+    return bool(answer.body) and answer.status is not None
+
+
 def raw_fetch_of(
     exchange: Exchange, feed: FeedPk, fetch_id: FetchId, *, truncated: bool, error: str | None
-) -> RawFetch | None:
-    """None when nothing was served that could be kept."""
+) -> RawFetch:
     answer = exchange.answer
-    if not answer.body or answer.status is None:
-        return None
+    assert answer.status is not None, "asked before: can_be_kept"
     return RawFetch(
         fetch_id=fetch_id,
         feed=feed,

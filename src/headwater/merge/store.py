@@ -31,6 +31,10 @@ class Memory:
     aliases: dict[bytes, bytes] = field(default_factory=dict)
 
 
+NO_MEMORY = Memory()
+"""Of a feed without a document, or on its first one. Nobody writes into it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Merged:
     """One feed's changes with what is needed to write them.

@@ -105,7 +105,7 @@ def due_of(row: Row, claimed_at: int | None = None) -> Due:
     pushed = bool(own.get("push_only", False))
     state = State(interval, failures, gone_count, ewma, said, moments, asked, pushed, ceiling)
     return Due(
-        FeedPk(pk), FeedId(feed_id), url, host, scheduled_at, fence,
+        pk, feed_id, url, host, scheduled_at, fence,
         Validators(etag, last_modified), state, own,
         orjson.loads(identity) if identity else None,
         document_hash, documents_seen, document_seen_at, asked_whole_at,

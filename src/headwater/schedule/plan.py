@@ -224,11 +224,11 @@ def _with_bounds(said: str, interval: float, longest: float, policy: Policy) -> 
 
 def _floor(hints: Hints, policy: Policy) -> tuple[float, str]:
     """The strongest of the publisher's hints, and its name."""
-    said = floors(hints, policy.max_interval)
-    if not said:
-        return 0.0, ""
-    name = max(said, key=said.__getitem__)
-    return said[name], name
+    strongest, name = 0.0, ""
+    for hint, seconds in floors(hints, policy.max_interval).items():
+        if seconds > strongest:
+            strongest, name = seconds, hint
+    return strongest, name
 
 
 def _held_back(hint: str, floor: float) -> str:

@@ -44,7 +44,9 @@ class Policy:
             )
 
     def clamped(self, interval: float) -> float:
-        return min(max(interval, self.min_interval), self.max_interval)
+        if interval < self.min_interval:
+            return self.min_interval
+        return min(interval, self.max_interval)
 
     def overridden(
         self, *, min_interval: float | None = None, max_interval: float | None = None

@@ -78,10 +78,10 @@ def _straight(leveled: type[FilteringBoundLogger]) -> type[FilteringBoundLogger]
     """The same logger with a shorter way for what every visit says, when programs read it."""
 
     def info(self: Any, event: str, *args: Any, **facts: Any) -> Any:
-        if args or self._context:
+        if args or self._context or "exc_info" in facts:
             return leveled.info(self, event, *args, **facts)
-        facts["event"] = event
-        return self._logger.info(_json(self._logger, "info", facts))
+        line: Line = self._logger
+        return line.soon(_line(_record(line, "info", event), _traced(line, "info", facts)))
 
     return type("Straight", (leveled,), {"info": info})
 
@@ -235,13 +235,19 @@ def _json(line: Line, method: str, facts: Facts) -> str:
     """
     if "exc_info" in facts:
         facts = _with_traceback(line, method, facts)
-    record = {
+    return _line(_record(line, method, facts.pop("event")), _traced(line, method, facts))
+
+
+def _record(line: Line, method: str, event: str) -> dict[str, Any]:
+    return {
         "timestamp": rfc3339_at(time_ns() // 1_000),
         "level": method,
         "logger": line.name,
-        "event": facts.pop("event"),
+        "event": event,
     }
-    facts = _traced(line, method, facts)
+
+
+def _line(record: dict[str, Any], facts: Facts) -> str:
     return _if_harmless(record, facts) or _cleaned_json(record, facts)
 
 

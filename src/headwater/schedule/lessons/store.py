@@ -4,9 +4,10 @@ Most visits find nothing new, and leave two short rows in place of two long ones
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
-from headwater.ports import Transaction, marks
+from headwater.ports import Transaction, Value, marks
 from headwater.values.ids import FeedPk, WorkerId
 
 
@@ -157,33 +158,89 @@ _ASSIGNED = {
 }
 
 
+_FETCHER = "(SELECT fetcher_id FROM rss_subscriptions s WHERE s.feed_id = ?)"
+"""Whose fetcher it was stands in the database alone."""
+
+
 def _update(lesson: type[Learned] | type[Confirmed]) -> str:
     assigned = ", ".join(f"{name} = {_ASSIGNED.get(name, '?')}" for name in lesson._fields[:-1])
     return f"UPDATE feeds SET {assigned}, claimed_by = NULL WHERE id = ?"
 
 
 def _insert(visit: type[VisitRecord] | type[QuietVisit]) -> str:
-    """Whose fetcher it was stands in the database alone."""
     fields = visit._fields
     return (
         f"INSERT INTO visits ({', '.join(fields)}, fetcher_id) VALUES ({marks(len(fields))},"
-        " (SELECT fetcher_id FROM rss_subscriptions s WHERE s.feed_id = ?))"
+        f" {_FETCHER})"
     )
 
 
 _LEARN, _CONFIRM = _update(Learned), _update(Confirmed)
 _RECORD, _RECORD_QUIET = _insert(VisitRecord), _insert(QuietVisit)
 
+_AT_ONCE = (64, 16, 4, 1)
+"""How many quiet visits go into one statement of SQLite, so that few statements are known to it."""
+
+
+def _table(columns: int, rows: int) -> str:
+    """What SQLite calls `column1`, `column2` and so on."""
+    return f"(VALUES {', '.join([f'({marks(columns)})'] * rows)}) AS v"
+
+
+def _confirm_many(rows: int) -> str:
+    fields = Confirmed._fields
+    assigned = ", ".join(
+        f"{name} = {_ASSIGNED.get(name, '?').replace('?', f'v.column{place}')}"
+        for place, name in enumerate(fields[:-1], 1)
+    )
+    return (
+        f"UPDATE feeds SET {assigned}, claimed_by = NULL"
+        f" FROM {_table(len(fields), rows)} WHERE feeds.id = v.column{len(fields)}"
+    )
+
+
+def _record_many(rows: int) -> str:
+    fields = QuietVisit._fields
+    columns = ", ".join(f"v.column{place}" for place in range(1, len(fields) + 1))
+    return (
+        f"INSERT INTO visits ({', '.join(fields)}, fetcher_id)"
+        f" SELECT {columns}, {_FETCHER.replace('?', 'v.column1')}"
+        f" FROM {_table(len(fields), rows)}"
+    )
+
+
+_CONFIRM_MANY = {rows: _confirm_many(rows) for rows in _AT_ONCE}
+_RECORD_MANY = {rows: _record_many(rows) for rows in _AT_ONCE}
+
+
+async def _run_in_few(
+    tx: Transaction, statements: dict[int, str], rows: Sequence[tuple[Value, ...]]
+) -> None:
+    """In `run_many` SQLite's thread and ours pass Python's lock to and fro twice for each row."""
+    begin = 0
+    for size, sql in statements.items():
+        while len(rows) - begin >= size:
+            some = rows[begin : begin + size]
+            await tx.run_many(sql, [tuple(chain.from_iterable(some))])
+            begin += size
+
 
 async def learn(tx: Transaction, lessons: Sequence[Learned | Confirmed]) -> None:
     """One row per feed, whatever happened; the claim ends here."""
     await tx.run_many(_LEARN, [each for each in lessons if type(each) is Learned])
-    await tx.run_many(_CONFIRM, [each for each in lessons if type(each) is Confirmed])
+    quiet = [each for each in lessons if type(each) is Confirmed]
+    if tx.dialect == "sqlite":
+        await _run_in_few(tx, _CONFIRM_MANY, quiet)
+    else:
+        await tx.run_many(_CONFIRM, quiet)
 
 
 async def record_visits(tx: Transaction, visits: Sequence[VisitRecord | QuietVisit]) -> None:
     """The key (feed, scheduled_at) is what makes a second commit of one visit impossible (J1)."""
     whole = [(*each, each[0]) for each in visits if type(each) is VisitRecord]
-    quiet = [(*each, each[0]) for each in visits if type(each) is QuietVisit]
     await tx.run_many(_RECORD, whole)
-    await tx.run_many(_RECORD_QUIET, quiet)
+    quiet = [each for each in visits if type(each) is QuietVisit]
+    if tx.dialect == "sqlite":
+        await _run_in_few(tx, _RECORD_MANY, quiet)
+    else:
+        await tx.run_many(_RECORD_QUIET, [(*each, each[0]) for each in quiet])
