@@ -112,9 +112,9 @@ def failed_signs(monkeypatch: pytest.MonkeyPatch) -> list[HeadwaterError]:
     """The signs of life that a worker could not give, as they come."""
     inner, failed = Claims.show_up, list[HeadwaterError]()
 
-    async def shown(claims: Claims, held: Sequence[Due]) -> bool:
+    async def shown(claims: Claims, held: Sequence[Due]) -> None:
         try:
-            return await inner(claims, held)
+            await inner(claims, held)
         except HeadwaterError as trouble:
             failed.append(trouble)
             raise

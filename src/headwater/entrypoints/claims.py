@@ -6,6 +6,7 @@ import socket
 from collections.abc import Sequence
 
 from headwater.engine import Engine
+from headwater.ports import Transaction
 from headwater.schedule import store as calendar
 from headwater.schedule.due import Due
 from headwater.schedule.shards import store as shards
@@ -42,13 +43,14 @@ class Claims:
         engine, now = self._engine, self._now()
         async with engine.database.read() as view:
             has_stepped_back = await shards.has_stepped_back(view, now, self._lease)
-        async with engine.database.write() as tx:
+        async with self._one_by_one, engine.database.write() as tx:
             hosts = await calendar.take_back_own(tx, engine.worker)
             if has_stepped_back:
                 await shards.plan_again_after_step_back(tx, now, self._lease)
             await shards.cut_long_leases(tx, now, self._lease)
-        if not await self.show_up([]):
-            await self._learn_manners()
+            await self._take_part(tx, [], now)
+        self._held_until = now + self._lease
+        await self._learn_manners()
         self._be_careful_with(hosts)
 
     async def seconds_to_next(self) -> float | None:
@@ -75,31 +77,33 @@ class Claims:
                 tx, [(due, now + round(seconds * MICROS)) for due, seconds in later], why
             )
 
-    async def show_up(self, held: Sequence[Due]) -> bool:
-        """Sign of life, shards renewed and shared fairly, leases of long visits renewed.
-
-        True when shards were taken, and the manners their hosts are owed were learnt.
-        """
+    async def show_up(self, held: Sequence[Due]) -> None:
+        """Sign of life, shards renewed and shared fairly, leases of long visits renewed. Where
+        shards were taken, the manners are learnt that their hosts are owed."""
         engine, now = self._engine, self._now()
         offset = self._wall_against_monotonic()
         async with self._one_by_one, engine.database.write() as tx:
             if self._offset - offset > _STEPPED_BACK_SECONDS:
                 await shards.plan_again_after_step_back(tx, now, self._lease)
                 await shards.cut_long_leases(tx, now, self._lease)
-            await shards.show_up(tx, engine.worker, socket.gethostname(), os.getpid(), now)
-            others = max(1, await shards.living_workers(tx, now - self._lease))
-            share, until = -(-SHARDS // others), now + self._lease
-            mine = await shards.renew_shards(tx, engine.worker, until)
-            lacking = max(0, share - mine)
-            taken = await shards.take_shards(tx, engine.worker, now, until, lacking)
-            if mine > share:
-                busy = sorted({shard_of(due.host) for due in held})
-                await shards.let_go_of_shards(tx, engine.worker, mine - share, busy)
-            await calendar.renew(tx, held, until)
+            has_taken = await self._take_part(tx, held, now)
         self._offset = offset  # not before it is written down what was set back
-        self._held_until = until
-        if taken:
+        self._held_until = now + self._lease
+        if has_taken:
             await self._learn_manners()
+
+    async def _take_part(self, tx: Transaction, held: Sequence[Due], now: int) -> bool:
+        """Our fair share of the shards, and no more. True when some were taken."""
+        worker, until = self._engine.worker, now + self._lease
+        await shards.show_up(tx, worker, socket.gethostname(), os.getpid(), now)
+        others = max(1, await shards.living_workers(tx, now - self._lease))
+        share = -(-SHARDS // others)
+        mine = await shards.renew_shards(tx, worker, until)
+        taken = await shards.take_shards(tx, worker, now, until, max(0, share - mine))
+        if mine > share:
+            busy = sorted({shard_of(due.host) for due in held})
+            await shards.let_go_of_shards(tx, worker, mine - share, busy)
+        await calendar.renew(tx, held, until)
         return bool(taken)
 
     async def take_over(self, held: Sequence[Due]) -> None:

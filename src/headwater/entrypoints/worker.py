@@ -63,7 +63,7 @@ class Worker:
         self._idle_until = 0.0
         self._paused_until = 0.0
         self._storage_is_doubtful = False
-        self._more_is_due = False
+        self._more_is_due = True  # for all we know
 
     async def run(self) -> None:
         spare_the_collector()
