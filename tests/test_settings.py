@@ -18,6 +18,12 @@ def nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HEADWATER_CONFIG", raising=False)
 
 
+def test_any_folder_may_hold_the_data(tmp_path: Path) -> None:
+    folder = tmp_path / "50% of it?"
+    where = load_settings(data_dir=folder).where_database
+    assert where == f"sqlite:///{tmp_path}/50%25 of it%3F/headwater.db"
+
+
 def test_the_defaults_need_nothing() -> None:
     settings = load_settings()
     assert settings.host == "127.0.0.1"

@@ -8,9 +8,12 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
+from headwater.adapters import database as adapter
 from headwater.adapters.database import SqlDatabase, open_database
 from headwater.adapters.sqlite import SqliteTransaction
 from headwater.errors import BadSettings, ConnectionLost, DatabaseError, Refused
@@ -264,6 +267,7 @@ async def test_foreign_keys_are_kept(database: SqlDatabase) -> None:
         ("sqlite://", "must name a file"),
         ("sqlite:///", "must name a file"),
         ("sqlite:///h.db?mode=ro", "must name a file"),
+        ("sqlite:///:memory:", "must name a file"),
         ("postgresql://host:port/name", "not a database URL"),
     ],
 )
@@ -277,6 +281,121 @@ def test_sqlite_goes_without_what_only_postgresql_and_migrations_need() -> None:
     look = "import headwater.wiring, sys; print({'sqlalchemy', 'alembic'} & {*sys.modules})"
     said = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert said.stdout == "set()\n"
+
+
+async def test_a_file_is_named_as_in_any_url(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path}/50%25%20of%20it%3F.db")
+    await database.version()
+    await database.close()
+    assert (tmp_path / "50% of it?.db").exists()
+
+
+async def test_places_are_given_back_when_no_thread_can_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    database = open_database(f"sqlite:///{tmp_path}/h.sqlite", pool_size=1, patience=0.1)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refused)
+        for _ in range(2):
+            with pytest.raises(ConnectionLost, match="can't start new thread"):
+                async with database.read():
+                    pass
+    assert await database.version() == sqlite3.sqlite_version
+    await database.close()
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_all_tasks_cancelled_in_the_middle_of_a_write_leave_nothing_open(
+    database: SqlDatabase,
+) -> None:
+    """As at the end of a loop: whoever takes back is cancelled too, before it has begun."""
+    written = asyncio.Event()
+
+    async def writer() -> None:
+        async with database.write() as tx:
+            await tx.run("UPDATE counters SET value = 7")
+            written.set()
+            await asyncio.Event().wait()
+
+    def cancel_all_others() -> None:
+        for each in asyncio.all_tasks() - {me}:
+            each.cancel()
+
+    me = asyncio.current_task()
+    writing = asyncio.create_task(writer())
+    await written.wait()
+    writing.cancel()
+    asyncio.get_running_loop().call_soon(cancel_all_others)
+    await asyncio.wait({writing})
+    assert await counter(database) == 0
+    async with database.write() as tx:
+        await tx.run("UPDATE counters SET value = 1 WHERE name = 'events'")
+    assert await counter(database) == 1
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_view_that_could_not_begin_is_told_so(
+    database: SqlDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not opened at first, and then read without a snapshot, it would change under our eyes."""
+    real, tries = sqlite3.connect, 0
+
+    def stumbling(*given: Any, **named: Any) -> sqlite3.Connection:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise sqlite3.OperationalError("unable to open database file")
+        opened: sqlite3.Connection = real(*given, **named)
+        return opened
+
+    monkeypatch.setattr(sqlite3, "connect", stumbling)
+    with pytest.raises(ConnectionLost):
+        async with database.read() as view:
+            await view.rows("SELECT 1")
+    async with database.read() as view:
+        await view.rows("SELECT value FROM counters")
+        async with database.write() as tx:
+            await tx.run("UPDATE counters SET value = 7")
+        (row,) = await view.rows("SELECT value FROM counters WHERE name = 'events'")
+        assert row.value == 0
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_migration_that_is_cancelled_is_over_when_that_is_told(
+    database: SqlDatabase,
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(connection: Connection) -> None:
+        begun.set()
+        go_on.wait(10)
+        connection.exec_driver_sql("UPDATE counters SET value = 7")
+
+    migrating = asyncio.create_task(database.on_connection(slowly))
+    await asyncio.to_thread(begun.wait, 10)
+    migrating.cancel()
+    done, _ = await asyncio.wait({migrating}, timeout=0.1)
+    assert not done
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await migrating
+    assert await counter(database) == 7
+
+
+async def test_what_comes_back_after_the_end_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapter, "CLOSING_SECONDS", 0.05)
+    before, database = sqlite_threads(), open_database(f"sqlite:///{tmp_path}/h.sqlite")
+    async with database.read() as view:
+        await view.rows("SELECT 1")
+        await database.close()
+    for each in sqlite_threads() - before:
+        await asyncio.to_thread(each.join, 10)
+    assert sqlite_threads() <= before
 
 
 def sqlite_threads() -> set[threading.Thread]:

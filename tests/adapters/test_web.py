@@ -230,6 +230,39 @@ async def test_a_host_that_falls_silent_is_given_up(
     assert (answer.error, answer.error_detail) == ("timeout", why)
 
 
+@pytest.mark.parametrize("how", ["cancelled", "given up"])
+async def test_whoever_waits_for_the_place_of_a_request_that_ends_goes_on_at_once(how: str) -> None:
+    """One connection for each host: libcurl starts the second when the first is gone."""
+
+    async def silent(talk: Talk) -> None:
+        await talk.stay_silent()
+
+    limits = WebLimits(host_connections=1, first_byte=20.0 if how == "cancelled" else 0.2)
+    async with Site(silent, HELLO) as site, a_web(limits) as web:
+        first = asyncio.create_task(web.get(site.url("/first"), HEADERS, deadline=20))
+        await site.asked()
+        second = asyncio.create_task(web.get(site.url("/second"), HEADERS, deadline=20))
+        await asyncio.sleep(0)
+        if how == "cancelled":
+            await asyncio.sleep(0.02)  # libcurl has put it in its queue
+            first.cancel()
+        async with asyncio.timeout(3):
+            answer = await second
+        assert (answer.status, answer.error) == (200, None)
+        await asyncio.wait({first})
+    assert site.paths == ["/first", "/second"]
+
+
+async def test_too_many_fields_are_refused_before_the_last_one_has_come() -> None:
+    async def many(talk: Talk) -> None:
+        await talk.say(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200)
+        await talk.stay_silent()
+
+    async with Site(many) as site, a_web(WebLimits(idle=20.0)) as web:
+        answer = await web.get(site.url(), HEADERS, deadline=3)
+    assert (answer.error, answer.error_detail) == ("headers_too_large", "more than 128 fields")
+
+
 async def test_a_tls_handshake_that_stalls_is_given_up() -> None:
     greeted = asyncio.Event()
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from importlib import import_module
 from typing import Any, Literal, Protocol, TypeVar
+from urllib.parse import unquote
 
 from headwater.adapters.sqlite import SqliteConnections
 from headwater.errors import BadSettings, ConnectionLost, DatabaseError
@@ -132,9 +133,9 @@ def open_database(
         raise BadSettings("DATABASE_URL is not a database URL: it has no ://")
     if kind == "sqlite":
         file = _SQLITE_FILE.fullmatch(url)
-        if file is None:
+        if file is None or file[1] == ":memory:":
             raise BadSettings("DATABASE_URL must name a file: sqlite:///path/to/headwater.db")
-        return SqlDatabase(SqliteConnections(file[1], pool_size, patience))
+        return SqlDatabase(SqliteConnections(unquote(file[1]), pool_size, patience))
     if kind in {"postgresql", "postgres"}:
         room = import_module("headwater.adapters.postgres")
         return SqlDatabase(room.PostgresConnections(url, pool_size, patience, stands_still))

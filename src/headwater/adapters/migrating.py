@@ -10,9 +10,9 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import Connection, NullPool, create_engine
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
-from headwater.errors import BadInput
+from headwater.errors import BadInput, DatabaseError
 
 T = TypeVar("T")
 
@@ -44,10 +44,11 @@ def on_file(opened: Callable[[], sqlite3.Connection], action: Callable[[Connecti
             answer = action(connection)
             connection.commit()
             return answer
-    except DBAPIError as trouble:
-        if isinstance(trouble.orig, sqlite3.Error):
-            raise trouble.orig from trouble
-        raise
+    except SQLAlchemyError as trouble:
+        orig = getattr(trouble, "orig", None)
+        if isinstance(orig, sqlite3.Error):
+            raise orig from None
+        raise DatabaseError(f"The database failed: {trouble}") from trouble
 
 
 def revisions(migrations: Path) -> list[str]:

@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache, partial
 from importlib import import_module
 from operator import itemgetter
@@ -25,8 +25,10 @@ class SqliteTransaction:
 
     dialect: Literal["sqlite", "postgresql"] = "sqlite"
 
-    def __init__(self, connection: SqliteConnection) -> None:
+    def __init__(self, connection: SqliteConnection, begin: str | None = None) -> None:
+        """`begin` goes along with the first statement, which is when SQLite begins to look."""
         self._connection = connection
+        self._begin = begin
         self._put_off: PutOff = []
 
     async def rows(self, sql: str, *values: Value) -> Sequence[Row]:
@@ -49,7 +51,7 @@ class SqliteTransaction:
 
     async def _said(self, sql: str, values: Sequence[Value]) -> tuple[list[Row], int]:
         before, self._put_off = self._put_off, []
-        return await self._connection.do(_execute, before, sql, values)
+        return await self._connection.do(_execute, self._begin, before, sql, values)
 
 
 class SqliteConnections:
@@ -63,15 +65,15 @@ class SqliteConnections:
         self._patience = patience
         self._places = asyncio.Semaphore(most)
         self._idle: list[SqliteConnection] = []
+        self._in_use: set[SqliteConnection] = set()
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[SqliteTransaction]:
         connection = await self._taken()
         try:
-            connection.leave(_begin)
-            yield SqliteTransaction(connection)
+            yield SqliteTransaction(connection, "BEGIN")
         finally:
-            connection.leave(_roll_back)
+            connection.roll_back().add_done_callback(_heard)
             self._put_back(connection)
 
     @asynccontextmanager
@@ -88,7 +90,10 @@ class SqliteConnections:
         except BaseException:
             # Behind what a caller that was cancelled left in the thread, perhaps not begun yet. It
             # is waited for, because until then nobody else can write.
-            await asyncio.shield(self._back_to_before(connection))
+            rolled_back = connection.roll_back()
+            rolled_back.add_done_callback(_heard)
+            with suppress(sqlite3.Error):  # then it is lost, and known as such
+                await asyncio.shield(rolled_back)
             raise
         finally:
             self._put_back(connection)
@@ -96,13 +101,24 @@ class SqliteConnections:
     async def on_connection(self, action: Callable[[Any], T]) -> T:
         """On a connection as Alembic wants it, beside the loop."""
         room = await asyncio.to_thread(import_module, "headwater.adapters.migrating")
-        answer: T = await asyncio.to_thread(room.on_file, partial(opened, self._path), action)
-        return answer
+        under_way: asyncio.Task[T] = asyncio.create_task(
+            asyncio.to_thread(room.on_file, partial(opened, self._path), action)
+        )
+        try:
+            return await asyncio.shield(under_way)
+        except asyncio.CancelledError:
+            await asyncio.wait({under_way})  # nobody else may write meanwhile
+            raise
 
     async def close(self) -> None:
+        """What is still in use ends when it comes back."""
         idle, self._idle = self._idle, []
+        for each in self._in_use:
+            each.is_lost = True
         for each in idle:
-            await each.close()
+            each.end()
+        for each in idle:
+            await each.ended()
 
     def told(self, trouble: BaseException) -> DatabaseError | None:
         """Only what is wrong with the rows themselves is a refusal; all else may pass by itself."""
@@ -128,16 +144,28 @@ class SqliteConnections:
                 f"The database cannot be reached: every connection was busy for {self._patience:g}"
                 " seconds."
             ) from late
-        return self._idle.pop() if self._idle else SqliteConnection(self._path)
-
-    async def _back_to_before(self, connection: SqliteConnection) -> None:
         try:
-            await connection.do(_roll_back)
-        except sqlite3.Error:
-            connection.is_lost = True  # nobody knows what state it is in
+            connection = self._found_or_made()
+        except BaseException:
+            self._places.release()
+            raise
+        self._in_use.add(connection)
+        return connection
+
+    def _found_or_made(self) -> SqliteConnection:
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.is_lost:
+                return connection
+            connection.end()
+        try:
+            return SqliteConnection(self._path)
+        except RuntimeError as trouble:  # no more threads are to be had
+            raise ConnectionLost(f"The database cannot be reached: {trouble}") from trouble
 
     def _put_back(self, connection: SqliteConnection) -> None:
         """What was lost makes room for a fresh one."""
+        self._in_use.discard(connection)
         if connection.is_lost:
             connection.end()
         else:
@@ -145,19 +173,22 @@ class SqliteConnections:
         self._places.release()
 
 
-def _begin(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN")
-
-
-def _roll_back(connection: sqlite3.Connection) -> None:
-    if connection.in_transaction:
-        connection.rollback()
+def _heard(answer: asyncio.Future[None]) -> None:
+    """A failed way back was noticed by the connection itself; nobody need hear of it twice."""
+    if not answer.cancelled():
+        answer.exception()
 
 
 def _execute(
-    connection: sqlite3.Connection, before: PutOff, sql: str, values: Sequence[Value]
+    connection: sqlite3.Connection,
+    begin: str | None,
+    before: PutOff,
+    sql: str,
+    values: Sequence[Value],
 ) -> tuple[list[Row], int]:
     """In the connection's thread: the rows, and how many were touched."""
+    if begin is not None and not connection.in_transaction:
+        connection.execute(begin)
     for each, rows in before:
         connection.executemany(each, rows)
     cursor = connection.execute(sql, values)

@@ -36,18 +36,23 @@ class SqliteConnection:
         """What `work` makes of the connection. It is done even if its caller is cancelled."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._work.put((answer, work, given))
-        return await answer
+        try:
+            return await answer
+        finally:
+            del answer  # an error in it knows this frame
 
-    def leave(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        """The same where nobody waits: done before whatever is asked next."""
-        self._work.put((None, work, ()))
+    def roll_back(self) -> asyncio.Future[None]:
+        """Behind all that was asked before, and before whatever is asked next, though nobody waits
+        for it. If it fails the connection is lost: nobody knows what state it is in."""
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._work.put((answer, _roll_back, ()))
+        return answer
 
     def end(self) -> None:
         """After all that was asked of it."""
         self._work.put(None)
 
-    async def close(self) -> None:
-        self.end()
+    async def ended(self) -> None:
         await asyncio.to_thread(self._thread.join)
 
     def _serve(self) -> None:
@@ -60,17 +65,16 @@ class SqliteConnection:
                 result = work(connection, *given)
             except Exception as error:  # noqa: BLE001 -- it is not ours: whoever asked gets it
                 trouble = error
-                # Not opened, closed under our hands, or in a state that nobody waits to hear of.
-                self.is_lost |= connection is None or answer is None or _is_closed(connection)
-            if answer is not None:
-                with suppress(RuntimeError):  # nobody waits any more, and the loop is gone
-                    answer.get_loop().call_soon_threadsafe(_tell, answer, result, trouble)
+                # Not opened, closed under our hands, or in a state that nobody knows.
+                self.is_lost |= connection is None or work is _roll_back or _is_closed(connection)
+            with suppress(RuntimeError):  # nobody waits any more, and the loop is gone
+                answer.get_loop().call_soon_threadsafe(_tell, answer, result, trouble)
             del piece, answer, work, given, result, trouble
         if connection is not None:
             connection.close()
 
 
-_Piece = tuple[asyncio.Future[Any] | None, Callable[..., Any], tuple[Any, ...]]
+_Piece = tuple[asyncio.Future[Any], Callable[..., Any], tuple[Any, ...]]
 
 
 def opened(path: str) -> sqlite3.Connection:
@@ -103,6 +107,11 @@ def _to_write_ahead(connection: sqlite3.Connection) -> None:
             sleep(JOURNAL_PAUSE_SECONDS)
         else:
             return
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.rollback()
 
 
 def _is_closed(connection: sqlite3.Connection) -> bool:

@@ -108,6 +108,7 @@ class CurlWeb:
             # The handle may already serve another request: only our own is given up.
             if transfer.future is future:
                 self._release(transfer)
+                self._wake_in(0)  # whoever waited for its place may go on
             raise
 
     async def _addresses(self, url: str, parts: Parts, seconds: float) -> list[str] | Answer:
@@ -228,6 +229,7 @@ class CurlWeb:
             if (why := transfer.overdue(now)) is not None:
                 transfer.stop("timeout", why)
                 self._finish(transfer, _TIMED_OUT_NUMBER, why)
+                self._wake_in(0)  # whoever waited for its place may go on
         if self._active and self._loop is not None:
             self._sweep = self._loop.call_later(self._sweep_every, self._sweep_overdue)
 

@@ -168,6 +168,8 @@ class Transfer:
             return self.stop("headers_too_large", "a header line or all headers are too long")
         if size > 2 and self._is_in_fields:  # as nearly every line
             self._lines.append(line)
+            if len(self._lines) > limits.header_fields:
+                return self.stop("headers_too_large", f"more than {limits.header_fields} fields")
             return None
         if line in (b"\r\n", b"\n"):
             return self._on_headers_end()
@@ -181,14 +183,11 @@ class Transfer:
         return None
 
     def _on_headers_end(self) -> int | None:
-        fields, limits = len(self._lines), self._limits
-        if fields > limits.header_fields:
-            return self.stop("headers_too_large", f"more than {limits.header_fields} fields")
         self._is_in_fields = False
         if 100 <= self.status < 200:
             self._interim += 1
             self.status, self._lines = _UNKNOWN, []
-            if self._interim > limits.interim_answers:
+            if self._interim > self._limits.interim_answers:
                 return self.stop("too_many_interim", f"{self._interim} interim answers")
             return None
         self._headers_done = True

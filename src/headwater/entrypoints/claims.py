@@ -48,6 +48,7 @@ class Claims:
             if has_stepped_back:
                 await shards.plan_again_after_step_back(tx, now, self._lease)
             await shards.cut_long_leases(tx, now, self._lease)
+            now = self._now()  # the right to write may have been long in coming
             await self._take_part(tx, [], now)
         self._held_until = now + self._lease
         await self._learn_manners()

@@ -262,7 +262,9 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
 
     @property
     def where_database(self) -> str:
-        return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'headwater.db'}"
+        file = str(self.data_dir.absolute() / "headwater.db")
+        as_part_of_url = file.replace("%", "%25").replace("?", "%3F")
+        return self.database_url or f"sqlite:///{as_part_of_url}"
 
     @property
     def user_agent(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import typer
 
@@ -141,7 +142,7 @@ def _personal(settings: Settings) -> Iterator[Check]:
 
 def _file(settings: Settings) -> Path:
     """An embedded database's own file."""
-    return Path(settings.where_database.partition("///")[2].partition("?")[0])
+    return Path(unquote(settings.where_database.partition("///")[2]))
 
 
 def workers(session: Session) -> Iterator[Check]:
