@@ -141,7 +141,8 @@ async def test_closing_waits_for_whoever_uses_it(database: SqlDatabase) -> None:
     assert await counter(database) == 7
 
 
-async def test_a_writer_that_is_cancelled_takes_everything_back(database: SqlDatabase) -> None:
+async def half_written(database: SqlDatabase) -> asyncio.Task[None]:
+    """Somebody in the middle of a transaction that never ends by itself."""
     written = asyncio.Event()
 
     async def writer() -> None:
@@ -152,6 +153,11 @@ async def test_a_writer_that_is_cancelled_takes_everything_back(database: SqlDat
 
     writing = asyncio.create_task(writer())
     await written.wait()
+    return writing
+
+
+async def test_a_writer_that_is_cancelled_takes_everything_back(database: SqlDatabase) -> None:
+    writing = await half_written(database)
     writing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await writing
@@ -312,21 +318,13 @@ async def test_all_tasks_cancelled_in_the_middle_of_a_write_leave_nothing_open(
     database: SqlDatabase,
 ) -> None:
     """As at the end of a loop: whoever takes back is cancelled too, before it has begun."""
-    written = asyncio.Event()
-
-    async def writer() -> None:
-        async with database.write() as tx:
-            await tx.run("UPDATE counters SET value = 7")
-            written.set()
-            await asyncio.Event().wait()
 
     def cancel_all_others() -> None:
         for each in asyncio.all_tasks() - {me}:
             each.cancel()
 
     me = asyncio.current_task()
-    writing = asyncio.create_task(writer())
-    await written.wait()
+    writing = await half_written(database)
     writing.cancel()
     asyncio.get_running_loop().call_soon(cancel_all_others)
     await asyncio.wait({writing})
