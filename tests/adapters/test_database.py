@@ -274,7 +274,7 @@ async def test_foreign_keys_are_kept(database: SqlDatabase) -> None:
         ("sqlite:///", "must name a file"),
         ("sqlite:///h.db?mode=ro", "must name a file"),
         ("sqlite:///:memory:", "must name a file"),
-        ("postgresql://host:port/name", "not a database URL"),
+        ("postgresql://host:port/name", "its port is no number"),
     ],
 )
 def test_other_databases_are_refused(url: str, why: str) -> None:

@@ -134,7 +134,9 @@ def open_database(
     if kind == "sqlite":
         file = _SQLITE_FILE.fullmatch(url)
         if file is None or file[1] == ":memory:":
-            raise BadSettings("DATABASE_URL must name a file: sqlite:///path/to/headwater.db")
+            raise BadSettings(
+                "DATABASE_URL must name a file, without options: sqlite:////path/to/headwater.db"
+            )
         return SqlDatabase(SqliteConnections(unquote(file[1]), pool_size, patience))
     if kind in {"postgresql", "postgres"}:
         room = import_module("headwater.adapters.postgres")

@@ -57,8 +57,12 @@ class PostgresConnections:
     def __init__(self, url: str, most: int, patience: float, stands_still: float) -> None:
         try:
             parsed = make_url(url)
-        except (ArgumentError, ValueError) as trouble:
+        except ArgumentError as trouble:
             raise BadSettings(f"DATABASE_URL is not a database URL: {trouble}") from trouble
+        except ValueError as trouble:
+            raise BadSettings(
+                "DATABASE_URL is no database URL: its port is no number."
+            ) from trouble
         self._engine = create_async_engine(
             parsed.set(drivername="postgresql+asyncpg"),
             pool_size=most,

@@ -29,8 +29,8 @@ class SqliteConnection:
         self._path = path
         self._work: SimpleQueue[_Piece | None] = SimpleQueue()
         self._thread = Thread(target=self._serve, name="headwater-sqlite", daemon=True)
-        self._thread.start()
         self.is_lost = False
+        self._thread.start()
 
     async def do(self, work: Callable[[sqlite3.Connection, *Given], T], *given: *Given) -> T:
         """What `work` makes of the connection. It is done even if its caller is cancelled."""
@@ -66,7 +66,8 @@ class SqliteConnection:
             except Exception as error:  # noqa: BLE001 -- it is not ours: whoever asked gets it
                 trouble = error
                 # Not opened, closed under our hands, or in a state that nobody knows.
-                self.is_lost |= connection is None or work is _roll_back or _is_closed(connection)
+                if connection is None or work is _roll_back or _is_closed(connection):
+                    self.is_lost = True
             with suppress(RuntimeError):  # nobody waits any more, and the loop is gone
                 answer.get_loop().call_soon_threadsafe(_tell, answer, result, trouble)
             del piece, answer, work, given, result, trouble

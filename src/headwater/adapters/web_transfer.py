@@ -166,20 +166,15 @@ class Transfer:
         self._header_bytes += size
         if self._header_bytes > limits.header_bytes or size > limits.header_line:
             return self.stop("headers_too_large", "a header line or all headers are too long")
-        if size > 2 and self._is_in_fields:  # as nearly every line
+        if size < 3 and line in (b"\r\n", b"\n"):
+            return self._on_headers_end()
+        if self._is_in_fields:
             self._lines.append(line)
             if len(self._lines) > limits.header_fields:
                 return self.stop("headers_too_large", f"more than {limits.header_fields} fields")
-            return None
-        if line in (b"\r\n", b"\n"):
-            return self._on_headers_end()
-        if self._headers_done:
-            return None  # a trailer: nothing we use, but it counts
-        if self.status == _UNKNOWN:
+        elif not self._headers_done:  # else a trailer: nothing we use, but it counts
             self.status = _status_of(line)
             self._is_in_fields = True
-        else:
-            self._lines.append(line)
         return None
 
     def _on_headers_end(self) -> int | None:

@@ -74,8 +74,6 @@ def with_luck(wait: float, floor: float, ceiling: float, shift: float) -> float:
 
 def _after_quiet(due: datetime, state: State, given: Inputs) -> datetime:
     """The end of the quiet hours, spread over the open hour's first minutes."""
-    if not state.hints.skip_hours and not state.hints.skip_days:
-        return due
     limit = timedelta(days=given.policy.quiet_limit_days)
     opening = end_of_quiet(due, state.hints, limit)
     if opening == due:
