@@ -31,7 +31,7 @@ run: $(VENV)/.runtime ## set up if needed, then run Headwater (ARGS="--help" for
 	@trap : INT; $(BIN)/headwater run $(ARGS) || { code=$$?; [ $$code -eq 130 ] || exit $$code; }
 
 # Files stay whole and in order, so that what a module shares is made once and long files come early.
-test: $(VENV)/.dev $(if $(filter true,$(CI)),readers-for-tests browser-for-tests) ## run every test, on SQLite and PostgreSQL (ARGS="tests/merge -k guid" for some)
+test: $(VENV)/.dev $(if $(filter true,$(CI)),readers-for-tests browser-for-tests) ## run every test, on SQLite and PostgreSQL (ARGS="tests/feeds/merge -k guid" for some)
 	@$(TESTS) -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # Real feed readers, and curl for the one that asks with it. Where nothing may be missing they must be.
@@ -128,7 +128,7 @@ pins: $(VENV)/.made ## resolve the pins again (UPGRADE=1 for the newest versions
 
 protos: $(VENV)/.dev ## make the code of headwater.proto again
 	@cd src && ../$(BIN)/python -m grpc_tools.protoc -I . --python_out=. --pyi_out=. \
-	  --grpc_python_out=. headwater/entrypoints/rpc/headwater.proto
+	  --grpc_python_out=. headwater/client/grpc/headwater.proto
 
 clean: ## remove the virtual environment and every cache (never your data)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
@@ -149,7 +149,7 @@ imports: $(VENV)/.dev
 	@$(SAY) 'import contracts' && PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
 rooms: $(VENV)/.dev
-	@$(SAY) 'rooms and docs' && $(TESTS) tests/architecture tests/docs
+	@$(SAY) 'rooms and docs' && $(TESTS) tests/project
 
 # The virtual environment, in three steps with a stamp each.
 
@@ -198,5 +198,5 @@ $(UV) --require-hashes -r $(1) \
 || exit 1; \
 $(SAY) '3/3 Headwater itself'; \
 $(UV) --no-deps --no-build-isolation --editable . || exit 1; \
-$(SAY) "its parser: $$($(BIN)/python -c 'from headwater.parse import speed; print(speed.in_words())')"
+$(SAY) "its parser: $$($(BIN)/python -c 'from headwater.parse import accelerator as speed; print(speed.describe())')"
 endef

@@ -12,10 +12,17 @@ import structlog
 from structlog.dev import ConsoleRenderer, plain_traceback
 
 from headwater.adapters.database import SqlDatabase, open_database
-from headwater.adapters.schema import upgrade
-from tests.brokers import OwnServer, Server, own_nats, own_redis, running_nats, running_redis
-from tests.clock import VirtualClock
-from tests.servers import Postgres, ServerMissing, Shelf, outside_the_loop, running_postgres
+from headwater.adapters.schema import upgrade_schema
+from tests.support.brokers import (
+    OwnServer,
+    Server,
+    own_nats,
+    own_redis,
+    running_nats,
+    running_redis,
+)
+from tests.support.clock import VirtualClock
+from tests.support.servers import Postgres, ServerMissing, Shelf, outside_the_loop, running_postgres
 
 Dialect = Literal["sqlite", "postgresql"]
 T = TypeVar("T")
@@ -160,5 +167,5 @@ def postgres_shelf(postgres: Postgres, postgres_template: str) -> Iterator[Shelf
 
 async def _migrated(url: str) -> None:
     database = open_database(url)
-    await upgrade(database)
+    await upgrade_schema(database)
     await database.close()

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from bench.parse.corpus import ADDRESS, Sample
 from bench.parse.readings import Reading
-from headwater.values.url import resolve
+from headwater.core.values.url import resolve
 
 _HOST = f"https://{urlsplit(ADDRESS).netloc}/"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")

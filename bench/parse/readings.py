@@ -20,8 +20,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from bench.parse.contenders import without_core
 from bench.parse.corpus import ADDRESS, Sample
+from headwater.core.values.url import resolve
 from headwater.parse import Document, Entry, parse
-from headwater.values.url import resolve
 
 FIELDS = (
     "title", "link", "id", "published", "updated", "body", "addresses", "author", "tags",

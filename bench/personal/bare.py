@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI, Response
 
-from headwater.entrypoints.loop import new_event_loop
+from headwater.entrypoints.server.event_loop import new_event_loop
 
 
 def bare_app(bodies: dict[str, bytes]) -> FastAPI:

@@ -14,7 +14,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, cast
 
-from headwater.entrypoints.loop import new_event_loop
+from headwater.entrypoints.server.event_loop import new_event_loop
 
 
 @dataclass(slots=True)

@@ -11,12 +11,11 @@ import redis.asyncio
 from bench.personal.place import Place, opened
 from bench.personal.scanning import Scanning
 from bench.personal.stock import Stock, crowd_one_category, fill, fresh_items, now
-from headwater.access.tokens import token_hash
-from headwater.engine import Engine
-from headwater.personal import Ask, PersonalFeeds
-from headwater.policies import personal_policy
-from headwater.ports import PersonalStore
-from headwater.values.personal import Holder
+from headwater.auth.tokens import token_hash
+from headwater.core.engine import Engine
+from headwater.personal_feeds.ports import PersonalStore, TokenHolder
+from headwater.personal_feeds.served_feeds import PersonalFeedRequest, PersonalFeeds
+from headwater.wiring.policies import personal_policy
 
 LIMIT = 50
 CROWDED = "a crowded category"
@@ -70,9 +69,11 @@ async def _cold(place: Place, engine: Engine, tokens: list[str]) -> float:
     return median(took)
 
 
-async def _built(feeds: PersonalFeeds, holder: Holder) -> float:
+async def _built(feeds: PersonalFeeds, holder: TokenHolder) -> float:
     began = time.perf_counter()
-    built = await feeds.built(holder, Ask("rss", LIMIT, None, "http://127.0.0.1:8470"))
+    built = await feeds.built(
+        holder, PersonalFeedRequest("rss", LIMIT, None, "http://127.0.0.1:8470")
+    )
     took = (time.perf_counter() - began) * 1000
     assert built.body.count(b"<item>") == LIMIT
     return took

@@ -13,11 +13,11 @@ from typing import Literal
 
 from bench.events.service import HEADWATER
 from bench.poll.contenders import ROOT, Failed
-from headwater.engine import Engine
-from headwater.entrypoints.upkeep import bring_up_to_date
+from headwater.core.engine import Engine
+from headwater.entrypoints.server.schema import bring_up_to_date
 from headwater.settings import Settings
-from headwater.wiring import open_engine
-from tests.brokers import own_redis
+from headwater.wiring.app import open_engine
+from tests.support.brokers import own_redis
 
 Backend = Literal["database", "redis"]
 BACKENDS: tuple[Backend, ...] = ("database", "redis")

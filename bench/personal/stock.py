@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from headwater.access.tokens import token_hash
-from headwater.ports import PersonalStore
-from headwater.values.instant import to_micros
-from headwater.values.personal import FeedReader, KeptItem, ReaderToken
+from headwater.auth.tokens import token_hash
+from headwater.core.values.instant import to_micros
+from headwater.personal_feeds.ports import FeedReader, KeptItem, PersonalStore, ReaderToken
 
 DAY = 86_400_000_000
 BATCH = 1_000

@@ -9,15 +9,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from bench.poll.contenders import (
-    PASSES,
-    Bare,
-    Contender,
-    Course,
-    Failed,
-    Headwater,
-    Naive,
-)
+from bench.poll.contenders import PASSES, Bare, Contender, Course, Failed, Headwater, Naive
 from bench.poll.counts import check_archive, check_requests
 from bench.poll.documents import Shape
 from bench.poll.profile import profile

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from bench.poll.documents import Shape, address_of, served
 from bench.poll.feeds import Counts, Feed
-from headwater.entrypoints.loop import new_event_loop
+from headwater.entrypoints.server.event_loop import new_event_loop
 
 SHIPPED_PORTS = (8080, 8443)
 """Headwater's gate lets these through as shipped, so that no setting has to change for us."""

@@ -15,41 +15,41 @@ from uuid_utils import uuid7
 
 from bench.poll import stopwatch
 from bench.poll.documents import urls
-from headwater.entrypoints.delivering import delivering
-from headwater.entrypoints.loop import new_event_loop
-from headwater.entrypoints.open_files import make_room_for_files
-from headwater.entrypoints.upkeep import bring_up_to_date
-from headwater.entrypoints.worker import Worker
-from headwater.policies import sink_wishes
-from headwater.reconciling import reconcile
+from headwater.core.telemetry.log import configure
+from headwater.core.values.ids import FeedId, WorkerId
+from headwater.entrypoints.server.event_loop import new_event_loop
+from headwater.entrypoints.server.loops import sink_delivery_loop
+from headwater.entrypoints.server.open_files import raise_open_file_limit
+from headwater.entrypoints.server.schema import bring_up_to_date
+from headwater.entrypoints.server.worker import Worker
+from headwater.feeds.feed import FeedOptions
+from headwater.feeds.feed_rows import insert_or_restore_feed
 from headwater.settings import Settings, load_settings
-from headwater.subscribe.builtin import BUILTINS, best_builtin
-from headwater.subscribe.feed import Wish
-from headwater.subscribe.fetchers.store import fetchers
-from headwater.subscribe.store import follow
-from headwater.subscribe.subscriptions.store import own
-from headwater.telemetry.log import configure
-from headwater.values.ids import FeedId, WorkerId
-from headwater.wiring import open_engine, open_plain_database
+from headwater.sinks.from_settings import apply_sink_settings
+from headwater.subscriptions.fetchers.builtin import BUILTINS, best_builtin
+from headwater.subscriptions.fetchers.fetcher_rows import list_fetchers
+from headwater.subscriptions.subscription_rows import insert_auto_assigned
+from headwater.wiring.app import open_engine, open_plain_database
+from headwater.wiring.policies import sink_definitions
 
 
 async def follow_all(settings: Settings, every: list[str]) -> None:
     await bring_up_to_date(settings, allowed=True, say=lambda _: None)
     database, now = open_plain_database(settings), datetime.now(UTC)
     async with database.write() as tx:
-        builtin = best_builtin(BUILTINS, await fetchers(tx), every[0], "rss")
+        builtin = best_builtin(BUILTINS, await list_fetchers(tx), every[0], "rss")
         assert builtin is not None, "the migration brings the built-in fetchers"
         for url in every:
-            followed = await follow(
+            followed = await insert_or_restore_feed(
                 tx,
                 url,
-                Wish(),
+                FeedOptions(),
                 feed_id=FeedId(str(uuid7())),
                 interval_sec=settings.sched_initial_interval_sec,
                 now=now,
                 visit_at=now,
             )
-            await own(tx, followed, url, builtin.id, now=now)
+            await insert_auto_assigned(tx, followed, url, builtin.id, now=now)
     await database.close()
 
 
@@ -61,8 +61,8 @@ async def work(settings: Settings) -> None:
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     threading.Thread(target=_wait_for_the_end, args=(loop, over), daemon=True).start()
     async with open_engine(settings, WorkerId("bench")) as engine:
-        await reconcile(engine, sink_wishes(settings), most=settings.sinks_max)
-        parts = (Worker(engine, settings), delivering(engine, settings))
+        await apply_sink_settings(engine, sink_definitions(settings), most=settings.sinks_max)
+        parts = (Worker(engine, settings), sink_delivery_loop(engine, settings))
         stopwatch.started()
         running = [asyncio.create_task(part.run()) for part in parts]
         ended = asyncio.create_task(over.wait())
@@ -80,7 +80,7 @@ def _wait_for_the_end(loop: asyncio.AbstractEventLoop, over: asyncio.Event) -> N
 def main() -> None:
     settings = load_settings()
     configure(settings.log_level, settings.log_format)
-    make_room_for_files()
+    raise_open_file_limit()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         match sys.argv[1:]:
             case ["follow", port, feeds]:

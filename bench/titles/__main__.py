@@ -17,7 +17,7 @@ from typing import Any
 from bench.bars import Bar
 from bench.titles.contenders import MAIN, contenders
 from bench.titles.corpus import titles
-from headwater.collect.title import LONGEST, read_title
+from headwater.anime.title import LONGEST, read_title
 
 SLOW_ONES = 200
 """A reader that needs milliseconds for a title gets no more of them than this in a round."""

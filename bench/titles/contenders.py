@@ -5,7 +5,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from headwater.collect.title import read_title
+from headwater.anime.title import read_title
 
 MAIN = "Headwater"
 

@@ -10,16 +10,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from headwater.sdk.fetcher import (
-    About,
-    Entries,
-    Failed,
-    Fetcher,
-    Question,
-    Result,
-    Unchanged,
-    Work,
-)
+from headwater.sdk.fetcher import About, Entries, Failed, Fetcher, Question, Result, Unchanged, Work
 
 
 def can_handle(question: Question) -> bool:

@@ -1,10 +1,6 @@
-"""Headwater: a self-hosted feed engine. The tree is the journey of the data.
+"""Headwater: a self-hosted feed engine. One folder is one product area: ARCHITECTURE.md.
 
-    subscribe → schedule → fetch → parse → merge → announce
-    who wants   when to    bytes    a       what is  facts told
-    what        visit      safely   document new     to others
-
-`visit.py` is one feed's whole journey on one page. Data flows down the river, imports look up.
+`feeds/visit.py` is one feed's whole journey on one page.
 """
 
 __version__ = "0.1.0"

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from moto.server import ThreadedMotoServer
 
-from headwater.adapters.blobs import Disk, FolderBlobs, ObjectBlobs, blobs_from
-from headwater.errors import BadInput, BadSettings, StorageError
-from tests.adapters.crash_disk import CrashDisk
-from tests.adapters.toy_gcs import ToyGcs
+from headwater.adapters.blobs import FolderBlobs, ObjectBlobs, open_blobs
+from headwater.core.durable_files import Disk
+from headwater.core.errors import BadInput, BadSettings, StorageError
+from tests.support.crash_disk import CrashDisk
+from tests.support.toy_gcs import ToyGcs
 
 Store = FolderBlobs | ObjectBlobs
 S3_OPTIONS = {
@@ -66,17 +67,17 @@ async def _make_bucket(endpoint: str) -> None:
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     made: Store
     if request.param == "folder":
-        made = blobs_from(tmp_path / "blobs")
+        made = open_blobs(tmp_path / "blobs")
     elif request.param == "s3":
         endpoint = request.getfixturevalue("s3_endpoint")
         await _make_bucket(endpoint)
         options = {**S3_OPTIONS, "endpoint": endpoint}
-        made = blobs_from("s3://raw/some/prefix", options=options)
+        made = open_blobs("s3://raw/some/prefix", options=options)
     else:
         endpoint = request.getfixturevalue("gcs_endpoint")
         # A token of its own: without one the store would ask the cloud's metadata address for it.
         options = {"base_url": endpoint, "bearer_token": "test", "allow_http": True}
-        made = blobs_from("gs://raw/some/prefix", options=options)
+        made = open_blobs("gs://raw/some/prefix", options=options)
     yield made
     await made.close()
 
@@ -159,12 +160,12 @@ async def test_a_bucket_that_does_not_exist_is_a_storage_error(s3_endpoint: str)
 @pytest.mark.parametrize("url", ["ftp://raw/x", "s3://", "http://127.0.0.1/x"])
 def test_a_place_nobody_knows_is_refused(url: str) -> None:
     with pytest.raises(BadSettings, match="blob_url") as refused:
-        blobs_from(url)
+        open_blobs(url)
     assert "\n" not in refused.value.message
 
 
 async def test_a_file_url_is_a_folder(tmp_path: Path) -> None:
-    store = blobs_from((tmp_path / "my blobs").as_uri())
+    store = open_blobs((tmp_path / "my blobs").as_uri())
     await store.put_many(MANY[:1])
     await store.close()
     assert (tmp_path / "my blobs" / MANY[0][0]).read_bytes() == MANY[0][1]

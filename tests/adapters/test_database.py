@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from headwater.adapters import database as adapter
 from headwater.adapters.database import SqlDatabase, open_database
 from headwater.adapters.sqlite import SqliteTransaction
-from headwater.errors import BadSettings, ConnectionLost, DatabaseError, Refused
+from headwater.core.errors import BadSettings, ConnectionLost, DatabaseError, DatabaseRefused
 
 
 async def counter(database: SqlDatabase) -> int:
@@ -83,7 +83,7 @@ async def test_one_bad_row_among_many_takes_everything_back(database: SqlDatabas
                 "INSERT INTO counters (name, value) VALUES (?, ?)", [("a", 1), ("b", 2), ("a", 3)]
             )
 
-    with pytest.raises(Refused):
+    with pytest.raises(DatabaseRefused):
         await refused()
     assert await counter(database) == 0
     async with database.read() as view:
@@ -233,7 +233,7 @@ async def test_a_refused_statement_is_told_in_our_words(database: SqlDatabase) -
 
 
 async def test_a_row_without_a_needed_value_is_refused(database: SqlDatabase) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(DatabaseRefused):
         async with database.write() as tx:
             await tx.run("INSERT INTO counters (name, value) VALUES (?, ?)", "x", None)
 
@@ -241,7 +241,7 @@ async def test_a_row_without_a_needed_value_is_refused(database: SqlDatabase) ->
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("name", [7, "a\0b"])
 async def test_a_value_of_the_wrong_kind_is_refused(database: SqlDatabase, name: int | str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(DatabaseRefused):
         async with database.write() as tx:
             await tx.run("INSERT INTO counters (name, value) VALUES (?, 1)", name)
 
@@ -284,7 +284,7 @@ def test_other_databases_are_refused(url: str, why: str) -> None:
 
 def test_sqlite_goes_without_what_only_postgresql_and_migrations_need() -> None:
     """30 MB and half a second of every start."""
-    look = "import headwater.wiring, sys; print({'sqlalchemy', 'alembic'} & {*sys.modules})"
+    look = "import headwater.wiring.app, sys; print({'sqlalchemy', 'alembic'} & {*sys.modules})"
     said = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert said.stdout == "set()\n"
 

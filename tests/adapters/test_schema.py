@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from headwater.adapters import migrating, schema
+from headwater.adapters import alembic_runner, schema
 from headwater.adapters.database import SqlDatabase, open_database
-from headwater.errors import UnknownSchema
-from headwater.ports import Transaction, Value, marks
-from headwater.subscribe.builtin import BUILTINS
-from headwater.subscribe.fetchers.store import are_introduced, fetchers
-from headwater.subscribe.store import url_key
-from headwater.subscribe.subscriptions.queries import of_feed
-from headwater.values.instant import to_micros
-from headwater.values.url import host_of, shard_of
+from headwater.core.errors import UnknownSchema
+from headwater.core.ports import SqlValue, Transaction, placeholders
+from headwater.core.values.instant import to_micros
+from headwater.core.values.url import host_of, shard_of
+from headwater.feeds.feed_rows import url_key
+from headwater.subscriptions.fetchers.builtin import BUILTINS
+from headwater.subscriptions.fetchers.fetcher_rows import has_all_builtins, list_fetchers
+from headwater.subscriptions.subscription_rows import get_subscription_of_feed
 
 TABLES = {
     "api_tokens",
@@ -70,29 +70,29 @@ async def tables(url: str) -> set[str]:
 
 async def test_up_down_and_up_again(empty_database_url: str) -> None:
     database = open_database(empty_database_url)
-    assert await schema.found(database) is None
-    await schema.upgrade(database)
+    assert await schema.find_schema(database) is None
+    await schema.upgrade_schema(database)
     assert await tables(empty_database_url) == TABLES
-    assert await schema.found(database) == schema.newest()
-    await schema.downgrade(database, "0001")
+    assert await schema.find_schema(database) == schema.newest_schema()
+    await schema.downgrade_schema(database, "0001")
     assert "rss_subscriptions" not in await tables(empty_database_url)
-    await schema.downgrade(database, "base")
+    await schema.downgrade_schema(database, "base")
     assert await tables(empty_database_url) == set()
-    await schema.upgrade(database)
+    await schema.upgrade_schema(database)
     assert await tables(empty_database_url) == TABLES
     await database.close()
 
 
 def test_the_schemas_we_know_are_those_there_is_a_way_to() -> None:
     """We read them from the names of files, Alembic from what stands in the files."""
-    assert list(schema.known()) == migrating.revisions(schema.MIGRATIONS)
-    assert schema.known()[:2] == ("0001", "0002")
+    assert list(schema.known_schemas()) == alembic_runner.revisions(schema.MIGRATIONS)
+    assert schema.known_schemas()[:2] == ("0001", "0002")
 
 
 async def test_two_migrations_at_the_same_moment_are_one(empty_database_url: str) -> None:
     pools = [open_database(empty_database_url) for _ in range(2)]
-    await asyncio.gather(*(schema.upgrade(pool) for pool in pools))
-    assert await schema.found(pools[0]) == schema.newest()
+    await asyncio.gather(*(schema.upgrade_schema(pool) for pool in pools))
+    assert await schema.find_schema(pools[0]) == schema.newest_schema()
     for pool in pools:
         await pool.close()
 
@@ -100,19 +100,19 @@ async def test_two_migrations_at_the_same_moment_are_one(empty_database_url: str
 async def test_an_empty_database_is_refused_with_what_to_do(empty_database_url: str) -> None:
     database = open_database(empty_database_url)
     with pytest.raises(UnknownSchema, match="headwater migrate"):
-        await schema.require_known(database)
+        await schema.check_schema(database)
     await database.close()
 
 
 async def test_a_schema_from_the_future_is_refused(database_url: str) -> None:
     database = open_database(database_url)
-    await schema.require_known(database)
+    await schema.check_schema(database)
     async with database.write() as tx:
         await tx.run("UPDATE alembic_version SET version_num = '9999'")
-    assert await schema.is_newer_than_we_know(database)
+    assert await schema.is_schema_too_new(database)
     with pytest.raises(UnknownSchema, match="does not know") as told:
-        await schema.require_known(database)
-    assert told.value.facts == {"found": "9999", "wanted": schema.newest()}
+        await schema.check_schema(database)
+    assert told.value.facts == {"found": "9999", "wanted": schema.newest_schema()}
     await database.close()
 
 
@@ -121,9 +121,9 @@ async def test_a_file_of_another_program_is_refused_and_left_as_it_is(tmp_path: 
     database = open_database(url)
     async with database.write() as tx:
         await tx.run("CREATE TABLE recipes (title TEXT)")
-    assert await schema.is_newer_than_we_know(database)
+    assert await schema.is_schema_too_new(database)
     with pytest.raises(UnknownSchema, match="another program"):
-        await schema.require_known(database)
+        await schema.check_schema(database)
     await database.close()
     assert await tables(url) == {"recipes"}
 
@@ -164,7 +164,7 @@ async def a_feed(
     shard: int = 7,
 ) -> None:
     """As the version before subscriptions wrote one."""
-    row: dict[str, Value] = {
+    row: dict[str, SqlValue] = {
         "feed_id": name,
         "url": url,
         "url_key": url_key(url),
@@ -190,7 +190,9 @@ async def a_feed(
         ),
         0,
     )  # fmt: skip
-    await tx.run(f"INSERT INTO feeds ({', '.join(row)}) VALUES ({marks(len(row))})", *row.values())
+    await tx.run(
+        f"INSERT INTO feeds ({', '.join(row)}) VALUES ({placeholders(len(row))})", *row.values()
+    )
 
 
 async def subscribed(database: SqlDatabase) -> dict[str, tuple[str, str, bool]]:
@@ -208,7 +210,7 @@ async def subscribed(database: SqlDatabase) -> dict[str, tuple[str, str, bool]]:
 
 async def test_feeds_that_were_there_get_subscriptions(empty_database_url: str) -> None:
     database = open_database(empty_database_url)
-    await schema.upgrade(database, "0002")
+    await schema.upgrade_schema(database, "0002")
     async with database.write() as tx:
         await a_feed(tx, "plain", "https://a.example/feed")
         await a_feed(tx, "removed", "https://b.example/feed", state="removed")
@@ -219,7 +221,7 @@ async def test_feeds_that_were_there_get_subscriptions(empty_database_url: str) 
         await a_feed(tx, "moved", "https://new.example/", original_url="https://old.example/")
         await a_feed(tx, "left", "https://there.example/", original_url="https://here.example/")
         await a_feed(tx, "settled", "https://here.example/")
-    await schema.upgrade(database)
+    await schema.upgrade_schema(database)
     assert await subscribed(database) == {
         "plain": ("https://a.example/feed", "feed", True),
         "removed": ("https://b.example/feed", "feed", False),
@@ -232,7 +234,7 @@ async def test_feeds_that_were_there_get_subscriptions(empty_database_url: str) 
         "settled": ("https://here.example/", "feed", True),
     }
     async with database.read() as view:
-        plain = await of_feed(view, "plain")
+        plain = await get_subscription_of_feed(view, "plain")
     assert (plain.name, plain.fetch_interval_minutes) == ("Mine", 90)
     assert (plain.assignment_status, plain.auto_selected) == ("auto_assigned", True)
     assert (plain.assigned_at, to_micros(plain.created_at)) == (None, MOMENT)
@@ -242,21 +244,21 @@ async def test_feeds_that_were_there_get_subscriptions(empty_database_url: str) 
 async def test_an_older_version_may_work_in_between(empty_database_url: str) -> None:
     """Down, feeds added, removed and deleted there, and up again: nothing is lost or doubled."""
     database = open_database(empty_database_url)
-    await schema.upgrade(database, "0002")
+    await schema.upgrade_schema(database, "0002")
     async with database.write() as tx:
         await a_feed(tx, "stays", "https://a.example/")
         await a_feed(tx, "goes", "https://b.example/")
         await a_feed(tx, "deleted", "https://c.example/")
         await a_feed(tx, "moved", "https://new.example/", original_url="https://old.example/")
-    await schema.upgrade(database)
+    await schema.upgrade_schema(database)
     before = await subscribed(database)
-    await schema.downgrade(database, "0002")
+    await schema.downgrade_schema(database, "0002")
     async with database.write() as tx:
         await tx.run("UPDATE feeds SET state = 'removed' WHERE feed_id = 'goes'")
         await tx.run("DELETE FROM feeds WHERE feed_id = 'deleted'")
         await a_feed(tx, "came", "https://d.example/")
         await a_feed(tx, "came to the old place", "https://old.example/")
-    await schema.upgrade(database)
+    await schema.upgrade_schema(database)
     assert before["moved"] == ("https://old.example/", "feed", True)
     assert await subscribed(database) == {
         "stays": ("https://a.example/", "feed", True),
@@ -290,10 +292,10 @@ async def test_feeds_of_a_registered_fetcher_go_to_workers_when_it_is_not_known(
                 name,
             )
         await tx.run("UPDATE feeds SET shard = ? WHERE feed_id = 'theirs'", -row.fetcher_id)
-    await schema.downgrade(database, "0002")
+    await schema.downgrade_schema(database, "0002")
     ours = shard_of("a.example")
     assert await shards_by_feed(database) == {"ours": 7, "theirs": ours}
-    await schema.upgrade(database)
+    await schema.upgrade_schema(database)
     assert await shards_by_feed(database) == {"ours": 7, "theirs": -row.fetcher_id}
     await database.close()
 
@@ -305,8 +307,8 @@ async def shards_by_feed(database: SqlDatabase) -> dict[str, int]:
 
 async def test_the_built_in_fetchers_are_there_from_the_start(database: SqlDatabase) -> None:
     async with database.read() as view:
-        found = await fetchers(view)
-        assert await are_introduced(view, BUILTINS)
+        found = await list_fetchers(view)
+        assert await has_all_builtins(view, BUILTINS)
     assert [(each.name, each.base_url, each.priority, each.is_enabled) for each in found] == [
         ("feed", "inproc:feed", 10, True),
         ("mikanani", "inproc:mikanani", 100, True),

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.adapters.vault import SealedVault, keys_of, open_vault
-from headwater.errors import BadSettings, SecretUnreadable
+from headwater.adapters.vault import SealedVault, open_vault, parse_keys
+from headwater.core.errors import BadSettings, SecretUnreadable
 
 KEY_A = b64encode(b"a" * 32).decode()
 KEY_B = b64encode(b"b" * 32).decode()
@@ -89,12 +89,15 @@ def test_everything_sealed_begins_with_the_mark_of_the_present_key(tmp_path: Pat
 
 @pytest.mark.parametrize("between", [",", " , ", "\n", "\r\n"])
 def test_keys_stand_with_commas_or_lines_between_them(between: str) -> None:
-    assert len(keys_of(f"{KEY_A}{between}{KEY_B}\n", "x")) == 2
+    assert len(parse_keys(f"{KEY_A}{between}{KEY_B}\n", "x")) == 2
 
 
 def test_a_key_in_url_safe_letters_is_the_same_key() -> None:
     raw = b"\xfb\xff" * 16
-    plain, safe = keys_of(b64encode(raw).decode(), ""), keys_of(urlsafe_b64encode(raw).decode(), "")
+    plain, safe = (
+        parse_keys(b64encode(raw).decode(), ""),
+        parse_keys(urlsafe_b64encode(raw).decode(), ""),
+    )
     assert plain[0].id == safe[0].id
 
 
@@ -103,7 +106,7 @@ def test_a_key_in_url_safe_letters_is_the_same_key() -> None:
 )
 def test_a_key_of_another_size_is_refused_without_showing_it(text: str) -> None:
     with pytest.raises(BadSettings, match="openssl rand -base64 32") as refusal:
-        keys_of(text, "The secret key")
+        parse_keys(text, "The secret key")
     assert not text or text not in refusal.value.message
 
 

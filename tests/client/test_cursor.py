@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headwater.client import FileCursor
-from headwater.errors import BadSettings
+from headwater.core.errors import BadSettings
 
 
 def test_a_number_is_kept(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ import pytest
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
 from headwater.client import Patience
-from headwater.engine import Engine
+from headwater.core.engine import Engine
 from headwater.settings import Settings
-from tests.docs.pages import page
-from tests.entrypoints.api.river import River, ScriptedWeb, an_engine, an_entry
-from tests.serving import Served, served
+from tests.support.api_server import Served, served
+from tests.support.docs_pages import page
+from tests.support.scripted_engine import River, ScriptedWeb, an_engine, an_entry
 
 TEXT = page("docs/client.md")
 THREADS, LOOPS = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)

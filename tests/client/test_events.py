@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from headwater.access import store as tokens
-from headwater.access.tokens import token_hash
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
+from headwater.auth import token_rows
+from headwater.auth.tokens import token_hash
 from headwater.client import AsyncClient, Client, Event, FileCursor, LogReset, Refusal, Unreachable
-from headwater.engine import Engine
-from headwater.entrypoints.api import stream
+from headwater.core.engine import Engine
+from headwater.entrypoints.api.events import events as stream
 from headwater.settings import Settings
-from tests.client.kinds import KINDS, Kind, events
-from tests.entrypoints.api.river import ScriptedWeb, an_engine
-from tests.serving import Served, served
+from tests.support.api_server import Served, served
+from tests.support.both_clients import KINDS, Kind, events
+from tests.support.scripted_engine import ScriptedWeb, an_engine
 
 ADMIN = "an-admin-token-of-the-tests"
 
@@ -170,7 +170,7 @@ async def test_a_refusal_that_will_not_pass_is_raised(
 ) -> None:
     settings = Settings(data_dir=tmp_path, port=0, admin_token=ADMIN)
     async with engine.database.write() as tx:
-        await tokens.add_token(tx, "r", "read", token_hash("hw_r"), engine.clock.now())
+        await token_rows.insert_token(tx, "r", "read", token_hash("hw_r"), engine.clock.now())
     async with served(engine, settings) as service:
         await service.tell(1)
         assert seqs(await events(kind, service.url, 1, token="hw_r", after=0)) == [1]

@@ -8,7 +8,7 @@ from hashlib import sha256
 import orjson
 
 from tests.crash.records import Record, Records
-from tests.origin import Request
+from tests.support.origin import Request
 
 MICROS = 1_000_000
 

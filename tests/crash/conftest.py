@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.brokers import OwnServer
 from tests.crash.sinks import Brokers
+from tests.support.brokers import OwnServer
 
 KILLS = "HEADWATER_TEST_KILLS"
 SEED = "HEADWATER_TEST_SEED"

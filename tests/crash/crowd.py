@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
-from tests.origin import Origin, OriginFeed, Post, Reply, Request, atom, rss
+from tests.support.origin import Origin, OriginFeed, Post, Reply, Request, atom, rss
 
 SHOWN = 12
 """Posts in one document; older ones fall out of it."""

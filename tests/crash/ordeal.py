@@ -26,7 +26,7 @@ from tests.crash.records import Digests, Records, records_of
 from tests.crash.running import QUICK, Service
 from tests.crash.sink_audit import Log, broken_after_catching_up, broken_deliveries
 from tests.crash.sinks import TERMS, Sinks
-from tests.origin import Origin, Request
+from tests.support.origin import Origin, Request
 
 WAITS_AT_MOST = 60.0
 KILL_WITHIN, WOUND_WITHIN = 2.0, 0.6

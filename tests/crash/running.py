@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from headwater import __version__
-from headwater.entrypoints.lock import WORKER_ID
-from tests.servers import quiet_port
+from headwater.entrypoints.server.data_folder import WORKER_ID_FILE
+from tests.support.servers import quiet_port
 
 COMMAND = Path(sys.executable).with_name("headwater")
 STARTS_WITHIN = 60.0
@@ -73,7 +73,7 @@ class Service:
     @property
     def worker(self) -> str:
         """Its name in the database, the same after every start."""
-        return (self._folder / WORKER_ID).read_text("ascii").strip()
+        return (self._folder / WORKER_ID_FILE).read_text("ascii").strip()
 
     async def start(self) -> None:
         """Returns when it has said hello; it listens by then, and knows what SIGTERM means."""

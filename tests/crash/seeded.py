@@ -44,17 +44,19 @@ def planted(bug: Bug, folder: Path) -> Path:
     return copy.parent
 
 
-_APPEND = "        await log.append(tx, [*facts, *moves], engine.clock.now())\n"
+_APPEND = "        await event_rows.append_events(tx, [*facts, *moves], engine.clock.now())\n"
 _SAVE = (
-    "        await entries.save(tx, [_merged(each) for each in settled if _shows_entries(each)])\n"
+    "        await entry_rows.save_entries(\n"
+    "            tx, [_merged(each) for each in settled if _shows_entries(each)]\n"
+    "        )\n"
 )
-_LEARN = "        await lessons.learn(tx, [each.learned for each in rows])\n"
+_LEARN = "        await visit_rows.update_feeds(tx, [each.learned for each in rows])\n"
 _PUT = "        await engine.blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])\n"
 
 _HAND_OVER = "            receipt = await self._handed_over(batch)\n"
 _NOTE = "        progress, until = self._progress(), None if last else self.lease.next_end()\n"
 
-_PROMISE = "        archived, held = await _promise(engine, group, keys, generation)\n"
+_PROMISE = "        archived, held = await _insert_raw_rows(engine, group, keys, generation)\n"
 
 BUGS = (
     Bug(
@@ -62,7 +64,7 @@ BUGS = (
         frozenset({"D1"}),
         (
             Edit(
-                "remember.py",
+                "feeds/commit_visits.py",
                 _APPEND,
                 f"    {PAUSE}\n    async with engine.database.write() as tx:\n{_APPEND}",
             ),
@@ -73,7 +75,7 @@ BUGS = (
         frozenset({"D1", "E1"}),
         (
             Edit(
-                "remember.py",
+                "feeds/commit_visits.py",
                 _SAVE,
                 f"{_SAVE}    {PAUSE}\n    async with engine.database.write() as tx:\n",
             ),
@@ -84,7 +86,7 @@ BUGS = (
         frozenset({"R1"}),
         (
             Edit(
-                "archive.py",
+                "feeds/archive.py",
                 _PUT + _PROMISE,
                 f"{_PROMISE}        {PAUSE}\n{_PUT}",
             ),
@@ -94,9 +96,9 @@ BUGS = (
         "the next visit is written after the commit",
         frozenset({"J3"}),
         (
-            Edit("remember.py", _LEARN, ""),
+            Edit("feeds/commit_visits.py", _LEARN, ""),
             Edit(
-                "remember.py",
+                "feeds/commit_visits.py",
                 _APPEND,
                 f"{_APPEND}        for each in settled:\n"
                 "            await tx.run('UPDATE feeds SET next_visit_at = NULL,"
@@ -110,7 +112,7 @@ BUGS = (
         frozenset({"E2"}),
         (
             Edit(
-                "merge/store.py",
+                "feeds/merge/entry_rows.py",
                 'f"UPDATE entries SET {assignments} WHERE feed_id = ? AND uid_key = ?"',
                 'f"UPDATE entries SET {assignments}, first_seen = first_seen + 1'
                 ' WHERE feed_id = ? AND uid_key = ?"',
@@ -122,7 +124,7 @@ BUGS = (
         frozenset({"R2"}),
         (
             Edit(
-                "visit.py",
+                "feeds/visit.py",
                 "        cut, error = False, None\n        if isinstance(outcome, Failed):\n",
                 "        cut, error = False, None\n        if isinstance(outcome, Failed):\n"
                 "            return None\n",
@@ -134,11 +136,13 @@ BUGS = (
         frozenset({"R1"}),
         (
             Edit(
-                "fetch/store.py",
+                "feeds/fetch/raw_rows.py",
                 "WHERE expired_at IS NULL AND NOT keep)",
                 "WHERE expired_at IS NULL)",
             ),
-            Edit("fetch/store.py", "WHERE fetch_id = ? AND NOT keep", "WHERE fetch_id = ?"),
+            Edit(
+                "feeds/fetch/raw_rows.py", "WHERE fetch_id = ? AND NOT keep", "WHERE fetch_id = ?"
+            ),
         ),
     ),
     Bug(
@@ -146,12 +150,12 @@ BUGS = (
         frozenset({"J1", "J2", "D1", "E1"}),
         (
             Edit(
-                "remember.py",
+                "feeds/commit_visits.py",
                 "    if holding is None or holding.fence != due.fence:\n",
                 "    if holding is None:\n",
             ),
             Edit(
-                "schedule/store.py",
+                "feeds/worker/claim_rows.py",
                 '" WHERE claimed_by IS NOT NULL AND next_visit_at > ?"',
                 '" WHERE 0 < ?"',
             ),
@@ -170,7 +174,7 @@ BUGS = (
         frozenset({"D5", "I1"}),
         (
             Edit(
-                "announce/sinks/steps.py",
+                "sinks/deliver.py",
                 _HAND_OVER,
                 "            self._pass(page, batch[-1].seq)\n"
                 "            self._noted = -1e9\n"
@@ -184,7 +188,7 @@ BUGS = (
         frozenset({"D4"}),
         (
             Edit(
-                "announce/parcel.py",
+                "events/event_json.py",
                 '            "payload": orjson.Fragment(payload),\n',
                 '            "payload": orjson.Fragment(payload),\n'
                 '            "sent_at": __import__("time").time_ns(),\n',
@@ -196,13 +200,13 @@ BUGS = (
         frozenset({"D5", "D8"}),
         (
             Edit(
-                "adapters/outlets/ndjson_files.py",
+                "sinks/kinds/ndjson_files.py",
                 "        left = left[os.write(descriptor, left) :]\n",
                 "        left = left[os.write(descriptor, left[: len(left) // 2 + 1]) :]\n"
                 "        __import__('time').sleep(0.05)\n",
             ),
             Edit(
-                "adapters/outlets/ndjson_files.py",
+                "sinks/kinds/ndjson_files.py",
                 "            os.ftruncate(descriptor, end)\n",
                 "            pass\n",
             ),
@@ -212,8 +216,8 @@ BUGS = (
         "Redis is not asked what it has already",
         frozenset({"D6"}),
         (
-            Edit("adapters/outlets/redis_stream.py", "while looked < back do", "while false do"),
-            Edit("announce/sinks/steps.py", _NOTE, f"        {PAUSE}\n{_NOTE}"),
+            Edit("sinks/kinds/redis_stream.py", "while looked < back do", "while false do"),
+            Edit("sinks/deliver.py", _NOTE, f"        {PAUSE}\n{_NOTE}"),
         ),
     ),
     Bug(
@@ -221,7 +225,7 @@ BUGS = (
         frozenset({"I1"}),
         (
             Edit(
-                "adapters/outlets/personal.py",
+                "personal_feeds/items_from_entries.py",
                 "            await self._keep(told[:bad])\n",
                 "            later = asyncio.ensure_future(asyncio.sleep(1.5))\n"
                 "            keep, some = self._keep, told[:bad]\n"
@@ -235,7 +239,7 @@ BUGS = (
         frozenset({"I2"}),
         (
             Edit(
-                "adapters/outlets/personal.py",
+                "personal_feeds/items_from_entries.py",
                 "            await self._store.revise(some)\n",
                 "            pass\n",
             ),
@@ -246,9 +250,9 @@ BUGS = (
         frozenset({"D7"}),
         (
             Edit(
-                "entrypoints/api/streaming.py",
-                "            return _number(last_event_id)\n",
-                "            return _number(last_event_id) + 1\n",
+                "entrypoints/api/events/stream.py",
+                "            return _parse_event_id(last_event_id)\n",
+                "            return _parse_event_id(last_event_id) + 1\n",
             ),
         ),
     ),

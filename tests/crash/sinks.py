@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.brokers import OwnServer
 from tests.crash.receivers import ClientReader, Heard, Hook, Reader, SseReader
 from tests.crash.running import Service
 from tests.crash.shelves import Lines, NatsShelf, RedisShelf
 from tests.crash.sink_audit import OWN_KINDS, Terms
+from tests.support.brokers import OwnServer
 
 LEASE = 2.0
 CATCHES_UP_WITHIN = 90.0

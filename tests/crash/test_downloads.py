@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from headwater.adapters.downloaders.link import ClientPlan
-from tests.adapters.scripted_qbittorrent import USER, V5_2, ScriptedQBittorrent
+from headwater.anime.download_clients.connection import DownloadClientConfig
 from tests.crash.seeded import Bug, planted
 from tests.media.season import FOREIGN, SHOW, ani, first_weeks, last_week
 from tests.media.seeded import BUGS
 from tests.media.stage import Stage, opened_stage
 from tests.media.swarm import ScriptedSwarm
+from tests.support.scripted_qbittorrent import USER, V5_2, ScriptedQBittorrent
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
 
@@ -27,7 +27,7 @@ async def scripted_season(
     async with ScriptedQBittorrent(V5_2) as client:
         folder = str(room / "somebody")
         client.hold(FOREIGN.infohash, name=FOREIGN.name, save_path=folder, tags="somebody")
-        plan = ClientPlan("qbittorrent", client.url, USER, client.password)
+        plan = DownloadClientConfig("qbittorrent", client.url, USER, client.password)
         async with opened_stage(
             room,
             plan,

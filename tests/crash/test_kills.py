@@ -10,7 +10,7 @@ from tests.crash.audit import Broken
 from tests.crash.items import Store
 from tests.crash.ordeal import Ordeal, open_crowd
 from tests.crash.sinks import Brokers, all_sinks
-from tests.origin import Origin
+from tests.support.origin import Origin
 
 pytestmark = pytest.mark.crash
 

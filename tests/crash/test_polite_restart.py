@@ -8,7 +8,7 @@ import pytest
 
 from tests.crash.records import records_of
 from tests.crash.running import Service
-from tests.origin import Origin, Post
+from tests.support.origin import Origin, Post
 
 pytestmark = pytest.mark.crash
 

@@ -8,7 +8,7 @@ from tests.crash.audit import Broken
 from tests.crash.ordeal import Ordeal, open_crowd
 from tests.crash.seeded import BUGS, Bug, planted
 from tests.crash.sinks import Brokers, all_sinks
-from tests.origin import Origin
+from tests.support.origin import Origin
 
 pytestmark = pytest.mark.crash
 

@@ -8,7 +8,15 @@ from functools import cache
 from time import perf_counter, process_time
 from typing import Any
 
-from headwater.parse import Document, Entry, Fragment, ParseLimits, parse, parse_fragment, speed
+from headwater.parse import (
+    Document,
+    Entry,
+    Fragment,
+    ParseLimits,
+    accelerator,
+    parse,
+    parse_fragment,
+)
 from tests.fuzz.ways import eager, taking
 
 KNOWN_PROBLEMS = frozenset(
@@ -76,9 +84,9 @@ def examine(
 
 def check_both_ways(body: bytes, document: Document) -> None:
     """What is compiled says what Python says, also with all texts lifted that may be."""
-    if speed.COMPILED is None:
+    if accelerator.COMPILED is None:
         return
-    for way in (speed.PLAIN, eager(speed.COMPILED)):
+    for way in (accelerator.PLAIN, eager(accelerator.COMPILED)):
         with taking(way):
             if parse(body, **options_for(body)) != document:
                 raise Broken("two ways, two different documents")

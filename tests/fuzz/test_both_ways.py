@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from headwater.parse import Document, parse, speed
-from headwater.parse.lift import MARK
+from headwater.parse import Document, accelerator, parse
+from headwater.parse.lift import PLACEHOLDER
 from tests.fuzz.mutate import Mutator
 from tests.fuzz.ways import compiled, eager, taking
 from tests.fuzz.worker import seeds
@@ -121,7 +121,7 @@ NAMESPACES = " ".join(
 
 def assert_both_say_the_same(body: bytes) -> Document:
     """Long texts are lifted as usual, and once more with all that can be lifted."""
-    with taking(speed.PLAIN):
+    with taking(accelerator.PLAIN):
         expected = parse(body, url=URL)
     for way in (compiled(), eager(compiled())):
         with taking(way):
@@ -227,8 +227,8 @@ READ = READ.replace("&#38;", "&").replace("&#x1F600;", "\U0001f600").replace("&a
 def test_a_long_escaped_text_is_lifted() -> None:
     body = f"<a><description a='>'>\n{LONG}</description></a>".encode()
     document, texts, places = compiled().lifted(body)
-    assert document.decode() == f"<a><description a='>'>{MARK}0</description></a>"
-    assert texts == {f"{MARK}0": f"\n{READ}"}
+    assert document.decode() == f"<a><description a='>'>{PLACEHOLDER}0</description></a>"
+    assert texts == {f"{PLACEHOLDER}0": f"\n{READ}"}
     assert places == []
 
 
@@ -248,7 +248,7 @@ def test_a_long_escaped_text_is_lifted() -> None:
         LONG + "a\rb",
         LONG + "]]>",
         LONG + "<b/>",
-        LONG + MARK,
+        LONG + PLACEHOLDER,
         LONG[:150],
     ],
 )

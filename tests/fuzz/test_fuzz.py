@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from headwater.parse import Document, Entry, Problem, parse, speed
+from headwater.parse import Document, Entry, Problem, accelerator, parse
 from tests.fuzz.mutate import LONGEST, SWOLLEN, Mutator, pieces_of
 from tests.fuzz.target import KNOWN_PROBLEMS, Broken, check_texts, examine
 from tests.fuzz.worker import CORPUS, Slate, behaviour_of, seeds
@@ -70,7 +70,7 @@ def test_two_ways_that_differ_are_found(monkeypatch: pytest.MonkeyPatch) -> None
     def lifted(document: bytes, *_: int) -> tuple[bytes, dict[str, str], list[tuple[int, int]]]:
         return document.replace(b"<title>a", b"<title>b"), {}, []
 
-    monkeypatch.setattr(speed, "COMPILED", speed.PLAIN._replace(lifted=lifted))
+    monkeypatch.setattr(accelerator, "COMPILED", accelerator.PLAIN._replace(lifted=lifted))
     with pytest.raises(Broken, match="two ways"):
         examine(FEED)
 

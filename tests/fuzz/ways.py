@@ -6,31 +6,31 @@ from contextlib import contextmanager
 
 import pytest
 
-from headwater.parse import speed
+from headwater.parse import accelerator
+from headwater.parse.accelerator import ParserBackend
 from headwater.parse.lift import Places
-from headwater.parse.speed import Way
 
 
 @contextmanager
-def taking(way: Way) -> Iterator[None]:
-    usual, speed.way = speed.way, way
+def taking(way: ParserBackend) -> Iterator[None]:
+    usual, accelerator.in_use = accelerator.in_use, way
     try:
         yield
     finally:
-        speed.way = usual
+        accelerator.in_use = usual
 
 
-def compiled() -> Way:
+def compiled() -> ParserBackend:
     """Where nothing was compiled the test is skipped; not where nothing may be missing."""
-    if speed.COMPILED is not None:
-        return speed.COMPILED
-    trouble = f"the parser is not compiled: {speed.in_words()}"
+    if accelerator.COMPILED is not None:
+        return accelerator.COMPILED
+    trouble = f"the parser is not compiled: {accelerator.describe()}"
     if os.environ.get("CI") == "true":
         pytest.fail(trouble)
     pytest.skip(trouble)
 
 
-def eager(way: Way) -> Way:
+def eager(way: ParserBackend) -> ParserBackend:
     """The compiled way, with every text lifted that may be, however short."""
 
     def lifted(document: bytes) -> tuple[bytes, dict[str, str], Places]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from hashlib import pbkdf2_hmac
 from pathlib import Path
 
-from headwater.adapters.downloaders.link import ClientPlan
-from tests.brokers import Greeting, OwnServer
-from tests.servers import ServerMissing, quiet_port
+from headwater.anime.download_clients.connection import DownloadClientConfig
+from tests.support.brokers import Greeting, OwnServer
+from tests.support.servers import ServerMissing, quiet_port
 
 USER, PASSWORD = "keeper", "open-sesame"
 _HTTP: Greeting = (b"GET / HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", (b"HTTP/",))
@@ -34,9 +34,11 @@ class Client:
     peers: int
 
     @property
-    def plan(self) -> ClientPlan:
+    def plan(self) -> DownloadClientConfig:
         user = "" if self.kind == "aria2" else USER
-        return ClientPlan(self.kind, f"http://127.0.0.1:{self.server.port}", user, PASSWORD)
+        return DownloadClientConfig(
+            self.kind, f"http://127.0.0.1:{self.server.port}", user, PASSWORD
+        )
 
 
 def missing(kind: str) -> str | None:

@@ -15,15 +15,14 @@ from types import ModuleType
 from typing import Any
 
 from headwater.adapters.database import SqlDatabase
-from headwater.adapters.downloaders.aria2 import Aria2
-from headwater.adapters.downloaders.qbittorrent import QBittorrent
-from headwater.adapters.downloaders.transmission import Transmission
-from headwater.adapters.library import DiskLibrary
-from headwater.collect.decisions import store as decisions
-from headwater.collect.downloads import store as downloads
-from headwater.collect.files import store as files
+from headwater.anime.decide import decision_rows
+from headwater.anime.download_clients.aria2 import Aria2
+from headwater.anime.download_clients.qbittorrent import QBittorrent
+from headwater.anime.download_clients.transmission import Transmission
+from headwater.anime.downloads import download_rows, library_file_rows
+from headwater.anime.downloads.disk_library import DiskMediaLibrary
+from headwater.core.ports import Transaction
 from headwater.entrypoints.cli.main import main
-from headwater.ports import Transaction
 
 FOLDER = "HEADWATER_TEST_DOOM_FOLDER"
 
@@ -42,18 +41,21 @@ def reach(point: str) -> None:
 
 def doom() -> None:
     _doom_commits()
-    _doom_room(decisions, {"add": None})
-    _doom_room(files, dict.fromkeys(("want", "losing", "placed", "gone")))
+    _doom_room(decision_rows, {"insert_decision": None})
+    files = ("upsert_library_files", "mark_files_leaving", "mark_files_placed", "mark_file_gone")
+    _doom_room(library_file_rows, dict.fromkeys(files))
     states: Mapping[str, Named | None] = {
-        "intend": None,
-        "claim": lambda given: f"a claim, {'watched' if given[2] == ('added',) else 'at work'}",
-        "step": lambda given: str(given[2].state),
-        "wake": lambda given: str(given[2]),
+        "upsert_download": None,
+        "claim_downloads": lambda given: (
+            f"a claim, {'watched' if given[2] == ('added',) else 'at work'}"
+        ),
+        "update_claimed_download": lambda given: str(given[2].state),
+        "set_download_due": lambda given: str(given[2]),
     }
-    _doom_room(downloads, states)
+    _doom_room(download_rows, states)
     for kind in (QBittorrent, Transmission, Aria2):
         _doom_acts(kind, ("add", "remove"))
-    _doom_acts(DiskLibrary, ("place", "switch", "recycle", "discard"))
+    _doom_acts(DiskMediaLibrary, ("place", "switch", "recycle", "discard"))
 
 
 def _doom_room(room: ModuleType, named: Mapping[str, Named | None]) -> None:

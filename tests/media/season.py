@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from headwater.adapters.downloaders.kinds import open_downloader
-from headwater.adapters.web_limits import WebLimits
-from headwater.media_ports import Downloader
-from tests.collect.torrents import Made, made
+from headwater.anime.download_clients.open_client import open_download_client
+from headwater.anime.downloads.ports import DownloadClient
+from headwater.web.limits import WebLimits
 from tests.media.shelf import Slot
 from tests.media.site import Published, ReleaseSite, video
 from tests.media.stage import Stage
+from tests.support.torrents import Made, made
 
 SHOW = {
     "show": {"title": "金牌得主", "year": 2025},
@@ -47,10 +47,10 @@ FOREIGN = made(f"{FIRST}.mkv", video("somebody else's"))
 """Of the same name as a release of ours, with other bytes, and not ours."""
 
 
-def downloader_of(stage: Stage, tag: str = "headwater") -> Downloader:
+def downloader_of(stage: Stage, tag: str = "headwater") -> DownloadClient:
     plan = stage.plan
     own = type(plan)(plan.kind, plan.url, plan.username, plan.password, tag=tag, category=tag)
-    return open_downloader(own, WebLimits(), "Headwater/test")
+    return open_download_client(own, WebLimits(), "Headwater/test")
 
 
 async def first_weeks(stage: Stage) -> dict[Slot, Published]:

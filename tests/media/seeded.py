@@ -3,7 +3,12 @@
 from tests.crash.seeded import Bug, Edit
 
 _READY = "    return await _ready(work, facts, torrent.infohash, body, torrent.size)\n"
-_WRITTEN = "        written = await store.step(tx, work.download, step, work.now, holder=holder)\n"
+_WRITTEN = (
+    "        written = await download_rows.update_claimed_download(\n"
+    "            tx, work.download, step, work.now, holder=holder\n"
+    "        )\n"
+)
+_LOAD = "__import__('importlib').import_module"
 
 BUGS = (
     Bug(
@@ -11,10 +16,10 @@ BUGS = (
         frozenset({"T1"}),
         (
             Edit(
-                "obtaining.py",
+                "anime/downloads/fetch_torrent.py",
                 _READY,
-                "    ports = __import__('headwater.media_ports').media_ports\n"
-                "    job = ports.NewJob(torrent.infohash, work.client_folder(), body)\n"
+                f"    ports = {_LOAD}('headwater.anime.downloads.ports')\n"
+                "    job = ports.NewClientTorrent(torrent.infohash, work.client_folder(), body)\n"
                 f"    await work.media.downloader.add(job)\n{_READY}",
             ),
         ),
@@ -24,9 +29,9 @@ BUGS = (
         frozenset({"T3"}),
         (
             Edit(
-                "obtaining.py",
+                "anime/downloads/fetch_torrent.py",
                 _WRITTEN,
-                f"{_WRITTEN}        losing = __import__('headwater.losing').losing\n"
+                f"{_WRITTEN}        losing = {_LOAD}('headwater.anime.downloads.remove_files')\n"
                 "        losses = work.download.replaces\n"
                 "        await losing.write_losses(tx, losses, work.download.id, work.now)\n",
             ),
@@ -35,20 +40,26 @@ BUGS = (
     Bug(
         "nobody looks at the bytes",
         frozenset({"T3"}),
-        (Edit("watching.py", "    if lack is not None:\n", "    if lack == 'never':\n"),),
+        (
+            Edit(
+                "anime/downloads/client_steps.py",
+                "    if lack is not None:\n",
+                "    if lack == 'never':\n",
+            ),
+        ),
     ),
     Bug(
         "what was replaced is as good as anything new",
         frozenset({"T2"}),
         (
             Edit(
-                "collect/upgrade.py",
+                "anime/decide/rank_releases.py",
                 '    return "better" if new < held else "worse"\n',
                 '    return "better"\n',
             ),
-            Edit("collecting.py", "        refused=beside.refused,\n", ""),
+            Edit("anime/decide/record_decisions.py", "        refused=beside.refused,\n", ""),
             Edit(
-                "obtaining.py",
+                "anime/downloads/fetch_torrent.py",
                 '        if other.state in ("retiring", "retired"):\n',
                 '        if other.state == "never":\n',
             ),

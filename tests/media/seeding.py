@@ -6,7 +6,7 @@ from pathlib import Path
 
 import libtorrent
 
-from tests.collect.torrents import Made
+from tests.support.torrents import Made
 
 
 class Seeder:

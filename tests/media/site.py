@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from html import escape
 
-from tests.collect.torrents import Made, made
-from tests.origin import Origin, OriginFeed, Post, Reply
+from tests.support.origin import Origin, OriginFeed, Post, Reply
+from tests.support.torrents import Made, made
 
 TORRENT = {"Content-Type": "application/x-bittorrent"}
 VIDEO_BYTES = 300_000

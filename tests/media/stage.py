@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headwater.adapters.downloaders.link import ClientPlan
+from headwater.anime.download_clients.connection import DownloadClientConfig
 from tests.crash.audit import Broken
 from tests.crash.running import COMMAND, Service
 from tests.media import doomed
@@ -18,7 +18,7 @@ from tests.media.shelf import Slot, Watch
 from tests.media.site import Published, ReleaseSite
 from tests.media.swarm import Swarm
 from tests.media.witness import Witness
-from tests.origin import Origin
+from tests.support.origin import Origin
 
 WITHIN = 90.0
 LOOKS_EVERY = 0.05
@@ -37,7 +37,7 @@ class Stage:
     """`program` is what is run as Headwater; one that dies is started again, always."""
 
     room: Path
-    plan: ClientPlan
+    plan: DownloadClientConfig
     swarm: Swarm
     site: ReleaseSite
     watch: Watch
@@ -160,7 +160,7 @@ class Stage:
 @asynccontextmanager
 async def opened_stage(
     room: Path,
-    plan: ClientPlan,
+    plan: DownloadClientConfig,
     swarm: Swarm,
     *,
     foreign: str,

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from tests.adapters.scripted_qbittorrent import ScriptedQBittorrent
-from tests.collect.torrents import Made
 from tests.media.daemons import Client
 from tests.media.seeding import Seeder, seeder
+from tests.support.scripted_qbittorrent import ScriptedQBittorrent
+from tests.support.torrents import Made
 
 DIALS_EVERY = 0.5
 

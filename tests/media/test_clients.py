@@ -8,13 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from headwater.adapters.downloaders.kinds import open_downloader
-from headwater.adapters.downloaders.transmission import Transmission
-from headwater.adapters.web_limits import WebLimits
-from headwater.media_ports import ClientDown, ClientRefused, Downloader, Job, NewJob
-from tests.collect.torrents import Made, made
+from headwater.anime.download_clients.open_client import open_download_client
+from headwater.anime.download_clients.transmission import Transmission
+from headwater.anime.downloads.ports import (
+    ClientDown,
+    ClientRefused,
+    ClientTorrent,
+    DownloadClient,
+    NewClientTorrent,
+)
+from headwater.web.limits import WebLimits
 from tests.media.daemons import Client
 from tests.media.seeding import Seeder, seeder
+from tests.support.torrents import Made, made
 
 AGENT = "Headwater/test"
 BODY = bytes(range(256)) * 1024
@@ -24,13 +30,15 @@ WITHIN = 60.0
 
 
 @pytest.fixture
-async def downloader(client: Client) -> AsyncIterator[Downloader]:
-    opened = open_downloader(client.plan, WebLimits(), AGENT)
+async def downloader(client: Client) -> AsyncIterator[DownloadClient]:
+    opened = open_download_client(client.plan, WebLimits(), AGENT)
     yield opened
     await opened.close()
 
 
-async def completed(downloader: Downloader, client: Client, source: Seeder, torrent: Made) -> Job:
+async def completed(
+    downloader: DownloadClient, client: Client, source: Seeder, torrent: Made
+) -> ClientTorrent:
     """Looks again and again, as the product does."""
     job, ends = None, time.monotonic() + WITHIN
     while time.monotonic() < ends:
@@ -42,7 +50,7 @@ async def completed(downloader: Downloader, client: Client, source: Seeder, torr
     raise AssertionError(f"not complete: {job}")
 
 
-async def added(downloader: Downloader, wish: NewJob) -> Job:
+async def added(downloader: DownloadClient, wish: NewClientTorrent) -> ClientTorrent:
     """A client says that it takes it first, and lists it then."""
     await downloader.add(wish)
     ends = time.monotonic() + WITHIN
@@ -52,7 +60,7 @@ async def added(downloader: Downloader, wish: NewJob) -> Job:
     return found
 
 
-async def test_it_tells_its_name(downloader: Downloader, client: Client) -> None:
+async def test_it_tells_its_name(downloader: DownloadClient, client: Client) -> None:
     said = await downloader.version()
     assert said.lower().startswith(client.kind)
     assert any(letter.isdigit() for letter in said)
@@ -60,12 +68,12 @@ async def test_it_tells_its_name(downloader: Downloader, client: Client) -> None
 
 @pytest.mark.parametrize("torrent", [EPISODE, FOLDER], ids=["file", "folder"])
 async def test_a_torrent_is_added_completes_and_its_files_are_as_seeded(
-    downloader: Downloader, client: Client, tmp_path: Path, torrent: Made
+    downloader: DownloadClient, client: Client, tmp_path: Path, torrent: Made
 ) -> None:
     goal = client.room / "goal"
     with seeder(tmp_path) as source:
         source.seed(torrent)
-        await downloader.add(NewJob(torrent.infohash, str(goal), torrent.torrent))
+        await downloader.add(NewClientTorrent(torrent.infohash, str(goal), torrent.torrent))
         job = await completed(downloader, client, source, torrent)
     assert (job.infohash, job.is_ours, job.progress) == (torrent.infohash, True, 1.0)
     assert Path(job.save_path) == goal
@@ -74,31 +82,31 @@ async def test_a_torrent_is_added_completes_and_its_files_are_as_seeded(
     assert {k: (goal / k).read_bytes() for k in torrent.files} == dict(torrent.files)
 
 
-async def test_adding_twice_is_adding_once(downloader: Downloader, client: Client) -> None:
-    wish = NewJob(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
+async def test_adding_twice_is_adding_once(downloader: DownloadClient, client: Client) -> None:
+    wish = NewClientTorrent(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
     await downloader.add(wish)
     await added(downloader, wish)
     assert list(await downloader.jobs([EPISODE.infohash])) == [EPISODE.infohash]
 
 
-async def test_a_magnet_link_is_taken(downloader: Downloader, client: Client) -> None:
+async def test_a_magnet_link_is_taken(downloader: DownloadClient, client: Client) -> None:
     magnet = f"magnet:?xt=urn:btih:{EPISODE.infohash}&dn=Show"
-    wish = NewJob(EPISODE.infohash, str(client.room / "goal"), magnet=magnet)
+    wish = NewClientTorrent(EPISODE.infohash, str(client.room / "goal"), magnet=magnet)
     job = await added(downloader, wish)
     assert job.state in ("waiting", "downloading")
     assert list(await downloader.files(EPISODE.infohash)) == []
 
 
-async def test_what_is_not_there_is_not_there(downloader: Downloader) -> None:
+async def test_what_is_not_there_is_not_there(downloader: DownloadClient) -> None:
     assert await downloader.jobs(["0" * 40]) == {}
     assert await downloader.remove("0" * 40, with_files=True) is False
 
 
 async def test_what_is_removed_is_gone_and_the_rest_stays(
-    downloader: Downloader, client: Client
+    downloader: DownloadClient, client: Client
 ) -> None:
     for torrent in (EPISODE, FOLDER):
-        wish = NewJob(torrent.infohash, str(client.room / "goal"), torrent.torrent)
+        wish = NewClientTorrent(torrent.infohash, str(client.room / "goal"), torrent.torrent)
         await added(downloader, wish)
     assert await downloader.remove(EPISODE.infohash, with_files=True) is True
     ends = time.monotonic() + WITHIN
@@ -109,11 +117,11 @@ async def test_what_is_removed_is_gone_and_the_rest_stays(
 
 
 async def test_somebody_elses_torrent_is_never_removed(
-    downloader: Downloader, client: Client
+    downloader: DownloadClient, client: Client
 ) -> None:
     if client.kind == "aria2":
         pytest.skip("aria2 has no tags; what is ours is known by the hashes we wrote down")
-    other = open_downloader(
+    other = open_download_client(
         type(client.plan)(
             client.kind,
             client.plan.url,
@@ -125,7 +133,9 @@ async def test_somebody_elses_torrent_is_never_removed(
         WebLimits(),
         AGENT,
     )
-    await added(other, NewJob(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent))
+    await added(
+        other, NewClientTorrent(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
+    )
     await other.close()
     with pytest.raises(ClientRefused):
         await downloader.remove(EPISODE.infohash, with_files=True)
@@ -134,17 +144,17 @@ async def test_somebody_elses_torrent_is_never_removed(
 
 async def test_a_wrong_password_is_a_client_that_is_down(client: Client) -> None:
     plan = type(client.plan)(client.kind, client.plan.url, client.plan.username, "wrong")
-    downloader = open_downloader(plan, WebLimits(), AGENT)
+    downloader = open_download_client(plan, WebLimits(), AGENT)
     with pytest.raises(ClientDown):
         await downloader.version()
     await downloader.close()
 
 
 async def test_a_client_that_was_killed_has_it_or_takes_it_again(
-    downloader: Downloader, client: Client
+    downloader: DownloadClient, client: Client
 ) -> None:
     """Some write their list down only now and then."""
-    wish = NewJob(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
+    wish = NewClientTorrent(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
     await downloader.add(wish)
     client.server.kill()
     with pytest.raises(ClientDown):
@@ -154,16 +164,16 @@ async def test_a_client_that_was_killed_has_it_or_takes_it_again(
 
 
 async def test_what_was_taken_just_before_a_restart_is_downloaded_after_it(
-    downloader: Downloader, client: Client, tmp_path: Path
+    downloader: DownloadClient, client: Client, tmp_path: Path
 ) -> None:
     """Transmission comes back with it, but had not begun it yet, and would leave it so."""
     with seeder(tmp_path) as source:
         for torrent in (FOLDER, EPISODE):
             source.seed(torrent)
         goal = str(client.room / "goal")
-        await downloader.add(NewJob(FOLDER.infohash, goal, FOLDER.torrent))
+        await downloader.add(NewClientTorrent(FOLDER.infohash, goal, FOLDER.torrent))
         await completed(downloader, client, source, FOLDER)
-        wish = NewJob(EPISODE.infohash, goal, EPISODE.torrent)
+        wish = NewClientTorrent(EPISODE.infohash, goal, EPISODE.torrent)
         await downloader.add(wish)
         client.server.stop()
         client.server.start()
@@ -182,7 +192,7 @@ async def test_what_was_taken_just_before_a_restart_is_downloaded_after_it(
     [("goal", [], True), ("elsewhere", [], False), ("goal", ["somebody"], False)],
 )
 async def test_what_transmission_took_from_us_without_a_label_gets_it_later(
-    downloader: Downloader, client: Client, folder: str, labels: list[str], is_ours: bool
+    downloader: DownloadClient, client: Client, folder: str, labels: list[str], is_ours: bool
 ) -> None:
     """It may be gone between the two questions. Nobody else puts one into a folder of ours."""
     if not isinstance(downloader, Transmission):
@@ -193,5 +203,5 @@ async def test_what_transmission_took_from_us_without_a_label_gets_it_later(
     }
     await downloader._ask("torrent-add", bare)
     await downloader._ask("torrent-set", {"ids": [EPISODE.infohash], "labels": labels})
-    wish = NewJob(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
+    wish = NewClientTorrent(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
     assert (await added(downloader, wish)).is_ours is is_ours

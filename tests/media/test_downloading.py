@@ -8,14 +8,14 @@ import pytest
 
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
-from headwater.adapters.downloaders.kinds import open_downloader
-from headwater.adapters.web_limits import WebLimits
-from headwater.collect.download import Download
-from headwater.media_ports import NewJob
-from tests.collect.torrents import Made, made
-from tests.downloads.yard import Yard, opened_yard
+from headwater.anime.download_clients.open_client import open_download_client
+from headwater.anime.downloads.download import Download
+from headwater.anime.downloads.ports import NewClientTorrent
+from headwater.web.limits import WebLimits
 from tests.media.daemons import Client
 from tests.media.seeding import Seeder, seeder
+from tests.support.download_world import Yard, opened_yard
+from tests.support.torrents import Made, made
 
 BODY = bytes(range(256)) * 1024
 OLD = made("[Good] Show - 01 [1080p].mkv", BODY)
@@ -48,14 +48,16 @@ async def through(
 async def test_an_episode_its_second_version_and_a_better_group(
     client: Client, database: SqlDatabase, tmp_path: Path
 ) -> None:
-    downloader = open_downloader(client.plan, WebLimits(), "Headwater/test")
+    downloader = open_download_client(client.plan, WebLimits(), "Headwater/test")
     elsewhere = client.room / "mine"
     with seeder(tmp_path / "seeds") as source:
         async with opened_yard(
             database, tmp_path, downloader=downloader, own_clock=SystemClock()
         ) as yard:
             yard.policy(look=0.2)
-            await downloader.add(NewJob(FOREIGN.infohash, str(elsewhere), FOREIGN.torrent))
+            await downloader.add(
+                NewClientTorrent(FOREIGN.infohash, str(elsewhere), FOREIGN.torrent)
+            )
             first = await through(yard, client, source, "[Good] Show - 01 [1080p]", OLD)
             assert (first.state, yard.shown()) == ("done", {GOOD: OLD.files[OLD.name]})
             second = await through(yard, client, source, "[Good] Show - 01v2 [1080p]", SECOND)

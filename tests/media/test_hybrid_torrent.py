@@ -4,12 +4,12 @@ import asyncio
 from dataclasses import replace
 from hashlib import sha1, sha256
 
-from headwater.adapters.downloaders.kinds import open_downloader
-from headwater.adapters.web_limits import WebLimits
-from headwater.collect.torrent import read_torrent
-from headwater.media_ports import Downloader, NewJob
-from tests.collect.bencoding import bencoded
+from headwater.anime.download_clients.open_client import open_download_client
+from headwater.anime.downloads.ports import DownloadClient, NewClientTorrent
+from headwater.anime.torrents.torrent_file import parse_torrent
+from headwater.web.limits import WebLimits
 from tests.media.daemons import own_client
+from tests.support.bencoding import bencoded
 
 BODY = bytes(range(256)) * 1024
 BLOCK = 16 * 1024
@@ -30,7 +30,7 @@ def hybrid(name: str, body: bytes) -> bytes:
     return b"d4:info" + bencoded(info) + b"12:piece layersdee"
 
 
-async def _until(downloader: Downloader, infohash: str, *, there: bool) -> None:
+async def _until(downloader: DownloadClient, infohash: str, *, there: bool) -> None:
     for _ in range(200):
         if (infohash in await downloader.jobs([infohash])) is there:
             return
@@ -40,16 +40,16 @@ async def _until(downloader: Downloader, infohash: str, *, there: bool) -> None:
 
 async def test_somebody_elses_torrent_of_both_versions_is_found_where_it_is() -> None:
     body = hybrid("Show - 01.mkv", BODY)
-    infohash = read_torrent(body).infohash
+    infohash = parse_torrent(body).infohash
     with own_client("qbittorrent") as client:
-        downloader = open_downloader(client.plan, WebLimits(), "Headwater/test")
+        downloader = open_download_client(client.plan, WebLimits(), "Headwater/test")
         own = replace(client.plan, tag="somebody", category="somebody")
-        somebody = open_downloader(own, WebLimits(), "Headwater/test")
+        somebody = open_download_client(own, WebLimits(), "Headwater/test")
         try:
             theirs = str(client.room / "theirs")
-            await somebody.add(NewJob(infohash, theirs, body))
+            await somebody.add(NewClientTorrent(infohash, theirs, body))
             await _until(somebody, infohash, there=True)
-            await downloader.add(NewJob(infohash, str(client.room / "goal"), body))
+            await downloader.add(NewClientTorrent(infohash, str(client.room / "goal"), body))
             job = (await downloader.jobs([infohash]))[infohash]
             assert (job.infohash, job.save_path, job.is_ours) == (infohash, theirs, False)
         finally:
@@ -59,11 +59,11 @@ async def test_somebody_elses_torrent_of_both_versions_is_found_where_it_is() ->
 
 async def test_a_torrent_of_both_versions_is_found_and_removed() -> None:
     body = hybrid("Show - 01.mkv", BODY)
-    infohash = read_torrent(body).infohash
+    infohash = parse_torrent(body).infohash
     with own_client("qbittorrent") as client:
-        downloader = open_downloader(client.plan, WebLimits(), "Headwater/test")
+        downloader = open_download_client(client.plan, WebLimits(), "Headwater/test")
         try:
-            wish = NewJob(infohash, str(client.room / "goal"), body)
+            wish = NewClientTorrent(infohash, str(client.room / "goal"), body)
             await downloader.add(wish)
             await _until(downloader, infohash, there=True)
             await downloader.add(wish)

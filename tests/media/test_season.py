@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.media_ports import NewJob
+from headwater.anime.downloads.ports import NewClientTorrent
 from tests.media.daemons import Client
 from tests.media.season import (
     FOREIGN,
@@ -47,7 +47,7 @@ async def foreign_torrent_comes(stage: Stage) -> None:
     stage.swarm.seed(FOREIGN)
     somebody = downloader_of(stage, tag="somebody")
     folder, stage.also_helped = stage.room / "somebody", stage.auditor.foreign
-    await somebody.add(NewJob(FOREIGN.infohash, str(folder), FOREIGN.torrent))
+    await somebody.add(NewClientTorrent(FOREIGN.infohash, str(folder), FOREIGN.torrent))
     await stage.until(
         lambda: (folder / FOREIGN.name).exists() and is_as_seeded(folder, FOREIGN),
         "downloaded by somebody else",

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from urllib.parse import parse_qs
 
-from headwater.collect.torrent import read_torrent
+from headwater.anime.torrents.torrent_file import parse_torrent
 
 Act = Literal["add", "remove"]
 _HASH = re.compile(r"btih:([0-9a-f]{40})")
@@ -108,7 +108,7 @@ class Witness:
         wish = asked["params"][1:]
         match asked["method"]:
             case "aria2.addTorrent":
-                return [("add", read_torrent(b64decode(wish[0])).infohash)]
+                return [("add", parse_torrent(b64decode(wish[0])).infohash)]
             case "aria2.addUri":
                 return [("add", _in_magnet(wish[0][0]))]
             case "aria2.forceRemove" | "aria2.removeDownloadResult":
@@ -138,7 +138,7 @@ def _added(head: bytes, body: bytes) -> str:
         name, held = part["Content-Disposition"].params["name"], part.get_payload(decode=True)
         assert isinstance(held, bytes)
         if name == "torrents":
-            return read_torrent(held).infohash
+            return parse_torrent(held).infohash
         if name == "urls":
             return _in_magnet(held.decode())
     raise AssertionError("neither a torrent nor a magnet link")
@@ -147,7 +147,7 @@ def _added(head: bytes, body: bytes) -> str:
 def _of_transmission(asked: dict[str, Any]) -> list[tuple[Act, str]]:
     wish = asked["arguments"]
     if asked["method"] == "torrent-add" and "metainfo" in wish:
-        return [("add", read_torrent(b64decode(wish["metainfo"])).infohash)]
+        return [("add", parse_torrent(b64decode(wish["metainfo"])).infohash)]
     if asked["method"] == "torrent-add":
         return [("add", _in_magnet(wish["filename"]))]
     if asked["method"] == "torrent-remove":

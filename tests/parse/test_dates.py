@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.parse.dates import parsed_date
+from headwater.parse.dates import parse_date
 
 
 def utc(*parts: int) -> datetime:
@@ -214,7 +214,7 @@ FOUND: list[tuple[str, datetime]] = [
 
 @pytest.mark.parametrize(("text", "expected"), FOUND)
 def test_a_date_is_understood(text: str, expected: datetime) -> None:
-    assert parsed_date(text) == expected
+    assert parse_date(text) == expected
 
 
 NOTHING = [
@@ -247,29 +247,29 @@ ERAS = [
 
 @pytest.mark.parametrize(("text", "expected"), ERAS)
 def test_the_years_of_an_era_are_counted_from_its_beginning(text: str, expected: datetime) -> None:
-    assert parsed_date(text) == expected
+    assert parse_date(text) == expected
 
 
 @pytest.mark.parametrize("text", NOTHING)
 def test_what_is_no_moment_comes_to_nothing(text: str) -> None:
-    assert parsed_date(text) is None
+    assert parse_date(text) is None
 
 
 @given(st.text(max_size=200))
 def test_no_text_raises(text: str) -> None:
-    found = parsed_date(text)
+    found = parse_date(text)
     assert found is None or found.utcoffset() == timedelta(0)
 
 
 @given(st.text(alphabet="0123456789-:TZ+ ,/.JanFebMar", max_size=40))
 def test_no_text_that_looks_like_a_date_raises(text: str) -> None:
-    found = parsed_date(text)
+    found = parse_date(text)
     assert found is None or 1000 <= found.year <= 9999
 
 
 @given(st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2200, 1, 1)))
 def test_iso_and_rfc_822_mean_the_same(moment: datetime) -> None:
     moment = moment.replace(microsecond=0)
-    assert parsed_date(moment.isoformat() + "Z") == moment.replace(tzinfo=UTC)
+    assert parse_date(moment.isoformat() + "Z") == moment.replace(tzinfo=UTC)
     rfc = f"{moment:%a, %d %b %Y %H:%M:%S} GMT"
-    assert parsed_date(rfc) == moment.replace(tzinfo=UTC)
+    assert parse_date(rfc) == moment.replace(tzinfo=UTC)

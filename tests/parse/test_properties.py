@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headwater.core.values.url import resolve
 from headwater.parse import Document, parse
-from headwater.parse.relative import joined
-from headwater.values.url import resolve
+from headwater.parse.relative_links import resolve_url
 
 ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -115,4 +115,4 @@ def test_words_survive_the_way_through_xml(words: str) -> None:
     st.text("aZ0_~=,./?#-:", max_size=8),
 )
 def test_what_is_put_together_is_what_the_url_parser_says(base: str, reference: str) -> None:
-    assert joined(base, reference) == resolve(base, reference)
+    assert resolve_url(base, reference) == resolve(base, reference)

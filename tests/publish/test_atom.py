@@ -5,9 +5,9 @@ import re
 import pytest
 
 from headwater.parse.parser import parse
-from headwater.publish.atom_xml import atom_xml
-from headwater.publish.item import Enclosure, Item, Person, Source
-from tests.publish.shown import (
+from headwater.publish.atom import render_atom
+from headwater.publish.document import ItemAuthor, ItemEnclosure, ItemSource, PublishedItem
+from tests.support.published_documents import (
     ATOM,
     PUBLISHED,
     SELF,
@@ -20,12 +20,12 @@ from tests.publish.shown import (
 )
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-BARE = Item(id="urn:uuid:01900000-0000-8000-8000-000000000009", updated=UPDATED)
+BARE = PublishedItem(id="urn:uuid:01900000-0000-8000-8000-000000000009", updated=UPDATED)
 
 
 def test_a_feed_has_exactly_one_id_title_and_moment() -> None:
     """4.1.1: each exactly once; generator, subtitle at most once."""
-    feed = strict(atom_xml(a_document(an_item(1), an_item(2))))
+    feed = strict(render_atom(a_document(an_item(1), an_item(2))))
     assert feed.tag == f"{ATOM}feed"
     assert texts(feed, f"{ATOM}title") == ["All entries"]
     assert texts(feed, f"{ATOM}updated") == ["2026-03-01T12:30:15.250000Z"]
@@ -37,12 +37,12 @@ def test_a_feed_has_exactly_one_id_title_and_moment() -> None:
 def test_a_feed_has_an_author_whatever_its_entries_have() -> None:
     """4.1.1: one or more, unless all entries have their own."""
     for document in (a_document(), a_document(BARE)):
-        assert texts(strict(atom_xml(document)), f"{ATOM}author/{ATOM}name") == ["Headwater"]
+        assert texts(strict(render_atom(document)), f"{ATOM}author/{ATOM}name") == ["Headwater"]
 
 
 def test_an_entry_has_exactly_one_id_title_and_moment() -> None:
     """4.1.2."""
-    feed = strict(atom_xml(a_document(an_item(1), BARE)))
+    feed = strict(render_atom(a_document(an_item(1), BARE)))
     entries = feed.findall(f"{ATOM}entry")
     assert len(entries) == 2
     for entry in entries:
@@ -54,7 +54,7 @@ def test_an_entry_has_exactly_one_id_title_and_moment() -> None:
 
 def test_an_entry_without_a_link_has_content() -> None:
     """4.1.2: no content, then at least one alternate link."""
-    (entry,) = strict(atom_xml(a_document(BARE))).findall(f"{ATOM}entry")
+    (entry,) = strict(render_atom(a_document(BARE))).findall(f"{ATOM}entry")
     assert entry.findall(f"{ATOM}link") == []
     (content,) = entry.findall(f"{ATOM}content")
     assert (content.text, content.get("type")) == (None, "html")
@@ -62,7 +62,7 @@ def test_an_entry_without_a_link_has_content() -> None:
 
 def test_an_entry_with_a_link_needs_no_content() -> None:
     (entry,) = strict(
-        atom_xml(a_document(an_item(content=None, summary=None, enclosures=())))
+        render_atom(a_document(an_item(content=None, summary=None, enclosures=())))
     ).findall(f"{ATOM}entry")
     assert entry.find(f"{ATOM}content") is None
     (link,) = entry.findall(f"{ATOM}link")
@@ -71,7 +71,7 @@ def test_an_entry_with_a_link_needs_no_content() -> None:
 
 def test_moments_are_rfc_3339_in_upper_case() -> None:
     """3.3."""
-    feed = strict(atom_xml(a_document(an_item())))
+    feed = strict(render_atom(a_document(an_item())))
     found = [e.text for e in feed.iter(f"{ATOM}updated", f"{ATOM}published")]
     assert found == [
         "2026-03-01T12:30:15.250000Z",
@@ -84,12 +84,12 @@ def test_moments_are_rfc_3339_in_upper_case() -> None:
 def test_a_person_has_a_name_and_only_sound_addresses() -> None:
     """3.2: exactly one name, at most one uri and email, the email an address."""
     people = (
-        Person("Ada", "ada@posts.example", "https://ada.example/"),
-        Person("Bert", "no address", "javascript:alert(1)"),
-        Person(None, "eve@posts.example"),
-        Person(),
+        ItemAuthor("Ada", "ada@posts.example", "https://ada.example/"),
+        ItemAuthor("Bert", "no address", "javascript:alert(1)"),
+        ItemAuthor(None, "eve@posts.example"),
+        ItemAuthor(),
     )
-    (entry,) = strict(atom_xml(a_document(an_item(authors=people)))).findall(f"{ATOM}entry")
+    (entry,) = strict(render_atom(a_document(an_item(authors=people)))).findall(f"{ATOM}entry")
     authors = [
         [(child.tag.removeprefix(ATOM), child.text) for child in author]
         for author in entry.findall(f"{ATOM}author")
@@ -103,7 +103,7 @@ def test_a_person_has_a_name_and_only_sound_addresses() -> None:
 
 def test_html_is_escaped_text_inside_the_element() -> None:
     """3.1.1.2: no child elements; 4.1.3.3 for content."""
-    (entry,) = strict(atom_xml(a_document(an_item()))).findall(f"{ATOM}entry")
+    (entry,) = strict(render_atom(a_document(an_item()))).findall(f"{ATOM}entry")
     for name, html in (("summary", "<p>In short</p>"), ("content", "<p>At <b>length</b></p>")):
         (element,) = entry.findall(f"{ATOM}{name}")
         assert (element.get("type"), element.text, len(element)) == ("html", html, 0)
@@ -112,7 +112,7 @@ def test_html_is_escaped_text_inside_the_element() -> None:
 def test_each_category_once_with_its_term() -> None:
     """4.2.2: a term is a must."""
     item = an_item(categories=("water", "stone", "water"))
-    (entry,) = strict(atom_xml(a_document(item))).findall(f"{ATOM}entry")
+    (entry,) = strict(render_atom(a_document(item))).findall(f"{ATOM}entry")
     assert [c.get("term") for c in entry.findall(f"{ATOM}category")] == ["water", "stone"]
 
 
@@ -120,7 +120,7 @@ def test_the_links_of_a_paged_feed() -> None:
     """RFC 5005, 3; hub by WebSub; no two alternates of one type (4.1.1)."""
     pages = {name: f"{SELF}?cursor={name}" for name in ("first", "previous", "next")}
     feed = strict(
-        atom_xml(a_document(hub="https://hub.example/", home="https://river.example/", **pages))
+        render_atom(a_document(hub="https://hub.example/", home="https://river.example/", **pages))
     )
     links = {link.get("rel"): link.get("href") for link in feed.findall(f"{ATOM}link")}
     assert links == {
@@ -134,13 +134,13 @@ def test_the_links_of_a_paged_feed() -> None:
 
 def test_an_enclosure_says_what_is_known() -> None:
     attached = (
-        Enclosure("https://posts.example/a b.mp3", "Audio/MPEG; x=1", 5, 61, "Sound"),
-        Enclosure("magnet:?xt=urn:btih:00", None, None),
-        Enclosure("javascript:alert(1)", "text/html", 1),
-        Enclosure("https://posts.example/c", "nonsense", -1),
+        ItemEnclosure("https://posts.example/a b.mp3", "Audio/MPEG; x=1", 5, 61, "Sound"),
+        ItemEnclosure("magnet:?xt=urn:btih:00", None, None),
+        ItemEnclosure("javascript:alert(1)", "text/html", 1),
+        ItemEnclosure("https://posts.example/c", "nonsense", -1),
     )
     item = an_item(enclosures=attached)
-    (entry,) = strict(atom_xml(a_document(item))).findall(f"{ATOM}entry")
+    (entry,) = strict(render_atom(a_document(item))).findall(f"{ATOM}entry")
     links = [dict(link.attrib) for link in entry.findall(f"{ATOM}link")][1:]
     assert links == [
         {
@@ -157,7 +157,7 @@ def test_an_enclosure_says_what_is_known() -> None:
 
 def test_the_source_is_named_and_speaks_for_who_has_no_author() -> None:
     item = an_item(authors=(), source=SOURCE)
-    (source,) = strict(atom_xml(a_document(item))).findall(f"{ATOM}entry/{ATOM}source")
+    (source,) = strict(render_atom(a_document(item))).findall(f"{ATOM}entry/{ATOM}source")
     assert texts(source, f"{ATOM}id") == [SOURCE.id]
     assert texts(source, f"{ATOM}title") == ["A river"]
     assert texts(source, f"{ATOM}author/{ATOM}name") == ["A river"]
@@ -166,12 +166,12 @@ def test_the_source_is_named_and_speaks_for_who_has_no_author() -> None:
 
 @pytest.mark.parametrize("link", ["javascript:alert(1)", "data:text/html,x", "ftp://a/b", "/x"])
 def test_only_web_addresses_are_links(link: str) -> None:
-    item = an_item(link=link, source=Source("urn:x", "t", link), enclosures=())
-    assert link.encode() not in atom_xml(a_document(item))
+    item = an_item(link=link, source=ItemSource("urn:x", "t", link), enclosures=())
+    assert link.encode() not in render_atom(a_document(item))
 
 
 def test_an_empty_feed_is_valid() -> None:
-    feed = strict(atom_xml(a_document()))
+    feed = strict(render_atom(a_document()))
     assert [child.tag.removeprefix(ATOM) for child in feed] == [
         "id",
         "title",
@@ -184,7 +184,7 @@ def test_an_empty_feed_is_valid() -> None:
 
 def test_our_own_parser_reads_it_back_equal() -> None:
     read = parse(
-        atom_xml(a_document(an_item(), next=f"{SELF}?cursor=2", hub="https://hub.example/"))
+        render_atom(a_document(an_item(), next=f"{SELF}?cursor=2", hub="https://hub.example/"))
     )
     assert read.format == "atom"
     assert read.feed.title is not None
@@ -216,6 +216,6 @@ def test_our_own_parser_reads_it_back_equal() -> None:
 
 
 def test_the_same_document_is_the_same_bytes() -> None:
-    assert atom_xml(a_document(an_item(1), an_item(2))) == atom_xml(
+    assert render_atom(a_document(an_item(1), an_item(2))) == render_atom(
         a_document(an_item(1), an_item(2))
     )

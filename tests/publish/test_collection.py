@@ -2,27 +2,27 @@
 
 import pytest
 
-from headwater.publish.collection import Name, meaning_of
+from headwater.publish.collection import CollectionName, parse_collection_name
 
 
 @pytest.mark.parametrize(
     ("name", "meaning"),
     [
-        ("all", Name("all", "")),
-        ("group-all", Name("group_name", "all")),
-        ("7", Name("group_number", "7")),
-        ("group-7", Name("group_name", "7")),
-        ("News", Name("group_name", "News")),
-        ("ALL", Name("group_name", "ALL")),
-        ("a/b c-d", Name("group_name", "a/b c-d")),
-        ("feed-x", Name("feed", "x")),
-        ("group-feed-x", Name("group_name", "feed-x")),
-        ("category-a-b", Name("category", "a-b")),
-        ("group-", Name("group_name", "")),
-        ("9223372036854775807", Name("group_number", "9223372036854775807")),
-        ("9223372036854775808", Name("group_name", "9223372036854775808")),
-        ("٣", Name("group_name", "٣")),
+        ("all", CollectionName("all", "")),
+        ("group-all", CollectionName("group_name", "all")),
+        ("7", CollectionName("group_number", "7")),
+        ("group-7", CollectionName("group_name", "7")),
+        ("News", CollectionName("group_name", "News")),
+        ("ALL", CollectionName("group_name", "ALL")),
+        ("a/b c-d", CollectionName("group_name", "a/b c-d")),
+        ("feed-x", CollectionName("feed", "x")),
+        ("group-feed-x", CollectionName("group_name", "feed-x")),
+        ("category-a-b", CollectionName("category", "a-b")),
+        ("group-", CollectionName("group_name", "")),
+        ("9223372036854775807", CollectionName("group_number", "9223372036854775807")),
+        ("9223372036854775808", CollectionName("group_name", "9223372036854775808")),
+        ("٣", CollectionName("group_name", "٣")),
     ],
 )
-def test_what_a_name_means(name: str, meaning: Name) -> None:
-    assert meaning_of(name) == meaning
+def test_what_a_name_means(name: str, meaning: CollectionName) -> None:
+    assert parse_collection_name(name) == meaning

@@ -5,15 +5,15 @@ from typing import Any
 import orjson
 
 from headwater.parse.parser import parse
-from headwater.publish.item import Enclosure, Item, Person
-from headwater.publish.json_feed import json_feed
-from tests.publish.shown import PUBLISHED, SELF, SOURCE, UPDATED, a_document, an_item
+from headwater.publish.document import ItemAuthor, ItemEnclosure, PublishedItem
+from headwater.publish.json_feed import render_json_feed
+from tests.support.published_documents import PUBLISHED, SELF, SOURCE, UPDATED, a_document, an_item
 
-BARE = Item(id="urn:x", updated=UPDATED)
+BARE = PublishedItem(id="urn:x", updated=UPDATED)
 
 
-def said(*items: Item, **places: str | None) -> Any:
-    return orjson.loads(json_feed(a_document(*items, **places)))
+def said(*items: PublishedItem, **places: str | None) -> Any:
+    return orjson.loads(render_json_feed(a_document(*items, **places)))
 
 
 def test_version_title_and_items_are_always_there() -> None:
@@ -70,12 +70,17 @@ def test_an_item_in_full() -> None:
 
 
 def test_an_author_says_at_least_one_thing() -> None:
-    (item,) = said(an_item(authors=(Person(), Person("Ada"), Person(uri="ftp://x"))))["items"]
+    (item,) = said(an_item(authors=(ItemAuthor(), ItemAuthor("Ada"), ItemAuthor(uri="ftp://x"))))[
+        "items"
+    ]
     assert item["authors"] == [{"name": "Ada"}]
 
 
 def test_an_attachment_always_has_a_type() -> None:
-    attached = (Enclosure("https://posts.example/a"), Enclosure("javascript:1", "text/html"))
+    attached = (
+        ItemEnclosure("https://posts.example/a"),
+        ItemEnclosure("javascript:1", "text/html"),
+    )
     (item,) = said(an_item(enclosures=attached))["items"]
     assert item["attachments"] == [
         {"url": "https://posts.example/a", "mime_type": "application/octet-stream"}
@@ -89,7 +94,7 @@ def test_a_summary_is_plain_text_and_a_content_html() -> None:
 
 
 def test_our_own_parser_reads_it_back_equal() -> None:
-    read = parse(json_feed(a_document(an_item(), next=f"{SELF}?cursor=2")))
+    read = parse(render_json_feed(a_document(an_item(), next=f"{SELF}?cursor=2")))
     assert (read.format, read.problems) == ("json", ())
     assert read.feed.next_link == f"{SELF}?cursor=2"
     (entry,) = read.entries

@@ -4,9 +4,9 @@ from dataclasses import replace
 from email.utils import parsedate_to_datetime
 
 from headwater.parse.parser import parse
-from headwater.publish.item import Enclosure, Item, Person, Source
-from headwater.publish.rss_xml import rss_xml
-from tests.publish.shown import (
+from headwater.publish.document import ItemAuthor, ItemEnclosure, ItemSource, PublishedItem
+from headwater.publish.rss import render_rss
+from tests.support.published_documents import (
     ATOM,
     CONTENT,
     CREATOR,
@@ -21,7 +21,7 @@ from tests.publish.shown import (
 
 
 def test_a_channel_has_title_link_and_description() -> None:
-    rss = strict(rss_xml(a_document()))
+    rss = strict(render_rss(a_document()))
     assert (rss.tag, rss.get("version"), len(rss)) == ("rss", "2.0", 1)
     (channel,) = rss
     assert texts(channel, "title") == ["All entries"]
@@ -31,42 +31,42 @@ def test_a_channel_has_title_link_and_description() -> None:
 
 
 def test_a_channel_says_where_it_and_its_neighbours_are() -> None:
-    channel = strict(rss_xml(a_document(next=f"{SELF}?cursor=2", hub="https://hub.example/")))[0]
+    channel = strict(render_rss(a_document(next=f"{SELF}?cursor=2", hub="https://hub.example/")))[0]
     links = {link.get("rel"): link.get("href") for link in channel.findall(f"{ATOM}link")}
     assert links == {"self": SELF, "next": f"{SELF}?cursor=2", "hub": "https://hub.example/"}
 
 
 def test_a_guid_is_an_id_and_no_address() -> None:
-    (guid,) = strict(rss_xml(a_document(an_item()))).findall("channel/item/guid")
+    (guid,) = strict(render_rss(a_document(an_item()))).findall("channel/item/guid")
     assert (guid.text, guid.get("isPermaLink")) == (an_item().id, "false")
 
 
 def test_moments_are_rfc_822_with_four_digits_of_the_year() -> None:
-    channel = strict(rss_xml(a_document(an_item())))[0]
+    channel = strict(render_rss(a_document(an_item())))[0]
     (date,) = texts(channel, "item/pubDate")
     assert date == "Sat, 28 Feb 2026 08:00:00 GMT"
     assert parsedate_to_datetime(date) == PUBLISHED
 
 
 def test_an_item_has_a_title_or_a_description() -> None:
-    bare = Item(id="urn:x", updated=UPDATED)
-    (item,) = strict(rss_xml(a_document(bare))).findall("channel/item")
+    bare = PublishedItem(id="urn:x", updated=UPDATED)
+    (item,) = strict(render_rss(a_document(bare))).findall("channel/item")
     assert texts(item, "description") == [""]
     assert item.find("title") is None
-    titled = Item(id="urn:x", updated=UPDATED, title="Only this")
-    (item,) = strict(rss_xml(a_document(titled))).findall("channel/item")
+    titled = PublishedItem(id="urn:x", updated=UPDATED, title="Only this")
+    (item,) = strict(render_rss(a_document(titled))).findall("channel/item")
     assert texts(item, "title") == ["Only this"]
 
 
 def test_contents_stand_whole_beside_the_summary() -> None:
-    (item,) = strict(rss_xml(a_document(an_item()))).findall("channel/item")
+    (item,) = strict(render_rss(a_document(an_item()))).findall("channel/item")
     assert texts(item, "description") == ["<p>In short</p>"]
     assert texts(item, f"{CONTENT}encoded") == ["<p>At <b>length</b></p>"]
 
 
 def test_an_enclosure_has_all_three_attributes() -> None:
-    item = an_item(enclosures=(Enclosure("https://posts.example/a"),))
-    (found,) = strict(rss_xml(a_document(item))).findall("channel/item/enclosure")
+    item = an_item(enclosures=(ItemEnclosure("https://posts.example/a"),))
+    (found,) = strict(render_rss(a_document(item))).findall("channel/item/enclosure")
     assert dict(found.attrib) == {
         "url": "https://posts.example/a",
         "length": "0",
@@ -76,8 +76,10 @@ def test_an_enclosure_has_all_three_attributes() -> None:
 
 def test_a_file_that_is_not_on_the_web_is_told_by_a_link_of_atom() -> None:
     """An enclosure must have an http URL; our own parser reads both."""
-    item = an_item(enclosures=(Enclosure("magnet:?xt=urn:btih:00", "application/x-bittorrent", 5),))
-    body = rss_xml(a_document(item))
+    item = an_item(
+        enclosures=(ItemEnclosure("magnet:?xt=urn:btih:00", "application/x-bittorrent", 5),)
+    )
+    body = render_rss(a_document(item))
     (found,) = strict(body).findall("channel/item")
     assert found.find("enclosure") is None
     (link,) = found.findall(f"{ATOM}link")
@@ -95,53 +97,53 @@ def test_a_file_that_is_not_on_the_web_is_told_by_a_link_of_atom() -> None:
 
 def test_a_magnet_is_a_link() -> None:
     item = an_item(link="magnet:?xt=urn:btih:00")
-    assert texts(strict(rss_xml(a_document(item))), "channel/item/link") == [
+    assert texts(strict(render_rss(a_document(item))), "channel/item/link") == [
         "magnet:?xt=urn:btih:00"
     ]
 
 
 def test_a_magnet_leads_there_when_nothing_else_does() -> None:
-    attached = (Enclosure("https://posts.example/a"), Enclosure("magnet:?xt=urn:btih:00"))
+    attached = (ItemEnclosure("https://posts.example/a"), ItemEnclosure("magnet:?xt=urn:btih:00"))
     item = an_item(link=None, enclosures=attached)
-    assert texts(strict(rss_xml(a_document(item))), "channel/item/link") == [
+    assert texts(strict(render_rss(a_document(item))), "channel/item/link") == [
         "magnet:?xt=urn:btih:00"
     ]
     item = an_item(enclosures=attached)
-    assert texts(strict(rss_xml(a_document(item))), "channel/item/link") == [
+    assert texts(strict(render_rss(a_document(item))), "channel/item/link") == [
         "https://posts.example/1"
     ]
 
 
 def test_a_feed_without_a_name_is_called_headwater() -> None:
-    channel = strict(rss_xml(replace(a_document(), title="\x00 ")))[0]
+    channel = strict(render_rss(replace(a_document(), title="\x00 ")))[0]
     assert texts(channel, "title") == ["Headwater"]
     assert texts(channel, "description") == ["Headwater"]
 
 
 def test_a_category_that_says_nothing_is_left_out() -> None:
-    item = an_item(categories=("", " ", "\x00", "water"), authors=(Person("\x01"),))
-    (found,) = strict(rss_xml(a_document(item))).findall("channel/item")
+    item = an_item(categories=("", " ", "\x00", "water"), authors=(ItemAuthor("\x01"),))
+    (found,) = strict(render_rss(a_document(item))).findall("channel/item")
     assert texts(found, "category") == ["water"]
     assert found.find(CREATOR) is None
 
 
 def test_names_are_creators_because_an_author_is_an_address() -> None:
-    item = an_item(authors=(Person("Ada"), Person(None, "eve@posts.example"), Person()))
-    (found,) = strict(rss_xml(a_document(item))).findall("channel/item")
+    item = an_item(authors=(ItemAuthor("Ada"), ItemAuthor(None, "eve@posts.example"), ItemAuthor()))
+    (found,) = strict(render_rss(a_document(item))).findall("channel/item")
     assert texts(found, CREATOR) == ["Ada", "eve@posts.example"]
     assert found.find("author") is None
 
 
 def test_a_source_is_named_only_with_its_address() -> None:
     """The attribute is required, and a private feed's address is a key."""
-    assert strict(rss_xml(a_document(an_item()))).find("channel/item/source") is None
-    known = Source("urn:x", "A river", None, "https://posts.example/feed")
-    (source,) = strict(rss_xml(a_document(an_item(source=known)))).findall("channel/item/source")
+    assert strict(render_rss(a_document(an_item()))).find("channel/item/source") is None
+    known = ItemSource("urn:x", "A river", None, "https://posts.example/feed")
+    (source,) = strict(render_rss(a_document(an_item(source=known)))).findall("channel/item/source")
     assert (source.text, source.get("url")) == ("A river", "https://posts.example/feed")
 
 
 def test_our_own_parser_reads_it_back_equal() -> None:
-    read = parse(rss_xml(a_document(an_item())))
+    read = parse(render_rss(a_document(an_item())))
     assert (read.format, read.problems) == ("rss", ())
     assert read.feed.self_link == SELF
     (entry,) = read.entries

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from headwater.publish.exports.horizon import first_id_at
-from headwater.publish.warc import Capture, packed, request, response, warcinfo
-from headwater.values.response import Headers
+from headwater.core.values.response import Headers
+from headwater.publish.export_rows import first_id_at
+from headwater.publish.warc import Capture, gzip_record, render_request, render_response, warcinfo
 
 FETCH = "0197c1ef-aa10-7f3e-8a53-0d6f5c1f7d42"
 FEED = "0197c1ef-aa10-7f3e-8a53-0d6f5c1f7d43"
@@ -46,8 +46,12 @@ def read(archive: bytes) -> list[tuple[Any, bytes]]:
 def test_another_reader_finds_payloads_exactly_as_served(pack: bool) -> None:
     payload = gzip.compress(b"<rss>\x00\xff</rss>")
     capture = a_capture(payload, ("Content-Type", "text/xml"), ("Content-Encoding", "gzip"))
-    parts = [warcinfo("Headwater/1", MOMENT, "Feeds"), response(capture), request(capture)]
-    archive = b"".join(packed(part) if pack else part for part in parts)
+    parts = [
+        warcinfo("Headwater/1", MOMENT, "Feeds"),
+        render_response(capture),
+        render_request(capture),
+    ]
+    archive = b"".join(gzip_record(part) if pack else part for part in parts)
     (info, said), (answer, body), (asked, nothing) = read(archive)
     assert info.rec_type == "warcinfo"
     assert b"software: Headwater/1\r\n" in said
@@ -69,13 +73,13 @@ def test_another_reader_finds_payloads_exactly_as_served(pack: bool) -> None:
 
 
 def test_a_changed_payload_does_not_pass_the_check() -> None:
-    archive = response(a_capture(b"as served")).replace(b"as served", b"As served")
+    archive = render_response(a_capture(b"as served")).replace(b"as served", b"As served")
     with pytest.raises(Exception, match="digest failed"):
         read(archive)
 
 
 def test_a_record_is_framed_to_the_letter() -> None:
-    record = response(a_capture(b"body", ("Vary", "a"), ("Vary", "b")))
+    record = render_response(a_capture(b"body", ("Vary", "a"), ("Vary", "b")))
     head, _, rest = record.partition(b"\r\n\r\n")
     assert head.startswith(b"WARC/1.1\r\nWARC-Type: response\r\n")
     block = b"HTTP/1.1 200 OK\r\nVary: a\r\nVary: b\r\n\r\nbody"
@@ -84,16 +88,16 @@ def test_a_record_is_framed_to_the_letter() -> None:
 
 
 def test_one_gzip_member_for_each_record() -> None:
-    first, second = packed(b"one"), packed(b"two")
+    first, second = gzip_record(b"one"), gzip_record(b"two")
     unpacker = zlib.decompressobj(31)
     assert unpacker.decompress(first + second) == b"one"
     assert unpacker.unused_data == second
-    assert first == packed(b"one")
+    assert first == gzip_record(b"one")
 
 
 def test_a_transfer_coding_that_is_gone_is_not_undone_again() -> None:
     capture = a_capture(b"5\r\nplain\r\n", ("Transfer-Encoding", "chunked"))
-    ((record, body),) = read(response(capture))
+    ((record, body),) = read(render_response(capture))
     assert record.http_headers["Transfer-Encoding"] is None
     assert record.http_headers["X-Archive-Orig-Transfer-Encoding"] == "chunked"
     assert body == b"5\r\nplain\r\n"
@@ -104,7 +108,7 @@ def test_a_transfer_coding_that_is_gone_is_not_undone_again() -> None:
     [("body_too_large", "length"), ("idle_timeout", "time"), ("connection_lost", "unspecified")],
 )
 def test_a_payload_that_was_cut_says_why(error: str, reason: str) -> None:
-    ((record, _),) = read(response(a_capture(truncated=True, error=error)))
+    ((record, _),) = read(render_response(a_capture(truncated=True, error=error)))
     assert record.rec_headers["WARC-Truncated"] == reason
 
 
@@ -117,19 +121,19 @@ def test_hostile_headers_stay_inside_their_lines() -> None:
         ("X-Wide", "水\ud800"),
     )
     capture = a_capture(b"body", *hostile)
-    ((record, body),) = read(response(capture))
+    ((record, body),) = read(render_response(capture))
     names = [name for name, _ in record.http_headers.headers]
     assert names == ["X-Evil", "Bad_Name_Injected", "_", "X-Latin", "X-Wide"]
     assert record.http_headers["Injected"] is None
     assert body == b"body"
-    assert b"X-Latin: caf\xe9\r\n" in response(capture)
+    assert b"X-Latin: caf\xe9\r\n" in render_response(capture)
 
 
 def test_an_odd_status_and_an_odd_address_are_written_too() -> None:
     odd = a_capture(b"x", status=599)
-    assert b"HTTP/1.1 599 \r\n" in response(odd)
+    assert b"HTTP/1.1 599 \r\n" in render_response(odd)
     broken = Capture(FETCH, FEED, MOMENT, "https://a.example/x\r\nInjected: 1", 200, (), (), b"x")
-    ((record, _),) = read(request(broken))
+    ((record, _),) = read(render_request(broken))
     assert record.rec_headers["WARC-Target-URI"] == "https://a.example/xInjected:1"
     assert record.http_headers["Host"] == "a.example"
 

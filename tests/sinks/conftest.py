@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from tests.clock import VirtualClock
-from tests.sinks.world import SinkWorld, opened_world
+from tests.support.clock import VirtualClock
+from tests.support.sinks_world import SinkWorld, opened_world
 
 
 @pytest.fixture

@@ -4,24 +4,24 @@ from dataclasses import dataclass
 
 import pytest
 
-from headwater.ports import OutletPlan, Receipt
-from tests.sinks.contract import SinkCase, SinkContract
-from tests.sinks.shelf import Shelf
-from tests.sinks.world import SinkWorld
+from headwater.sinks.ports import DeliveryResult, SinkConfig
+from tests.support.sink_contract import SinkCase, SinkContract
+from tests.support.sinks_in_memory import Shelf
+from tests.support.sinks_world import SinkWorld
 
 
 @dataclass(slots=True)
 class ShelfCase:
     shelf: Shelf
 
-    async def plan(self) -> OutletPlan:
-        return OutletPlan("case", "shelf", {}, {"key": "a-secret"})
+    async def plan(self) -> SinkConfig:
+        return SinkConfig("case", "shelf", {}, {"key": "a-secret"})
 
     async def received(self) -> list[tuple[str, bytes]]:
         return self.shelf.received
 
     async def break_it(self) -> None:
-        self.shelf.broken = Receipt(0, "connect_error", "nobody listens")
+        self.shelf.broken = DeliveryResult(0, "connect_error", "nobody listens")
 
     async def mend_it(self) -> None:
         self.shelf.broken = None

@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from headwater.announce.queries import events_after
-from headwater.announce.sinks import queries, store
-from headwater.ports import Receipt
-from tests.clock import START
-from tests.sinks.shelf import Shelf
-from tests.sinks.world import SinkWorld
+from headwater.events.event_rows import read_events
+from headwater.sinks import sink_rows
+from headwater.sinks.ports import DeliveryResult
+from tests.support.clock import START
+from tests.support.sinks_in_memory import Shelf
+from tests.support.sinks_world import SinkWorld
 
-DOWN = Receipt(0, "connect_error", "nobody listens")
+DOWN = DeliveryResult(0, "connect_error", "nobody listens")
 
 
 async def with_dead_letters(world: SinkWorld, count: int, *dead: int) -> Shelf:
@@ -79,8 +79,8 @@ async def test_a_damaged_event_is_dead_for_each_sink_on_its_own(world: SinkWorld
     for name in ("one", "two"):
         assert [letter.seq for letter in await world.dead(name)] == [1]
     async with world.engine.database.read() as view:
-        standings = await queries.standings(view)
-        assert await queries.standing_of(view, standings[0].sink) == standings[0]
+        standings = await sink_rows.list_sink_statuses(view)
+        assert await sink_rows.sink_status_of(view, standings[0].sink) == standings[0]
     assert [(each.sink.name, each.lag, each.dead_letters) for each in standings] == [
         ("one", 0, 1),
         ("two", 0, 1),
@@ -153,7 +153,7 @@ async def test_a_sink_in_trouble_keeps_the_letters_that_were_asked_for(world: Si
 
 async def test_a_sink_that_is_gone_is_stopped_by_a_retry_too(world: SinkWorld) -> None:
     shelf = await with_dead_letters(world, 5, 2)
-    shelf.broken = Receipt(0, "http_410", gone=True, about="event")
+    shelf.broken = DeliveryResult(0, "http_410", gone=True, about="event")
     await world.retry()
     await world.deliver()
     assert (await world.sink()).stopped == "gone"
@@ -214,11 +214,11 @@ async def test_letters_can_be_forgotten(world: SinkWorld) -> None:
     await with_dead_letters(world, 9, 2, 4, 6)
     sink = await world.sink()
     async with world.engine.database.write() as tx:
-        assert await store.forget_letters(tx, sink.id, []) == 0
-        assert await store.forget_letters(tx, sink.id, [4, 5]) == 1
+        assert await sink_rows.delete_dead_letters(tx, sink.id, []) == 0
+        assert await sink_rows.delete_dead_letters(tx, sink.id, [4, 5]) == 1
     assert [letter.seq for letter in await world.dead()] == [2, 6]
     async with world.engine.database.write() as tx:
-        assert await store.forget_letters(tx, sink.id, None) == 2
+        assert await sink_rows.delete_dead_letters(tx, sink.id, None) == 2
     assert await world.dead() == []
 
 
@@ -226,8 +226,8 @@ async def test_letters_are_read_page_by_page(world: SinkWorld) -> None:
     await with_dead_letters(world, 9, 2, 4, 6)
     sink = await world.sink()
     async with world.engine.database.read() as view:
-        first = await queries.dead_letters(view, sink.id, limit=2)
-        rest = await queries.dead_letters(view, sink.id, after=first[-1].seq, limit=2)
+        first = await sink_rows.list_dead_letters(view, sink.id, limit=2)
+        rest = await sink_rows.list_dead_letters(view, sink.id, after=first[-1].seq, limit=2)
     assert [letter.seq for letter in (*first, *rest)] == [2, 4, 6]
 
 
@@ -247,9 +247,9 @@ async def test_whoever_asks_for_events_comes_past_a_damaged_one(
     after, seen = 0, list[int]()
     async with world.engine.database.read() as view:
         for _ in range(4):
-            told = await events_after(view, after, limit=1)
+            told = await read_events(view, after, limit=1)
             seen += [event.seq for event in told.events]
             after = told.next
-        whole = await events_after(view, 0, limit=100)
+        whole = await read_events(view, 0, limit=100)
     assert (seen, after) == ([1, 3, 4], 4)
     assert ([event.seq for event in whole.events], whole.next) == ([1, 3, 4], 4)

@@ -1,1 +1,1 @@
-"""One file per neighbour; only wiring imports them."""
+"""Adapters: databases, blobs, clock, vault, parse processes, tracing; only wiring imports them."""

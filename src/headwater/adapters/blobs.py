@@ -19,33 +19,15 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import GCSStore, S3Store
 
-from headwater.errors import BadInput, BadSettings, StorageError
+from headwater.core.durable_files import Disk
+from headwater.core.errors import BadInput, BadSettings, StorageError
 
 if TYPE_CHECKING:  # obstore ships these as stubs only
     from obstore.store import ClientConfig, GCSConfig, RetryConfig, S3Config
-
 T = TypeVar("T")
 R = TypeVar("R")
-
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
 _LONGEST_KEY = 512
-
-
-class Disk:
-    """The few system calls that durability hangs on, in one place so that a test can watch them."""
-
-    def sync_file(self, descriptor: int) -> None:
-        os.fsync(descriptor)
-
-    def sync_folder(self, folder: str) -> None:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-    def move(self, source: str, target: str) -> None:
-        os.replace(source, target)
 
 
 class FolderBlobs:
@@ -78,7 +60,7 @@ class FolderBlobs:
 
     async def put_many(self, blobs: Sequence[tuple[str, bytes]]) -> None:
         wanted = [(self._path(key), body) for key, body in dict(blobs).items()]
-        with _told_as_storage_error():
+        with _as_storage_errors():
             try:
                 await self._keep(wanted)
             except FileNotFoundError:
@@ -87,18 +69,18 @@ class FolderBlobs:
                 await self._keep(wanted)
 
     async def get(self, key: str) -> bytes | None:
-        with _told_as_storage_error():
+        with _as_storage_errors():
             return (await self._in_threads(_contents, [self._path(key)]))[0]
 
     async def delete(self, keys: Sequence[str]) -> None:
-        with _told_as_storage_error():
+        with _as_storage_errors():
             await self._in_threads(_remove, [self._path(key) for key in keys])
 
     async def close(self) -> None:
         await asyncio.to_thread(self._pool.shutdown)
 
     def _path(self, key: str) -> str:
-        return os.path.join(self._root, valid_key(key))
+        return os.path.join(self._root, check_blob_key(key))
 
     async def _keep(self, wanted: Sequence[tuple[str, bytes]]) -> None:
         folders = {os.path.dirname(path) for path, _ in wanted}
@@ -193,21 +175,21 @@ class ObjectBlobs:
         self.storage, self._store = _bucket(url, dict(options or {}), timeout, retries)
 
     async def put_many(self, blobs: Sequence[tuple[str, bytes]]) -> None:
-        wanted = {valid_key(key): body for key, body in blobs}
+        wanted = {check_blob_key(key): body for key, body in blobs}
         await _all_of(self._put(key, body) for key, body in wanted.items())
 
     async def get(self, key: str) -> bytes | None:
-        with _told_as_storage_error():
+        with _as_storage_errors():
             try:
-                found = await obstore.get_async(self._store, valid_key(key))
+                found = await obstore.get_async(self._store, check_blob_key(key))
                 return bytes(await found.bytes_async())
             except FileNotFoundError:
                 return None
 
     async def delete(self, keys: Sequence[str]) -> None:
         """Already missing is fine; some services say so with an error, and stop."""
-        wanted = [valid_key(key) for key in keys]
-        with _told_as_storage_error():
+        wanted = [check_blob_key(key) for key in keys]
+        with _as_storage_errors():
             try:
                 await obstore.delete_async(self._store, wanted)
             except FileNotFoundError:
@@ -218,25 +200,13 @@ class ObjectBlobs:
 
     async def _put(self, key: str, body: bytes) -> None:
         async with self._turns:
-            with _told_as_storage_error():
+            with _as_storage_errors():
                 await obstore.put_async(self._store, key, body)
 
     async def _delete_one(self, key: str) -> None:
         async with self._turns:
             with suppress(FileNotFoundError):
                 await obstore.delete_async(self._store, key)
-
-
-def blobs_from(
-    place: str | Path, *, options: Mapping[str, Any] | None = None
-) -> FolderBlobs | ObjectBlobs:
-    """A path, `file://…`, `s3://bucket/prefix` or `gs://bucket/prefix`."""
-    if isinstance(place, Path) or "://" not in place:
-        return FolderBlobs(place)
-    parts = urlsplit(place)
-    if parts.scheme == "file":
-        return FolderBlobs(url2pathname(parts.path))
-    return ObjectBlobs(place, options=options)
 
 
 def _bucket(
@@ -271,7 +241,7 @@ def _bucket(
     )
 
 
-def valid_key(key: str) -> str:
+def check_blob_key(key: str) -> str:
     """Plain words with slashes between: nothing that could lead out of the place it is for."""
     if len(key) > _LONGEST_KEY or not _KEY.fullmatch(key):
         raise BadInput("not a key of a blob", key=key[:_LONGEST_KEY])
@@ -290,7 +260,7 @@ async def _all_of(work: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 
 @contextmanager
-def _told_as_storage_error() -> Iterator[None]:
+def _as_storage_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -325,3 +295,15 @@ def _readable_parents(folder: str) -> Iterator[str]:
         folder = os.path.dirname(folder)
         if os.access(folder, os.R_OK):
             yield folder
+
+
+def open_blobs(
+    place: str | Path, *, options: Mapping[str, Any] | None = None
+) -> FolderBlobs | ObjectBlobs:
+    """A path, `file://…`, `s3://bucket/prefix` or `gs://bucket/prefix`."""
+    if isinstance(place, Path) or "://" not in place:
+        return FolderBlobs(place)
+    parts = urlsplit(place)
+    if parts.scheme == "file":
+        return FolderBlobs(url2pathname(parts.path))
+    return ObjectBlobs(place, options=options)

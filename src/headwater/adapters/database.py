@@ -9,15 +9,15 @@ from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import unquote
 
 from headwater.adapters.sqlite import SqliteConnections
-from headwater.errors import BadSettings, ConnectionLost, DatabaseError
-from headwater.ports import Transaction
+from headwater.core.errors import BadSettings, ConnectionLost, DatabaseError
+from headwater.core.ports import Transaction
 
 T = TypeVar("T")
 Dialect = Literal["sqlite", "postgresql"]
 
-STANDS_STILL_SECONDS = 30.0
+IDLE_TRANSACTION_SECONDS = 30.0
 """After so long in the middle of a transaction whoever opened it counts as gone."""
-PATIENCE_SECONDS = 30.0
+CONNECTION_WAIT_SECONDS = 30.0
 """How long somebody waits for a connection while all are in use."""
 CLOSING_SECONDS = 5.0
 """How long a database that is closed waits for those who still use it."""
@@ -123,8 +123,8 @@ def open_database(
     url: str,
     *,
     pool_size: int = 5,
-    patience: float = PATIENCE_SECONDS,
-    stands_still: float = STANDS_STILL_SECONDS,
+    patience: float = CONNECTION_WAIT_SECONDS,
+    stands_still: float = IDLE_TRANSACTION_SECONDS,
 ) -> SqlDatabase:
     """`sqlite:///path` or `postgresql://…`; nothing is connected yet."""
     scheme, found, _ = url.partition("://")

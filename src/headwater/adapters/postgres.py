@@ -18,8 +18,8 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from headwater.errors import BadSettings, ConnectionLost, DatabaseError, Refused
-from headwater.ports import Row, Value
+from headwater.core.errors import BadSettings, ConnectionLost, DatabaseError, DatabaseRefused
+from headwater.core.ports import Row, SqlValue
 
 T = TypeVar("T")
 
@@ -32,21 +32,23 @@ class PostgresTransaction:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def rows(self, sql: str, *values: Value) -> Sequence[Row]:
-        result = await self._connection.exec_driver_sql(_numbered(sql), values or None)
+    async def rows(self, sql: str, *values: SqlValue) -> Sequence[Row]:
+        result = await self._connection.exec_driver_sql(_with_numbered_marks(sql), values or None)
         return result.all()
 
-    async def row(self, sql: str, *values: Value) -> Row | None:
-        result = await self._connection.exec_driver_sql(_numbered(sql), values or None)
+    async def row(self, sql: str, *values: SqlValue) -> Row | None:
+        result = await self._connection.exec_driver_sql(_with_numbered_marks(sql), values or None)
         return result.first()
 
-    async def run(self, sql: str, *values: Value) -> int:
-        result = await self._connection.exec_driver_sql(_numbered(sql), values or None)
+    async def run(self, sql: str, *values: SqlValue) -> int:
+        result = await self._connection.exec_driver_sql(_with_numbered_marks(sql), values or None)
         return result.rowcount
 
-    async def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+    async def run_many(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
         if rows:
-            await self._connection.exec_driver_sql(_numbered(sql), [tuple(row) for row in rows])
+            await self._connection.exec_driver_sql(
+                _with_numbered_marks(sql), [tuple(row) for row in rows]
+            )
 
 
 class PostgresConnections:
@@ -71,7 +73,9 @@ class PostgresConnections:
             pool_pre_ping=True,
             isolation_level="READ COMMITTED",
         )
-        event.listen(self._engine.sync_engine, "connect", partial(_manners, stands_still))
+        event.listen(
+            self._engine.sync_engine, "connect", partial(_set_session_settings, stands_still)
+        )
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[PostgresTransaction]:
@@ -101,13 +105,13 @@ class PostgresConnections:
                 return ConnectionLost(f"The database cannot be reached: {trouble}")
             return None
         if _is_about_the_rows(trouble):
-            return Refused(f"The database refused: {trouble.orig}")
+            return DatabaseRefused(f"The database refused: {trouble.orig}")
         if isinstance(trouble, InterfaceError) or trouble.connection_invalidated:
             return ConnectionLost(f"The database cannot be reached: {trouble.orig}")
         return DatabaseError(f"The database failed: {trouble.orig}")
 
 
-def _manners(stands_still: float, connection: Any, _record: object) -> None:
+def _set_session_settings(stands_still: float, connection: Any, _record: object) -> None:
     """A machine that freezes or vanishes in the middle of a commit holds its locks, that of the
     event log too, and everybody else would wait for it: the server ends its transaction."""
     cursor = connection.cursor()
@@ -117,7 +121,7 @@ def _manners(stands_still: float, connection: Any, _record: object) -> None:
 
 
 @lru_cache(maxsize=2_000)
-def _numbered(sql: str) -> str:
+def _with_numbered_marks(sql: str) -> str:
     """`?` → `$1`, `$2`, …: our SQL keeps question marks for values alone."""
     count = 0
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from headwater.adapters.database import SqlDatabase
-from headwater.errors import UnknownSchema
-from headwater.ports import Reader
+from headwater.core.errors import UnknownSchema
+from headwater.core.ports import View
 
 MIGRATIONS = Path(str(files("headwater"))) / "migrations"
 
-FOREIGN = "the schema of another program"
+FOREIGN_SCHEMA = "the schema of another program"
 """What stands for a schema in a file with tables that we did not make."""
 
 _TABLE = "alembic_version"
@@ -28,7 +28,7 @@ _SOME_TABLE = (
 
 
 @lru_cache(maxsize=1)
-def known() -> tuple[str, ...]:
+def known_schemas() -> tuple[str, ...]:
     """Every schema this version has a migration for, oldest first.
 
     A migration's file is named for the schema it makes: `v0004_evidence.py` makes `0004`.
@@ -37,55 +37,56 @@ def known() -> tuple[str, ...]:
     return tuple(sorted(name[1:].partition("_")[0] for name in names))
 
 
-def newest() -> str:
+def newest_schema() -> str:
     """The schema this version of Headwater speaks."""
-    return known()[-1]
+    return known_schemas()[-1]
 
 
-async def found(database: SqlDatabase) -> str | None:
-    """The schema the database has; None for an empty one, `FOREIGN` for somebody else's file."""
+async def find_schema(database: SqlDatabase) -> str | None:
+    """The schema the database has; None for an empty one, `FOREIGN_SCHEMA` for somebody else's
+    file."""
     async with database.read() as view:
         if not await _has_our_table(view):
             # A server's database may be shared, and is migrated only when told; a file is
             # somebody's.
             is_file = view.dialect == "sqlite"
-            return FOREIGN if is_file and await view.row(_SOME_TABLE) else None
+            return FOREIGN_SCHEMA if is_file and await view.row(_SOME_TABLE) else None
         there = await view.row(f"SELECT version_num FROM {_TABLE}")
         return None if there is None else str(there.version_num)
 
 
-async def upgrade(database: SqlDatabase, target: str = "head") -> None:
-    migrating = await _migrating()
+async def upgrade_schema(database: SqlDatabase, target: str = "head") -> None:
+    migrating = await _load_alembic_runner()
     await database.on_connection(lambda c: migrating.upgrade(c, MIGRATIONS, target))
 
 
-async def downgrade(database: SqlDatabase, target: str) -> None:
-    migrating = await _migrating()
+async def downgrade_schema(database: SqlDatabase, target: str) -> None:
+    migrating = await _load_alembic_runner()
     await database.on_connection(lambda c: migrating.downgrade(c, MIGRATIONS, target))
 
 
-async def require_known(database: SqlDatabase) -> None:
+async def check_schema(database: SqlDatabase) -> None:
     """Refuse to work on a schema this version does not know: guessing would lose data."""
-    there, wanted = await found(database), newest()
+    there, wanted = await find_schema(database), newest_schema()
     if there == wanted:
         return
     raise UnknownSchema(_what_to_do(there, wanted), found=there, wanted=wanted)
 
 
-async def is_newer_than_we_know(database: SqlDatabase) -> bool:
-    there = await found(database)
-    return there is not None and there not in known()
+async def is_schema_too_new(database: SqlDatabase) -> bool:
+    there = await find_schema(database)
+    return there is not None and there not in known_schemas()
 
 
 def _what_to_do(there: str | None, wanted: str) -> str:
     if there is None:
         return f"The database is empty. Run `headwater migrate` to bring it to schema {wanted}."
-    if there == FOREIGN:
+    if there == FOREIGN_SCHEMA:
         return (
             "The database holds the tables of another program. Give Headwater a file of its own:"
             " set DATABASE_URL, or choose another folder with --data-dir."
         )
-    if there in known():
+    if there in known_schemas():
         return (
             f"The database has schema {there}; this version needs {wanted}."
             " Run `headwater migrate`."
@@ -96,13 +97,13 @@ def _what_to_do(there: str | None, wanted: str) -> str:
     )
 
 
-async def _has_our_table(view: Reader) -> bool:
+async def _has_our_table(view: View) -> bool:
     if view.dialect == "sqlite":
         return await view.row(f"{_SOME_TABLE} AND name = ?", _TABLE) is not None
     row = await view.row(f"SELECT to_regclass('{_TABLE}') IS NOT NULL AS there")
     return row is not None and bool(row.there)
 
 
-async def _migrating() -> Any:
+async def _load_alembic_runner() -> Any:
     """Beside the loop, so that nothing that runs on it waits for the loading."""
-    return await asyncio.to_thread(import_module, "headwater.adapters.migrating")
+    return await asyncio.to_thread(import_module, "headwater.adapters.alembic_runner")

@@ -14,7 +14,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from headwater.errors import BadSettings, SecretUnreadable
+from headwater.core.errors import BadSettings, SecretUnreadable
 
 KEY_BYTES = 32
 _VERSION = b"\x01"
@@ -29,7 +29,7 @@ _TO_DO = (
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class VaultKey:
     """One key. Its id says nothing about it, and stands before everything it sealed."""
 
     id: bytes
@@ -39,7 +39,7 @@ class Key:
 class SealedVault:
     """The Vault port. The first key seals; all of them open."""
 
-    def __init__(self, keys: Sequence[Key] = (), *, file: Path | None = None) -> None:
+    def __init__(self, keys: Sequence[VaultKey] = (), *, file: Path | None = None) -> None:
         """Without `keys` the one in `file` is used: made with the first secret, and never before.
 
         A process that has nothing to seal leaves no key behind.
@@ -78,7 +78,7 @@ class SealedVault:
             return False
         return True
 
-    def _made(self) -> Key:
+    def _made(self) -> VaultKey:
         if self._file is None:
             raise BadSettings("There is no key to seal secrets with.")
         if not self._file.exists():
@@ -87,7 +87,7 @@ class SealedVault:
         assert self._first is not None, "a key file holds a key"
         return self._first
 
-    def _looked_up(self, key_id: bytes, about: str) -> Key:
+    def _looked_up(self, key_id: bytes, about: str) -> VaultKey:
         """Another process may have made the file, or an operator put the old key back."""
         if key_id not in self._keys and self._file is not None and self._file.exists():
             try:
@@ -101,7 +101,7 @@ class SealedVault:
 
     def _read(self) -> None:
         assert self._file is not None
-        keys = keys_of(_text_of(self._file), str(self._file))
+        keys = parse_keys(_read_key_file(self._file), str(self._file))
         self._keys, self._first = {key.id: key for key in keys}, keys[0]
 
 
@@ -109,16 +109,16 @@ def open_vault(text: str | None, file: Path) -> SealedVault:
     """Keys that an operator set, or the file that we keep ourselves."""
     if text is None:
         return SealedVault(file=file)
-    return SealedVault(keys_of(text, "The secret key"))
+    return SealedVault(parse_keys(text, "The secret key"))
 
 
-def keys_of(text: str, what: str) -> list[Key]:
+def parse_keys(text: str, what: str) -> list[VaultKey]:
     """Keys in base64, with commas or white space between them; the first one seals."""
     parts = re.split(r"[,\s]+", text.strip(", \t\r\n"))
     return [_key(part, what) for part in parts]
 
 
-def _key(text: str, what: str) -> Key:
+def _key(text: str, what: str) -> VaultKey:
     try:
         raw = b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
     except (binascii.Error, ValueError):
@@ -128,10 +128,10 @@ def _key(text: str, what: str) -> Key:
             f"{what} must be {KEY_BYTES} random bytes in base64, such as `openssl rand -base64"
             f" {KEY_BYTES}` prints. Several may stand there, with commas between them."
         )
-    return Key(sha256(b"headwater key id\x00" + raw).digest()[:_ID_BYTES], AESGCM(raw))
+    return VaultKey(sha256(b"headwater key id\x00" + raw).digest()[:_ID_BYTES], AESGCM(raw))
 
 
-def _text_of(file: Path) -> str:
+def _read_key_file(file: Path) -> str:
     try:
         if file.stat().st_mode & 0o077:
             raise BadSettings(f"{file} can be read by others; run `chmod 600 {file}`.")

@@ -6,34 +6,36 @@ from collections.abc import Generator
 from types import TracebackType
 from typing import Self
 
-from headwater.client.answer import Head, Incoming
-from headwater.client.frames import Frame, Frames
-from headwater.client.place import Patience, Place
-from headwater.client.questions import body_of, refuse_other_than_events
-from headwater.client.troubles import Unexpected, Unreachable
+from headwater.client.errors import Unexpected, Unreachable
+from headwater.client.http_answer import ResponseHead, ResponseParser
+from headwater.client.requests import check_event_stream, check_response
+from headwater.client.service_address import Patience, ServiceAddress
+from headwater.client.sse_frames import Frame, FrameParser
 
 PIECE = 256 * 1024
 
 
-def answered(place: Place, patience: Patience, request: bytes) -> tuple[Head, bytes]:
+def send_request(
+    place: ServiceAddress, patience: Patience, request: bytes
+) -> tuple[ResponseHead, bytes]:
     """The head and the whole body, whatever the status is."""
     deadline = time.monotonic() + patience.ask
-    with Conversation(place, patience.connect) as talk:
+    with SocketConnection(place, patience.connect) as talk:
         head, first = talk.ask(request, deadline)
         return head, talk.rest(first, deadline, patience.most_bytes)
 
 
-def streamed(
-    place: Place, patience: Patience, request: bytes
+def stream_frames(
+    place: ServiceAddress, patience: Patience, request: bytes
 ) -> Generator[list[Frame], None, None]:
     """Frames as they come, until the stream ends. A byte now and then is no sign of life."""
-    with Conversation(place, patience.connect) as talk:
+    with SocketConnection(place, patience.connect) as talk:
         deadline = time.monotonic() + patience.stream
         head, came = talk.ask(request, deadline)
         if head.status >= 400:
-            body_of(head, talk.rest(came, deadline, patience.most_bytes))
-        refuse_other_than_events(head)
-        frames = Frames(patience.longest_event)
+            check_response(head, talk.rest(came, deadline, patience.most_bytes))
+        check_event_stream(head)
+        frames = FrameParser(patience.longest_event)
         while came or (came := talk.more(deadline)):
             if found := frames.feed(came):
                 yield found
@@ -41,13 +43,13 @@ def streamed(
             came = b""
 
 
-class Conversation:
+class SocketConnection:
     """Open inside a `with`. Whatever the other side does, each step ends by its deadline."""
 
-    def __init__(self, place: Place, connect_seconds: float) -> None:
+    def __init__(self, place: ServiceAddress, connect_seconds: float) -> None:
         self._place, self._seconds = place, connect_seconds
         self._socket: socket.socket | None = None
-        self._incoming = Incoming()
+        self._incoming = ResponseParser()
 
     def __enter__(self) -> Self:
         place, deadline = self._place, time.monotonic() + self._seconds
@@ -78,7 +80,7 @@ class Conversation:
         if self._socket is not None:
             self._socket.close()
 
-    def ask(self, request: bytes, deadline: float) -> tuple[Head, bytes]:
+    def ask(self, request: bytes, deadline: float) -> tuple[ResponseHead, bytes]:
         """The head, and what of the body came with it."""
         try:
             self._open.settimeout(_left(deadline))
@@ -86,21 +88,23 @@ class Conversation:
         except (BrokenPipeError, ConnectionResetError) as trouble:
             return self._said_before_hanging_up(trouble, deadline)
         except OSError as trouble:
-            raise _deaf(trouble) from trouble
+            raise _send_failed(trouble) from trouble
         return self._answer(deadline)
 
-    def _answer(self, deadline: float) -> tuple[Head, bytes]:
+    def _answer(self, deadline: float) -> tuple[ResponseHead, bytes]:
         body = b""
         while self._incoming.head is None:
             body = self._received(deadline)
         return self._incoming.head, body
 
-    def _said_before_hanging_up(self, trouble: OSError, deadline: float) -> tuple[Head, bytes]:
+    def _said_before_hanging_up(
+        self, trouble: OSError, deadline: float
+    ) -> tuple[ResponseHead, bytes]:
         """A request that is too large is refused before its end: the refusal is what counts."""
         try:
             return self._answer(deadline)
         except Unreachable:
-            raise _deaf(trouble) from trouble
+            raise _send_failed(trouble) from trouble
 
     def more(self, deadline: float) -> bytes:
         """The next piece of the body; b"" at its end."""
@@ -135,7 +139,7 @@ class Conversation:
         return self._socket
 
 
-def _deaf(trouble: OSError) -> Unreachable:
+def _send_failed(trouble: OSError) -> Unreachable:
     return Unreachable(f"Headwater does not listen: {trouble}")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
-from headwater.errors import BadSettings
+from headwater.core.errors import BadSettings
 
 
 class Cursor(Protocol):
@@ -48,7 +48,7 @@ class FileCursor:
             os.close(folder)
 
 
-class Bookmark:
+class EventProgress:
     """Which events were handed out and which are done; the cursor never passes one that is not.
 
     `done` may be called from any thread; saving is for the reader's own.

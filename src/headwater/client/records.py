@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from headwater.client.troubles import Unexpected
+from headwater.client.errors import Unexpected
 
-Said = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Feed:
     moved_to: str | None
     created_at: datetime
     updated_at: datetime
-    more: Said
+    more: JsonObject
 
     @classmethod
-    def of(cls, said: Said) -> Self:
+    def of(cls, said: JsonObject) -> Self:
         named = {
             "id": said["id"],
             "url": said["url"],
@@ -40,7 +40,7 @@ class Feed:
             "state": said["state"],
             "priority": said["priority"],
             "categories": tuple(said["categories"]),
-            "next_visit_at": _moment(said["next_visit_at"]),
+            "next_visit_at": _parse_moment(said["next_visit_at"]),
             "last_error": said["last_error"],
             "moved_to": said["moved_to"],
             "created_at": datetime.fromisoformat(said["created_at"]),
@@ -56,7 +56,7 @@ class Person:
     uri: str | None
 
     @classmethod
-    def of(cls, said: Said) -> Self:
+    def of(cls, said: JsonObject) -> Self:
         return cls(said["name"], said["email"], said["uri"])
 
 
@@ -67,10 +67,10 @@ class Enclosure:
     url: str
     type: str | None
     length: int | None
-    more: Said
+    more: JsonObject
 
     @classmethod
-    def of(cls, said: Said) -> Self:
+    def of(cls, said: JsonObject) -> Self:
         more = {name: said[name] for name in said if name not in ("url", "type", "length")}
         return cls(said["url"], said["type"], said["length"], more)
 
@@ -85,7 +85,7 @@ class RawRef:
     note: str | None
 
     @classmethod
-    def of(cls, said: Said) -> Self:
+    def of(cls, said: JsonObject) -> Self:
         return cls(said["fetch_id"], said["offset"], said["length"], said["note"])
 
 
@@ -111,10 +111,10 @@ class Entry:
     content_hash: str
     version: int
     is_present: bool
-    details: Said
+    details: JsonObject
 
     @classmethod
-    def of(cls, said: Said) -> Self:
+    def of(cls, said: JsonObject) -> Self:
         return cls(
             uid=said["entry_uid"],
             feed_id=said["feed_id"],
@@ -125,8 +125,8 @@ class Entry:
             authors=tuple(Person.of(each) for each in said["authors"]),
             categories=tuple(said["categories"]),
             enclosures=tuple(Enclosure.of(each) for each in said["enclosures"]),
-            published=_moment(said["published"]),
-            updated=_moment(said["updated"]),
+            published=_parse_moment(said["published"]),
+            updated=_parse_moment(said["updated"]),
             first_seen=datetime.fromisoformat(said["first_seen"]),
             last_seen=datetime.fromisoformat(said["last_seen"]),
             seen_count=said["seen_count"],
@@ -138,11 +138,11 @@ class Entry:
         )
 
 
-def _moment(text: str | None) -> datetime | None:
+def _parse_moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def listed(page: Any, name: str) -> tuple[list[Said], str | None]:
+def page_records(page: Any, name: str) -> tuple[list[JsonObject], str | None]:
     """The records of one page, and the cursor of the next."""
     try:
         return list(page[name]), page["next_cursor"]

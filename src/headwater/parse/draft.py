@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from lxml import etree
 
+from headwater.core.values.url import resolve
 from headwater.parse.document import (
     Category,
     Cloud,
@@ -18,10 +19,9 @@ from headwater.parse.document import (
     Source,
     Text,
 )
-from headwater.parse.limits import ParseLimits, Tally
-from headwater.parse.names import XML, plain_name
-from headwater.parse.relative import ALL_ATTRIBUTES, Attributes
-from headwater.values.url import resolve
+from headwater.parse.limits import ParseLimits, ProblemTally
+from headwater.parse.namespaces import XML, plain_name
+from headwater.parse.relative_links import ALL_ATTRIBUTES, AttributePatterns
 
 CategoryKey = tuple[str, str | None, str | None]
 """Term, scheme and label."""
@@ -113,7 +113,7 @@ Captions = tuple[tuple[tuple[str, str], Text], ...]
 """What was said of files, each with the name of its element."""
 
 
-class Spare:
+class DraftNotes:
     """What is remembered while one feed or entry is read, and then forgotten."""
 
     __slots__ = (
@@ -162,7 +162,7 @@ class Context:
         "unwraps_div",
     )
 
-    def __init__(self, base: str | None, limits: ParseLimits, tally: Tally) -> None:
+    def __init__(self, base: str | None, limits: ParseLimits, tally: ProblemTally) -> None:
         self.base = base
         self.limits = limits
         # So few characters fit into the limit in bytes whatever they are.
@@ -170,7 +170,7 @@ class Context:
         self.tally = tally
         self.is_atom = False
         self.unwraps_div = False
-        self.spare = Spare()
+        self.spare = DraftNotes()
         # Who and what was named before in this document is not made again.
         self.people: dict[str | PersonKey, Person | None] = {}
         self.terms: dict[CategoryKey, Category] = {}
@@ -179,7 +179,7 @@ class Context:
         self.language: str | None = None
         """What the header says of the whole document."""
         self.lifted: dict[str, str] = {}
-        self.relative: Attributes = ALL_ATTRIBUTES
+        self.relative: AttributePatterns = ALL_ATTRIBUTES
 
     def base_of(self, element: etree._Element) -> str | None:
         """The URL that relative references inside an element are resolved against."""

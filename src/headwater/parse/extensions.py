@@ -5,8 +5,8 @@ from functools import lru_cache
 from lxml import etree
 
 from headwater.parse.draft import Context, EntryDraft
-from headwater.parse.names import split_name
-from headwater.parse.text import words
+from headwater.parse.namespaces import split_name
+from headwater.parse.text import text_of
 
 _DEEPEST = 4
 _FEW = 16
@@ -33,7 +33,7 @@ def _keep(draft: EntryDraft, element: etree._Element, context: Context, depth: i
             _keep(draft, child, context, depth - 1)
         text = (element.text or "").strip()
     else:
-        text = words(element)
+        text = text_of(element)
     if text:
         add_value(draft, uri, name, text, context)
     if element.keys():

@@ -7,18 +7,18 @@ from itertools import pairwise
 
 from lxml import etree
 
+from headwater.parse.charset_labels import EBCDIC
 from headwater.parse.document import Fragment
-from headwater.parse.labels import EBCDIC
 
 # In these, bytes that look like tags may be something else.
 _OTHER_THAN_ASCII = ("utf-16", "utf-32", "iso2022", "hz", "johab", *EBCDIC.values())
 _PATTERNS: dict[bytes, tuple[re.Pattern[bytes], re.Pattern[bytes]]] = {}
 _MOST_PATTERNS = 64
-_make = tuple.__new__  # what Fragment(…) does, without a call in between
+_new_tuple = tuple.__new__  # what Fragment(…) does, without a call in between
 _NAME = re.compile(rb"<([^\s<>/]+)")
 
 
-def locate(
+def locate_fragments(
     body: bytes,
     codec: str,
     entries: Sequence[etree._Element],
@@ -106,7 +106,7 @@ def _up_to_next(
         end = find_last(shut, start, limit) + size
         if end < start or not (end == limit or body[end:limit].isspace()):
             return None
-        found.append(_make(Fragment, (start, end - start)))
+        found.append(_new_tuple(Fragment, (start, end - start)))
     start = starts[-1]
     last = find_last(ending, start)
     end = body.find(b">", last) + 1 if last >= 0 else 0
@@ -115,7 +115,7 @@ def _up_to_next(
     rest = body[end:]
     if not end or not _is_outside(rest) or (is_repaired and b"<!" in rest):
         return None
-    found.append(_make(Fragment, (start, end - start)))
+    found.append(_new_tuple(Fragment, (start, end - start)))
     return found
 
 
@@ -155,7 +155,7 @@ def _scanned(body: bytes, tokens: re.Pattern[bytes], is_cut: bool) -> list[Fragm
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class DocumentParts:
     """A body taken apart: what it is without its entries, and where in that each one stood."""
 
     body: bytes
@@ -171,7 +171,7 @@ class Parts:
         return self.rest[:at] + self.body[offset : offset + length] + self.rest[at:]
 
 
-def taken_apart(body: bytes, fragment: Fragment) -> Parts | None:
+def take_apart(body: bytes, fragment: Fragment) -> DocumentParts | None:
     """By the name of the entry whose fragment it is, or None when it is none."""
     name = _NAME.match(body, max(0, fragment.offset))
     held = _scanned(body, _patterns(name[1])[1], True) if name is not None else None
@@ -185,4 +185,4 @@ def taken_apart(body: bytes, fragment: Fragment) -> Parts | None:
         size += one.offset - done
         places[one] = size
         done = one.offset + one.length
-    return Parts(body, b"".join((*pieces, body[done:])), places)
+    return DocumentParts(body, b"".join((*pieces, body[done:])), places)

@@ -8,10 +8,10 @@ from hashlib import sha256
 from struct import Struct
 from typing import Any, Protocol
 
+from headwater.core.values.ids import index_key
+from headwater.core.values.instant import to_micros
+from headwater.core.values.url import canonical
 from headwater.parse.document import Text
-from headwater.values.ids import key_of
-from headwater.values.instant import to_micros
-from headwater.values.url import canonical
 
 _LENGTH = Struct(">Q").pack
 MOST_AMBIGUOUS = 1_000
@@ -85,7 +85,7 @@ def hashed_uid(entry: Identifiable, feed_id: str) -> str:
 
 
 def _is_trusted(native_id: str, memory: IdentityMemory) -> bool:
-    return not memory.distrust_all and key_of(native_id) not in memory.ambiguous
+    return not memory.distrust_all and index_key(native_id) not in memory.ambiguous
 
 
 def _learned(entries: Sequence[Identifiable], memory: IdentityMemory) -> IdentityMemory:
@@ -95,28 +95,28 @@ def _learned(entries: Sequence[Identifiable], memory: IdentityMemory) -> Identit
     if len(set(ids)) == len(ids):
         return memory
     times = Counter(ids)
-    doubtful = _doubtful([entry for entry in entries if times[entry.native_id or ""] > 1])
+    doubtful = _ambiguous_guids([entry for entry in entries if times[entry.native_id or ""] > 1])
     if not doubtful:
         return memory
     most_common = max(times[guid] for guid in doubtful)
-    ambiguous = memory.ambiguous | {key_of(guid) for guid in doubtful}
+    ambiguous = memory.ambiguous | {index_key(guid) for guid in doubtful}
     if (len(ids) > 2 and most_common * 2 > len(ids)) or len(ambiguous) > MOST_AMBIGUOUS:
         return IdentityMemory(True, frozenset())
     return IdentityMemory(False, ambiguous)
 
 
-def _doubtful(entries: Sequence[Identifiable]) -> set[str]:
+def _ambiguous_guids(entries: Sequence[Identifiable]) -> set[str]:
     """Guids that two different things bear: other links or, without links, other titles."""
     seen: dict[str, str | None] = {}
     doubtful: set[str] = set()
     for entry in entries:
         guid = entry.native_id
-        if guid and seen.setdefault(guid, thing := _thing(entry)) != thing:
+        if guid and seen.setdefault(guid, thing := _link_or_title(entry)) != thing:
             doubtful.add(guid)
     return doubtful
 
 
-def _thing(entry: Identifiable) -> str | None:
+def _link_or_title(entry: Identifiable) -> str | None:
     if entry.link:
         return canonical(entry.link) or entry.link
     return entry.title.value if entry.title else None

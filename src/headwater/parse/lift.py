@@ -9,10 +9,9 @@ stand, and there the section itself would have been read as just that text.
 
 import re
 
-from headwater.parse.repair import has_illegal_bytes
-from headwater.parse.scan import Scan
+from headwater.parse.repair_text import ByteSearch, has_illegal_bytes
 
-MARK = "\U0010fffd"
+PLACEHOLDER = "\U0010fffd"
 """Begins a mark. A document with this character in it is left as it is.
 
 Whoever writes it as a reference, with a number after it, only moves words about in a document of
@@ -20,14 +19,14 @@ their own.
 """
 
 SHORTEST, LONGEST = 1_000, 4_000_000
-_FIRST_BYTE = MARK.encode()[:1]
+_FIRST_BYTE = PLACEHOLDER.encode()[:1]
 # Both begin with a byte that is rare in feeds, so that the search runs at memory speed. Only what
 # follows a start tag that may be one of ours is looked at: titles and categories are not.
 _OPENING = re.compile(
     rb"!\[CDATA\[(?:(?<=ion><!\[CDATA\[)|(?<=ded><!\[CDATA\[)|(?<=ary><!\[CDATA\[)"
     rb"|(?<=ent><!\[CDATA\[)|(?<=[\"'\s]><!\[CDATA\[)|(?<=\s<!\[CDATA\[))"
 )
-_ANY = Scan(rb"!\[CDATA\[")
+_ANY = ByteSearch(rb"!\[CDATA\[")
 _NONCHARACTER = re.compile(rb"\xef\xbf[\xbe\xbf]")
 # The elements whose readers look for marks, as their end tags are written nearly always.
 READ_WHOLE = (b"</description>", b"</content:encoded>", b"</content>", b"</summary>")
@@ -51,7 +50,7 @@ def lifted(document: bytes) -> tuple[bytes, dict[str, str], Places]:
         text = _text(document[start:end])
         if text is None:
             return document, {}, []
-        mark = f"{MARK}{number}"
+        mark = f"{PLACEHOLDER}{number}"
         texts[mark] = text
         pieces += (document[done : start - 9], mark.encode())
         done = end + 3

@@ -33,7 +33,7 @@ class ParseLimits:
     reread: int = 4
 
 
-class Tally:
+class ProblemTally:
     """Counts repairs and cuts by code, so that ten thousand of one kind are one problem."""
 
     __slots__ = ("_counts", "_details")
@@ -42,8 +42,8 @@ class Tally:
         self._counts: dict[str, int] = {}
         self._details: dict[str, str] = {}
 
-    def copy(self) -> "Tally":
-        other = Tally()
+    def copy(self) -> "ProblemTally":
+        other = ProblemTally()
         other._counts, other._details = self._counts.copy(), self._details.copy()
         return other
 

@@ -5,15 +5,14 @@ from functools import lru_cache
 
 from lxml import etree
 
-from headwater.parse.attributes import has_more_attributes_now
 from headwater.parse.document import Enclosure, Link
 from headwater.parse.draft import Context, Draft, EntryDraft, FeedDraft
 from headwater.parse.extensions import add_value
 from headwater.parse.limits import cut_bytes
-from headwater.parse.making import enclosure, link
-from headwater.parse.names import RDF, USUAL_URIS
-from headwater.parse.relative import joined
-from headwater.parse.text import words
+from headwater.parse.namespaces import RDF, USUAL_URIS, add_usual_attributes
+from headwater.parse.quickly_made import enclosure, link
+from headwater.parse.relative_links import resolve_url
+from headwater.parse.text import text_of
 
 _MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9][\w.+-]*/[A-Za-z0-9][\w.+*-]*)")
 _TORN_AMPERSAND = re.compile(r"&(?:amp|#38|#x26);")
@@ -53,7 +52,7 @@ def resolved_address(given: str, base: str | None, context: Context) -> str | No
         return None
     if "\n" in given or "\t" in given or "\r" in given:
         given = _LINE_BREAK.sub("", given)
-    found = joined(base, given)
+    found = resolve_url(base, given)
     if found is None or not found.startswith(_WEB):
         context.tally.note("link_dropped", f"not a web address: {given[:80]!r}")
         return None
@@ -103,7 +102,7 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
     names = element.keys()
     href = element.get("href") if names else None
     if href is None:
-        href = words(element)
+        href = text_of(element)
         if href and not (names and (element.get("rel") or element.get("type"))):
             read_address(draft, href, element, context)
             return
@@ -144,7 +143,7 @@ def _keep_reply_hints(draft: EntryDraft, element: etree._Element, context: Conte
 def _unusual_address(element: etree._Element) -> str | None:
     """An address in an attribute that is another element's, in capitals, or with a prefix."""
     found = element.get("url") or element.get("uri") or resource_of(element)
-    if found is None and has_more_attributes_now(element):
+    if found is None and add_usual_attributes(element):
         found = element.get("href") or element.get("url")
     return found
 
@@ -251,9 +250,9 @@ def _joined(held: Enclosure, more: Enclosure) -> Enclosure:
 
 def read_enclosure(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     """RSS's enclosure element, and RSS 1.0's, whose attributes may have prefixes."""
-    href = element.get("url") or element.get("href") or element.get("uri") or words(element)
+    href = element.get("url") or element.get("href") or element.get("uri") or text_of(element)
     if not href:
-        has_more_attributes_now(element)
+        add_usual_attributes(element)
         href = element.get("url") or element.get("href") or element.get("resource")
     if href:
         add_enclosure(draft, _linked_file(element, href, context), context)
@@ -261,7 +260,7 @@ def read_enclosure(draft: EntryDraft, element: etree._Element, context: Context)
 
 def read_guid(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     """RSS's guid: a link too, unless it says that it is none."""
-    value = words(element)
+    value = text_of(element)
     if not value:
         return
     keep_native_id(draft, value, context)
@@ -285,9 +284,9 @@ def read_guid(draft: EntryDraft, element: etree._Element, context: Context) -> N
 
 def read_id(draft: Draft, element: etree._Element, context: Context) -> None:
     """Atom's id: opaque, though a page address serves as a last-resort link."""
-    value = words(element)
+    value = text_of(element)
     if value:
-        _take_id(draft, value, context)
+        _keep_id(draft, value, context)
 
 
 def read_about(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -295,7 +294,7 @@ def read_about(draft: EntryDraft, element: etree._Element, context: Context) -> 
     about = element.get(_ABOUT) or element.get("rdf:about") or element.get("about")
     value = (about or "").strip()
     if value:
-        _take_id(draft, value, context)
+        _keep_id(draft, value, context)
 
 
 def read_feed_about(draft: FeedDraft, element: etree._Element, context: Context) -> None:
@@ -305,7 +304,7 @@ def read_feed_about(draft: FeedDraft, element: etree._Element, context: Context)
         keep_native_id(draft, value, context)
 
 
-def _take_id(draft: Draft, value: str, context: Context) -> None:
+def _keep_id(draft: Draft, value: str, context: Context) -> None:
     keep_native_id(draft, value, context)
     if context.spare.link_rank > 6 and _is_web(value):
         found = resolved_address(value, None, context)
@@ -329,14 +328,14 @@ def keep_native_id(draft: Draft, value: str, context: Context) -> None:
 
 
 def read_comments(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    value = words(element)
+    value = text_of(element)
     # Some write how many there are, some the comments themselves.
     if value and not (len(element) or value.isdecimal() or _WHITE_SPACE.search(value)):
         draft.comments = web_address(value, element, context) or draft.comments
 
 
 def read_license(draft: Draft, element: etree._Element, context: Context) -> None:
-    value = resource_of(element) or words(element)
+    value = resource_of(element) or text_of(element)
     if value:
         found = web_address(value, element, context)
         if found is not None:
@@ -345,10 +344,10 @@ def read_license(draft: Draft, element: etree._Element, context: Context) -> Non
 
 def read_feed_id(draft: FeedDraft, element: etree._Element, context: Context) -> None:
     """A guid, which no channel needs: its address serves as a last-resort link too."""
-    value = words(element)
+    value = text_of(element)
     if not value:
         return
     if (element.get("isPermaLink") or "true").strip().lower() == "true":
-        _take_id(draft, value, context)
+        _keep_id(draft, value, context)
     else:
         keep_native_id(draft, value, context)

@@ -2,20 +2,13 @@
 
 from lxml import etree
 
-from headwater.parse.attributes import has_more_attributes_now
 from headwater.parse.document import Enclosure
 from headwater.parse.draft import Context, EntryDraft, FeedDraft
 from headwater.parse.extensions import keep_extension
-from headwater.parse.links import (
-    add_enclosure,
-    byte_count,
-    file_address,
-    media_type,
-    web_address,
-)
-from headwater.parse.making import enclosure
-from headwater.parse.names import plain_name
-from headwater.parse.text import words
+from headwater.parse.links import add_enclosure, byte_count, file_address, media_type, web_address
+from headwater.parse.namespaces import add_usual_attributes, plain_name
+from headwater.parse.quickly_made import enclosure
+from headwater.parse.text import text_of
 
 _LONGEST_SECONDS = 10**8
 
@@ -39,7 +32,7 @@ def seconds(given: str | None) -> int | None:
 def file_of(element: etree._Element) -> str | None:
     """Media RSS says `url`, iTunes says `href`, and publishers say either."""
     found: str | None = element.get("url") or element.get("href")
-    if found is None and element.keys() and has_more_attributes_now(element):
+    if found is None and element.keys() and add_usual_attributes(element):
         found = element.get("url") or element.get("href")
     return found
 
@@ -62,7 +55,7 @@ def media_file(
 
 
 def read_thumbnail(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    href = file_of(element) or words(element)
+    href = file_of(element) or text_of(element)
     if not href:
         return
     found = web_address(href, element, context)
@@ -92,16 +85,16 @@ def read_entry_image(draft: EntryDraft, element: etree._Element, context: Contex
         if isinstance(child.tag, str) and plain_name(child.tag) in ("url", "href"):
             read_thumbnail(draft, child, context)
             return
-    if words(element).startswith("http") or element.get("href") or element.get("url"):
+    if text_of(element).startswith("http") or element.get("href") or element.get("url"):
         read_thumbnail(draft, element, context)
 
 
 def read_duration(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    context.spare.duration = seconds(words(element))
+    context.spare.duration = seconds(text_of(element))
     keep_extension(draft, element, context)
 
 
-def timed(files: tuple[Enclosure, ...], duration: int) -> tuple[Enclosure, ...]:
+def with_duration(files: tuple[Enclosure, ...], duration: int) -> tuple[Enclosure, ...]:
     """The duration is that of the first file that can be played."""
     for at, one in enumerate(files):
         if one.medium != "image" and not (one.type or "").startswith("image/"):
@@ -130,9 +123,9 @@ def read_feed_image(draft: FeedDraft, element: etree._Element, context: Context)
     href, holder = file_of(element), element
     for child in element:
         if not href and isinstance(child.tag, str) and plain_name(child.tag) in ("url", "href"):
-            href, holder = words(child), child
+            href, holder = text_of(child), child
     if not href and not len(element):
-        href = words(element)
+        href = text_of(element)
     if href and draft.image is None:
         draft.image = web_address(href, holder, context)
 
@@ -144,18 +137,18 @@ def read_feed_itunes_link(draft: FeedDraft, element: etree._Element, context: Co
 
 def read_feed_thumbnail(draft: FeedDraft, element: etree._Element, context: Context) -> None:
     """It stands in for an image or logo that the feed lacks."""
-    href = file_of(element) or words(element)
+    href = file_of(element) or text_of(element)
     if href and draft.thumbnail is None:
         draft.thumbnail = web_address(href, element, context)
 
 
 def read_logo(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    href = words(element)
+    href = text_of(element)
     if href:
         draft.logo = web_address(href, element, context)
 
 
 def read_icon(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    href = words(element)
+    href = text_of(element)
     if href:
         draft.icon = web_address(href, element, context)

@@ -5,12 +5,12 @@ from functools import lru_cache
 
 from lxml import etree
 
+from headwater.core.values.url import resolve
 from headwater.parse.document import Person
 from headwater.parse.draft import Context, Draft
-from headwater.parse.making import person
-from headwater.parse.names import plain_name
-from headwater.parse.text import looks_like_html, plain, shortened, words
-from headwater.values.url import resolve
+from headwater.parse.namespaces import plain_name
+from headwater.parse.quickly_made import person
+from headwater.parse.text import looks_like_html, shorten_text, strip_markup, text_of
 
 # Letters with accents count, others do not: in Chinese a name may stand right before an address.
 _LETTER = r"A-Za-z0-9\u00c0-\u024f"
@@ -19,7 +19,7 @@ _EMAIL = re.compile(
     r"[A-Za-z0-9]{2,24})(?:\?subject=\S+)?"
 )
 _FIELDS = frozenset(("name", "email", "uri", "url", "homepage", "href"))
-WITHIN = Person()
+NESTED_PERSON = Person()
 """Stands for somebody whose fields are not the element's own."""
 _EMPTY_BRACKETS = ("()", "<>", "[]", "&lt;&gt;")
 
@@ -57,22 +57,22 @@ def _unbracketed(name: str) -> str:
 
 def _readable(name: str) -> str:
     """A name that was escaped twice, or that is a link to somebody's page."""
-    return plain(name) if ("&" in name or "<" in name) and looks_like_html(name) else name
+    return strip_markup(name) if ("&" in name or "<" in name) and looks_like_html(name) else name
 
 
 def read_author(draft: Draft, element: etree._Element, context: Context) -> None:
     found = _person(element, context)
     if found is not None:
-        draft.authors = _with(draft.authors, found, context) if draft.authors else (found,)
+        draft.authors = _with_person(draft.authors, found, context) if draft.authors else (found,)
 
 
 def read_contributor(draft: Draft, element: etree._Element, context: Context) -> None:
     found = _person(element, context)
     if found is not None:
-        draft.contributors = _with(draft.contributors, found, context)
+        draft.contributors = _with_person(draft.contributors, found, context)
 
 
-def _with(people: tuple[Person, ...], new: Person, context: Context) -> tuple[Person, ...]:
+def _with_person(people: tuple[Person, ...], new: Person, context: Context) -> tuple[Person, ...]:
     if new in people:
         return people
     for position, held in enumerate(people):
@@ -99,26 +99,26 @@ def _same_person(held: Person, new: Person) -> Person | None:
 def _person(element: etree._Element, context: Context) -> Person | None:
     known = context.people
     if not len(element):
-        text = words(element)
+        text = text_of(element)
         if text not in known:
-            known[text] = person_from(shortened(text, context.limits.title_chars, context))
+            known[text] = person_from(shorten_text(text, context.limits.title_chars, context))
         return known[text]
-    said = _said(element)
+    said = _child_texts(element)
     if context.has_base:
-        found = _described(said, element, context)
+        found = _person_from_children(said, element, context)
     else:
         key = (context.base, said)
         if key not in known:
-            known[key] = _described(said, element, context)
+            known[key] = _person_from_children(said, element, context)
         found = known[key]
-    return found if found is not WITHIN else _within(element, context)
+    return found if found is not NESTED_PERSON else _nested_person(element, context)
 
 
-def _said(element: etree._Element) -> tuple[tuple[str, str], ...]:
-    return tuple([(child.tag, words(child)) for child in element if isinstance(child.tag, str)])
+def _child_texts(element: etree._Element) -> tuple[tuple[str, str], ...]:
+    return tuple([(child.tag, text_of(child)) for child in element if isinstance(child.tag, str)])
 
 
-def _described(
+def _person_from_children(
     said: tuple[tuple[str, str], ...], element: etree._Element, context: Context
 ) -> Person | None:
     """Atom's person: a name, an address and a page, each in an element of its own."""
@@ -126,23 +126,23 @@ def _described(
     found: dict[str, str] = {}
     for tag, value in said:
         if value:
-            found.setdefault(_field(tag), shortened(value, limit, context))
+            found.setdefault(_field(tag), shorten_text(value, limit, context))
     if _FIELDS.isdisjoint(found):
-        return WITHIN
+        return NESTED_PERSON
     uri = found.get("uri") or found.get("url") or found.get("homepage") or found.get("href")
     if uri is not None and context.has_base:
-        element = next((child for child in element if words(child) == uri), element)
-    return _complete(found.get("name"), found.get("email"), uri, element, context)
+        element = next((child for child in element if text_of(child) == uri), element)
+    return _build_person(found.get("name"), found.get("email"), uri, element, context)
 
 
-def _within(element: etree._Element, context: Context) -> Person | None:
+def _nested_person(element: etree._Element, context: Context) -> Person | None:
     """FOAF and RDF put a person into an element of its own; other markup holds only a name."""
     holder = next((child for child in element if isinstance(child.tag, str) and len(child)), None)
     if holder is not None:
-        found = _described(_said(holder), holder, context)
-        if found is not WITHIN:
+        found = _person_from_children(_child_texts(holder), holder, context)
+        if found is not NESTED_PERSON:
             return found
-    return person_from(shortened(words(element), context.limits.title_chars, context))
+    return person_from(shorten_text(text_of(element), context.limits.title_chars, context))
 
 
 @lru_cache(maxsize=256)
@@ -150,7 +150,7 @@ def _field(tag: str) -> str:
     return plain_name(tag).rpartition(":")[2]
 
 
-def _complete(
+def _build_person(
     name: str | None,
     email: str | None,
     uri: str | None,

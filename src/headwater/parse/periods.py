@@ -2,10 +2,10 @@
 
 from lxml import etree
 
-from headwater.parse.dates import parsed_date
+from headwater.parse.dates import parse_date
 from headwater.parse.draft import Context, EntryDraft
 from headwater.parse.extensions import keep_extension
-from headwater.parse.text import words
+from headwater.parse.text import text_of
 
 
 def read_valid(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -13,8 +13,8 @@ def read_valid(draft: EntryDraft, element: etree._Element, context: Context) -> 
     keep_extension(draft, element, context)
     if draft.expired is not None:
         return
-    for part in words(element).split(";"):
+    for part in text_of(element).split(";"):
         name, _, raw = part.partition("=")
         if name.strip().lower() == "end" and raw.strip():
             draft.raw_dates["expired"] = raw.strip()[: context.limits.date_chars]
-            draft.expired = parsed_date(raw)
+            draft.expired = parse_date(raw)

@@ -8,18 +8,18 @@ from html import escape
 
 from lxml import etree
 
+from headwater.core.values.html_entities import unescaped
 from headwater.parse.document import Text
 from headwater.parse.draft import Context
-from headwater.parse.lift import MARK
+from headwater.parse.lift import PLACEHOLDER
 from headwater.parse.limits import cut_bytes
-from headwater.parse.relative import (
-    ADDRESSES,
+from headwater.parse.relative_links import (
+    ADDRESS_ATTRIBUTES,
     ALL_ATTRIBUTES,
-    absolute,
+    absolute_value,
     with_absolute_links,
 )
-from headwater.parse.repair import without_controls
-from headwater.values.references import unescaped
+from headwater.parse.repair_text import without_controls
 
 _VOID = frozenset(
     "area base basefont br col embed frame hr img input link meta param source track wbr".split()
@@ -56,7 +56,7 @@ KINDS = {
 }
 
 
-def words(element: etree._Element) -> str:
+def text_of(element: etree._Element) -> str:
     """All text inside an element, trimmed: for names, dates, numbers and addresses."""
     if len(element):
         return "".join(element.itertext()).strip()
@@ -64,21 +64,21 @@ def words(element: etree._Element) -> str:
     return text.strip() if text is not None else ""
 
 
-def construct(element: etree._Element, default: str, context: Context) -> tuple[str, str]:
+def read_text_construct(element: etree._Element, default: str, context: Context) -> tuple[str, str]:
     """Value and kind of a text construct; the kind is `default` when nothing is said."""
     # Asking for all attributes is cheaper than asking for one, when there are none.
     given = element.get("type") if context.is_atom or element.keys() else None
     if len(element):
         return _markup(element, _kind(given, default, element), context)
     value, kind = (element.text or "").strip(), default
-    if context.lifted and value[:1] == MARK:
+    if context.lifted and value[:1] == PLACEHOLDER:
         value = context.lifted.pop(value, value).strip()
     if value[-3:] == "]]>" and value.startswith("<![CDATA["):
         value = value[9:-3].strip()  # escaped as a whole, by a tool that meant it well
     if given is not None or context.is_atom:
         kind = _kind(given, default, element)
         if _is_base64(element, kind, value, context):
-            return _decoded(value, kind, element, context), kind
+            return _decode_base64(value, kind, element, context), kind
     if kind == "text":
         if ("<" in value or "&" in value) and not context.is_atom and looks_like_html(value):
             kind = "html"
@@ -90,7 +90,7 @@ def construct(element: etree._Element, default: str, context: Context) -> tuple[
     return value, kind
 
 
-def within(value: str, kind: str, code: str, context: Context) -> str:
+def cut_body(value: str, kind: str, code: str, context: Context) -> str:
     """At most as many bytes as a body may have, without a torn end."""
     limit = context.limits.content_bytes
     shorter = cut_bytes(value, limit)
@@ -100,7 +100,7 @@ def within(value: str, kind: str, code: str, context: Context) -> str:
     return shorter if kind == "text" else _without_torn_end(shorter)
 
 
-def shortened(value: str, limit: int, context: Context) -> str:
+def shorten_text(value: str, limit: int, context: Context) -> str:
     """At most so many characters of a minor field; a cut is told."""
     if len(value) <= limit:
         return value
@@ -117,7 +117,7 @@ def looks_like_html(value: str) -> bool:
     return all(f"{name};" in html.entities.html5 for name in _ENTITY.findall(value))
 
 
-def plain(value: str) -> str:
+def strip_markup(value: str) -> str:
     """The words of a value whose field knows no kind: markup goes, references are resolved."""
     return without_controls(unescaped(_ANY_TAG.sub("", value))).strip()
 
@@ -134,7 +134,7 @@ def says_the_same(more: Text, summary: Text | None) -> bool:
     word, other = more.value.split(None, 1)[0], _FIRST_WORD.match(summary.value)
     if other and not other[1].startswith(word) and not word.startswith(other[1]):
         return False
-    return "".join(more.value.split()) == "".join(plain(summary.value).split())
+    return "".join(more.value.split()) == "".join(strip_markup(summary.value).split())
 
 
 def inner_markup(element: etree._Element, context: Context) -> str:
@@ -186,21 +186,21 @@ def _markup(element: etree._Element, kind: str, context: Context) -> tuple[str, 
     element = element if wrapper is None else wrapper
     value = inner_markup(element, context).strip()
     if context.has_base and " xml:base=" in value:
-        _settle_bases(element, context)
+        _resolve_inner_bases(element, context)
         value = inner_markup(element, context).strip()
     if context.relative and value:
         value = with_absolute_links(value, context.base_of(element), context.relative)
     return value, kind if is_xml else "xhtml"
 
 
-def _settle_bases(element: etree._Element, context: Context) -> None:
+def _resolve_inner_bases(element: etree._Element, context: Context) -> None:
     """Addresses below an `xml:base` inside the markup are not relative to what is around it."""
     outside = element.base
     for inner in element.iterdescendants():
         if isinstance(inner.tag, str) and inner.base != outside:
             base = context.base_of(inner)
-            for name in ADDRESSES.intersection(inner.keys()):
-                found = absolute(name, base, str(inner.get(name)))
+            for name in ADDRESS_ATTRIBUTES.intersection(inner.keys()):
+                found = absolute_value(name, base, str(inner.get(name)))
                 if found is not None:
                     inner.set(name, found)
 
@@ -254,7 +254,7 @@ def _is_base64(element: etree._Element, kind: str, value: str, context: Context)
     return "/" in kind and not kind.startswith("text/") and not kind.endswith(("+xml", "/xml"))
 
 
-def _decoded(value: str, kind: str, element: etree._Element, context: Context) -> str:
+def _decode_base64(value: str, kind: str, element: etree._Element, context: Context) -> str:
     """What base64 hid, also from the search for attributes in the whole document."""
     value = _unbase64(value).strip()
     if kind not in ("html", "xhtml"):

@@ -5,22 +5,13 @@ from typing import Any
 
 from lxml import etree
 
-from headwater.parse import entry as entries_of
-from headwater.parse import feed as feeds_of
-from headwater.parse import speed
-from headwater.parse.cdf import read_channel_attributes, read_item_attributes
-from headwater.parse.draft import (
-    Context,
-    Dispatch,
-    EntryDraft,
-    EntryHandler,
-    FeedDraft,
-    ignore,
-)
+from headwater.parse import accelerator, entry_elements, feed_elements
+from headwater.parse.categories import categories_of
+from headwater.parse.draft import Context, Dispatch, EntryDraft, EntryHandler, FeedDraft, ignore
 from headwater.parse.extensions import keep_extension
 from headwater.parse.links import read_about, read_feed_about
-from headwater.parse.names import NAMESPACES, plain_name
-from headwater.parse.terms import categories_of
+from headwater.parse.namespaces import NAMESPACES, plain_name
+from headwater.parse.quirks import read_channel_attributes, read_item_attributes
 
 _SPELLINGS = {
     name.lower(): name
@@ -50,7 +41,7 @@ def _spelled(by_name: dict[str, Any]) -> dict[str, Any]:
     return known
 
 
-_ENTRY_TAGS = _spelled(entries_of.BY_NAME)
+_ENTRY_TAGS = _spelled(entry_elements.BY_NAME)
 _ENTRY_ATTRIBUTES: dict[str, EntryHandler] = {
     "rdf:rdf": read_about,
     "rdf": read_about,
@@ -58,11 +49,11 @@ _ENTRY_ATTRIBUTES: dict[str, EntryHandler] = {
 }
 """What the entries of a root say in attributes of their own."""
 _CHANNELS = frozenset(_spelled({"channel": None}))
-_FEED_TAGS = _spelled(feeds_of.BY_NAME)
+_FEED_TAGS = _spelled(feed_elements.BY_NAME)
 
 
 @dataclass(slots=True)
-class Walked:
+class WalkResult:
     """What the walk found: drafts, and the element behind each entry."""
 
     feed: FeedDraft
@@ -81,7 +72,7 @@ class Walk:
         self._entry_readers = _ENTRY_READERS
         self._feed_readers = _FEED_READERS
 
-    def over(self, root: etree._Element, root_name: str) -> Walked:
+    def over(self, root: etree._Element, root_name: str) -> WalkResult:
         """The whole document; `root_name` is the root's plain name."""
         if root_name == "entry":
             self.elements.append(root)
@@ -97,7 +88,7 @@ class Walk:
             self.context.base = self.feed.link
         self.feed.categories = categories_of(self.context)
         self._read_entries(_ENTRY_ATTRIBUTES.get(root_name))
-        return Walked(self.feed, self.entries, self.elements)
+        return WalkResult(self.feed, self.entries, self.elements)
 
     def _envelope(self, root: etree._Element) -> None:
         """rss and RDF hold the channel, and in RDF the items stand beside it."""
@@ -131,9 +122,9 @@ class Walk:
 
     def _read_entries(self, read_attributes: EntryHandler | None) -> None:
         context, authors = self.context, self.feed.authors
-        complete, keep = entries_of.complete, self.entries.append
+        complete, keep = entry_elements.complete_entry, self.entries.append
         has_lang, language = context.has_lang, context.language
-        reader = speed.way.reader(context, self._entry_readers)
+        reader = accelerator.in_use.reader(context, self._entry_readers)
         for element in self.elements[: context.limits.items]:
             draft, context.spare = reader.draft(), reader.spare()
             if read_attributes is not None:
@@ -156,12 +147,12 @@ def structure_channel(draft: Any, element: etree._Element, context: Context) -> 
 
 
 _FEED_AND_STRUCTURE: dict[str, Any] = {
-    **feeds_of.BY_NAME,
+    **feed_elements.BY_NAME,
     "item": structure_item,
     "entry": structure_item,
     "channel": structure_channel,
     "items": structure_channel,
 }
 _FEED_TAGS.update(_spelled({"item": structure_item, "entry": structure_item}))
-_ENTRY_READERS = Dispatch(_ENTRY_TAGS, entries_of.BY_NAME, keep_extension)
+_ENTRY_READERS = Dispatch(_ENTRY_TAGS, entry_elements.BY_NAME, keep_extension)
 _FEED_READERS = Dispatch(_FEED_TAGS, _FEED_AND_STRUCTURE, ignore)

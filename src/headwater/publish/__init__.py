@@ -1,1 +1,1 @@
-"""What goes out again as a feed or an archive: the same items, in every format readers know."""
+"""Publish entries again: as RSS, Atom, JSON Feed, OPML and WARC."""

@@ -3,23 +3,23 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.errors import NotFound
+from headwater.core.errors import NotFound
 
 ALL = "all"
-Kind = Literal["all", "feed", "category", "group_name", "group_number"]
+CollectionKind = Literal["all", "feed", "category", "group_name", "group_number"]
 
 _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class CollectionName:
     """What a name means; `value` is the id, the category, the number or the group's name."""
 
-    kind: Kind
+    kind: CollectionKind
     value: str
 
 
-def meaning_of(name: str) -> Name:
+def parse_collection_name(name: str) -> CollectionName:
     """`all`; `feed-ID`, `category-NAME` and `group-NAME`; a group's number; else its name.
 
     In this order, so that one name has one meaning. A group whose name means something else here
@@ -28,17 +28,17 @@ def meaning_of(name: str) -> Name:
     if "\x00" in name:  # PostgreSQL holds no such text, and would refuse to look for it
         raise no_such_collection()
     if name == ALL:
-        return Name("all", "")
+        return CollectionName("all", "")
     kind, dash, rest = name.partition("-")
     if dash and kind == "feed":
-        return Name("feed", rest)
+        return CollectionName("feed", rest)
     if dash and kind == "category":
-        return Name("category", rest)
+        return CollectionName("category", rest)
     if dash and kind == "group":
-        return Name("group_name", rest)
+        return CollectionName("group_name", rest)
     if name.isascii() and name.isdigit() and len(name) < 20 and int(name) <= _LARGEST:
-        return Name("group_number", name)
-    return Name("group_name", name)
+        return CollectionName("group_number", name)
+    return CollectionName("group_name", name)
 
 
 def no_such_collection() -> NotFound:

@@ -4,31 +4,36 @@ from typing import Any
 
 import orjson
 
-from headwater.publish.clean import text_of_html
-from headwater.publish.document import GENERATOR, Document
-from headwater.publish.item import Enclosure, Item, Person
-from headwater.publish.wire_text import (
+from headwater.core.values.instant import rfc3339
+from headwater.publish.clean_html import text_of_html
+from headwater.publish.document import (
+    GENERATOR,
+    ItemAuthor,
+    ItemEnclosure,
+    PublishedFeed,
+    PublishedItem,
+)
+from headwater.publish.safe_text import (
     MAGNET,
     OCTETS,
-    amount,
-    media_type,
-    name,
-    names,
-    sound,
+    amount_or_none,
+    media_type_or_none,
+    name_or_none,
+    readable_names,
     web_url,
+    xml_safe_text,
 )
-from headwater.values.instant import rfc3339
 
 MEDIA_TYPE = "application/feed+json"
 VERSION = "https://jsonfeed.org/version/1.1"
 
 
-def json_feed(document: Document) -> bytes:
+def render_json_feed(document: PublishedFeed) -> bytes:
     places = document.places
     said = {
         "version": VERSION,
-        "title": name(document.title) or GENERATOR,
-        "description": name(document.description),
+        "title": name_or_none(document.title) or GENERATOR,
+        "description": name_or_none(document.description),
         "home_page_url": places.home,
         "feed_url": places.self_url,
         "next_url": places.next,
@@ -37,72 +42,72 @@ def json_feed(document: Document) -> bytes:
         "_headwater": {
             "id": document.id,
             "updated": rfc3339(document.updated),
-            **_only_said({"first_url": places.first, "previous_url": places.previous}),
+            **_without_empty({"first_url": places.first, "previous_url": places.previous}),
         },
     }
     items = [_item(item) for item in document.items]
-    return orjson.dumps(_sound(_only_said(said) | {"items": items}))
+    return orjson.dumps(_sound(_without_empty(said) | {"items": items}))
 
 
-def _item(item: Item) -> dict[str, Any]:
+def _item(item: PublishedItem) -> dict[str, Any]:
     """`content_html` is always there, as one of the two contents must be; it may be empty."""
     said = {
         "id": item.id,
         "url": web_url(item.link, MAGNET),
-        "title": sound(item.title),
+        "title": xml_safe_text(item.title),
         "summary": text_of_html(item.summary) if item.summary else None,
         "date_published": rfc3339(item.published) if item.published else None,
         "date_modified": rfc3339(item.updated),
         "authors": _listed(_author(person) for person in item.authors),
-        "tags": names(item.categories),
+        "tags": readable_names(item.categories),
         "attachments": _listed(_attachment(enclosure) for enclosure in item.enclosures),
         "_source": _source(item),
     }
-    return _only_said(said) | {"content_html": item.content or item.summary or ""}
+    return _without_empty(said) | {"content_html": item.content or item.summary or ""}
 
 
-def _author(person: Person) -> dict[str, Any]:
-    called = name(person.name) or name(person.email)
-    return _only_said({"name": called, "url": web_url(person.uri)})
+def _author(person: ItemAuthor) -> dict[str, Any]:
+    called = name_or_none(person.name) or name_or_none(person.email)
+    return _without_empty({"name": called, "url": web_url(person.uri)})
 
 
-def _attachment(enclosure: Enclosure) -> dict[str, Any]:
+def _attachment(enclosure: ItemEnclosure) -> dict[str, Any]:
     url = web_url(enclosure.url, MAGNET)
     if url is None:
         return {}
     return {
         "url": url,
-        "mime_type": media_type(enclosure.type) or OCTETS,
-        **_only_said(
+        "mime_type": media_type_or_none(enclosure.type) or OCTETS,
+        **_without_empty(
             {
-                "title": name(enclosure.title),
-                "size_in_bytes": amount(enclosure.length),
-                "duration_in_seconds": amount(enclosure.duration),
+                "title": name_or_none(enclosure.title),
+                "size_in_bytes": amount_or_none(enclosure.length),
+                "duration_in_seconds": amount_or_none(enclosure.duration),
             }
         ),
     }
 
 
-def _source(item: Item) -> dict[str, Any] | None:
+def _source(item: PublishedItem) -> dict[str, Any] | None:
     source = item.source
     if source is None:
         return None
-    named = {"title": name(source.title), "url": web_url(source.link)}
-    return {"id": source.id} | _only_said(named | {"feed_url": web_url(source.feed_url)})
+    named = {"title": name_or_none(source.title), "url": web_url(source.link)}
+    return {"id": source.id} | _without_empty(named | {"feed_url": web_url(source.feed_url)})
 
 
 def _listed(records: Any) -> list[dict[str, Any]]:
     return [record for record in records if record]
 
 
-def _only_said(record: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(record: dict[str, Any]) -> dict[str, Any]:
     """Without what is empty; nought is something."""
     return {key: value for key, value in record.items() if value not in (None, "", [])}
 
 
 def _sound(value: Any) -> Any:
     if isinstance(value, str):
-        return sound(value)
+        return xml_safe_text(value)
     if isinstance(value, list):
         return [_sound(each) for each in value]
     if isinstance(value, dict):

@@ -9,9 +9,9 @@ from hashlib import sha256
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from headwater.publish.item import urn
-from headwater.values.instant import rfc3339
-from headwater.values.response import Headers, header
+from headwater.core.values.instant import rfc3339
+from headwater.core.values.response import Headers, header
+from headwater.publish.document import urn
 
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
@@ -58,7 +58,7 @@ def warcinfo(software: str, made_at: datetime, about: str) -> bytes:
     return _record(fields, block)
 
 
-def response(capture: Capture) -> bytes:
+def render_response(capture: Capture) -> bytes:
     """The status line and headers, then the payload exactly as it was served."""
     head = _lines(
         tuple((_UNDONE.get(name.lower(), name), value) for name, value in capture.response_headers)
@@ -79,7 +79,7 @@ def response(capture: Capture) -> bytes:
     return _record(fields, block)
 
 
-def request(capture: Capture) -> bytes:
+def render_request(capture: Capture) -> bytes:
     """What was asked, secrets hidden."""
     parts = urlsplit(_uri(capture.url))
     target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
@@ -98,7 +98,7 @@ def request(capture: Capture) -> bytes:
     return _record(fields, block)
 
 
-def packed(record: bytes) -> bytes:
+def gzip_record(record: bytes) -> bytes:
     """One gzip member for one record: a reader can begin at any of them."""
     packer = zlib.compressobj(6, zlib.DEFLATED, 31)
     return packer.compress(record) + packer.flush()

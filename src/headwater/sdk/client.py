@@ -6,13 +6,13 @@ from typing import Any
 
 import orjson
 
-from headwater.client.conversation import answered, streamed
-from headwater.client.frames import Frame
-from headwater.client.place import EVENTS, Patience, Place, Query
-from headwater.client.questions import json_of
-from headwater.client.troubles import Garbled
-from headwater.client.troubles import Refusal as Refusal
-from headwater.client.troubles import Unreachable as Unreachable
+from headwater.client.conversation import send_request, stream_frames
+from headwater.client.errors import Garbled
+from headwater.client.errors import Refusal as Refusal
+from headwater.client.errors import Unreachable as Unreachable
+from headwater.client.requests import decode_response
+from headwater.client.service_address import EVENT_STREAM_TYPE, Patience, Query, ServiceAddress
+from headwater.client.sse_frames import Frame
 from headwater.sdk.results import News, Result, Work
 
 SECONDS = 60.0
@@ -46,7 +46,7 @@ class Client:
     """One Headwater. Safe to use from several threads: each call has a connection of its own."""
 
     def __init__(self, url: str, token: str | None = None, *, seconds: float = SECONDS) -> None:
-        self._place = Place.of(url, token, agent="headwater-sdk")
+        self._place = ServiceAddress.of(url, token, agent="headwater-sdk")
         self._patience = Patience(ask=seconds)
 
     def join(
@@ -54,7 +54,7 @@ class Client:
     ) -> Identity:
         """Register, or say the same again. Token and key are there only when they are new."""
         told = about or About()
-        said = _asked(
+        said = _without_nones(
             service_name=name,
             base_url=base_url,
             version=told.version,
@@ -86,7 +86,7 @@ class Client:
         self, fetcher_id: int, *, limit: int = 10, lease_seconds: float | None = None
     ) -> tuple[list[Work], str | None]:
         """Due work, and when the next is due."""
-        said = _asked(limit=limit, lease_seconds=lease_seconds)
+        said = _without_nones(limit=limit, lease_seconds=lease_seconds)
         got = self.ask("POST", f"/fetcher-modules/{fetcher_id}/claims", said)
         return [Work.of(each) for each in got["claims"]], got["next_due_at"]
 
@@ -94,7 +94,7 @@ class Client:
         self, fetcher_id: int, works: Iterable[Work], *, lease_seconds: float | None = None
     ) -> set[int]:
         """More time; 0 seconds gives the work back. Answers the subscriptions that are lost."""
-        said = _asked(claims=[work.claim for work in works], lease_seconds=lease_seconds)
+        said = _without_nones(claims=[work.claim for work in works], lease_seconds=lease_seconds)
         got = self.ask("POST", f"/fetcher-modules/{fetcher_id}/claims/renew", said)
         return set(got["lost"])
 
@@ -114,13 +114,13 @@ class Client:
 
     def news(self, fetcher_id: int, after: int | None = None) -> Generator[News, None, None]:
         """News as it comes, until the stream ends; go on with `after` the last `seq`."""
-        headers = {"accept": EVENTS}
+        headers = {"accept": EVENT_STREAM_TYPE}
         if after is not None:
             headers["last-event-id"] = str(after)
         path = f"/fetcher-modules/{fetcher_id}/events"
         request = self._place.request("GET", path, headers=headers)
-        for frames in streamed(self._place, self._patience, request):
-            yield from _news(frames)
+        for frames in stream_frames(self._place, self._patience, request):
+            yield from _parse_news(frames)
 
     def ask(
         self, method: str, path: str, said: Mapping[str, Any] | None = None, query: Query = ()
@@ -128,14 +128,14 @@ class Client:
         """One request, answered with JSON. Refusal or Unreachable otherwise."""
         body = None if said is None else orjson.dumps(said)
         request = self._place.request(method, path, query, body=body)
-        return json_of(*answered(self._place, self._patience, request))
+        return decode_response(*send_request(self._place, self._patience, request))
 
 
-def _asked(**said: Any) -> dict[str, Any]:
+def _without_nones(**said: Any) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def _news(frames: Sequence[Frame]) -> Iterator[News]:
+def _parse_news(frames: Sequence[Frame]) -> Iterator[News]:
     """Only `data` is needed, the number is in it. A log that was set back is no news."""
     for frame in frames:
         if frame.data is None or frame.event in (b"log_reset", b"unreadable"):

@@ -23,13 +23,14 @@ from queue import Empty, SimpleQueue
 
 import orjson
 
-from headwater.errors import HeadwaterError
+from headwater.core.errors import HeadwaterError
+from headwater.core.values.signature import key_of_secret
 from headwater.sdk.client import About as About
 from headwater.sdk.client import Client as Client
 from headwater.sdk.client import Identity
 from headwater.sdk.client import Refusal as Refusal
 from headwater.sdk.client import Unreachable as Unreachable
-from headwater.sdk.listening import Ear
+from headwater.sdk.listener import FetcherListener
 from headwater.sdk.results import Document as Document
 from headwater.sdk.results import Entries as Entries
 from headwater.sdk.results import Failed as Failed
@@ -41,7 +42,6 @@ from headwater.sdk.results import Result as Result
 from headwater.sdk.results import Throttled as Throttled
 from headwater.sdk.results import Unchanged as Unchanged
 from headwater.sdk.results import Work as Work
-from headwater.values.signature import key_of_secret
 
 Visit = Callable[[Work], Result]
 CanHandle = Callable[[Question], bool]
@@ -55,7 +55,7 @@ LONGEST_LEASE = 86_400.0
 _UNAUTHORIZED = 401
 _NO_RESULT = frozenset({400, 413, 422})
 
-_log = logging.getLogger("headwater.sdk")
+logger = logging.getLogger("headwater.sdk")
 
 
 class Fetcher:
@@ -86,8 +86,8 @@ class Fetcher:
         """
         self._visit, self._on_news = visit, on_news
         self._state, self._at_once, self._lease = state, at_once, lease_seconds
-        self._ear = Ear(*listen, can_handle, self._hear)
-        self.base_url = base_url or f"http://{_named(listen[0])}:{self._ear.port}"
+        self._ear = FetcherListener(*listen, can_handle, self._hear)
+        self.base_url = base_url or f"http://{_url_host(listen[0])}:{self._ear.port}"
         self._name, self._about = name, about
         self._headwater = headwater
         self._door = Client(headwater, token or os.environ.get("HEADWATER_TOKEN"))
@@ -95,7 +95,7 @@ class Fetcher:
         self._identity = Identity(0, None, None)
         self._running: dict[Future[None], Work] = {}
         self._renewed_at = time.monotonic()
-        self._bell, self._stopped = _Bell(), False
+        self._bell, self._stopped = _WakeUp(), False
 
     @property
     def fetcher_id(self) -> int:
@@ -127,14 +127,14 @@ class Fetcher:
             except (Unreachable, Refusal) as trouble:
                 if isinstance(trouble, Refusal) and not trouble.may_pass:
                     raise
-                _log.warning("%s", trouble.message)
+                logger.warning("%s", trouble.message)
                 self._bell.wait(AFTER_TROUBLE)
             else:
                 return
 
     def _join(self) -> None:
         """New secrets are asked for only when we have none: that ends the old ones."""
-        kept = _kept(self._state)
+        kept = _load_identity(self._state)
         got = self._door.join(self._name, self.base_url, self._about)
         if got.token is not None:
             self._become(got)
@@ -145,19 +145,19 @@ class Fetcher:
 
     def _join_anew(self) -> None:
         """Our token is not good any more; another process of ours may have a newer one."""
-        kept = _kept(self._state)
+        kept = _load_identity(self._state)
         if kept is not None and kept.token != self._identity.token:
             self._become(kept)
         else:
             self._become(self._door.join(self._name, self.base_url, self._about, rotate=True))
 
     def _become(self, identity: Identity) -> None:
-        _keep(self._state, identity)
+        _save_identity(self._state, identity)
         self._identity = identity
         self._inside = Client(self._headwater, identity.token)
         secret = identity.signing_key
         self._ear.key = None if secret is None else key_of_secret(secret)
-        _log.info("joined as fetcher %d, reached at %s", identity.fetcher_id, self.base_url)
+        logger.info("joined as fetcher %d, reached at %s", identity.fetcher_id, self.base_url)
 
     def _turn(self, pool: ThreadPoolExecutor) -> None:
         """Take what there is room for, keep what is under way, wait for something to happen."""
@@ -166,12 +166,12 @@ class Fetcher:
             self._renew()
             pause = self._take_work(pool)
         except Refusal as trouble:
-            _log.warning("%s: %s", trouble.code, trouble.message)
+            logger.warning("%s: %s", trouble.code, trouble.message)
             pause = AFTER_TROUBLE
             if trouble.status == _UNAUTHORIZED:
                 self._until_it_works(self._join_anew)
         except HeadwaterError as trouble:
-            _log.warning("%s: %s", trouble.code, trouble.message)
+            logger.warning("%s: %s", trouble.code, trouble.message)
             pause = AFTER_TROUBLE
         self._bell.wait(min(pause, self._lease / 3) if self._running else pause)
 
@@ -204,13 +204,13 @@ class Fetcher:
         try:
             result = self._visit(work)
         except Exception as trouble:  # noqa: BLE001 -- a builder's own code: its trouble is told
-            result = _builders_trouble(work, trouble)
+            result = _failed_by_exception(work, trouble)
         elapsed = (time.monotonic() - began) * 1000
         try:
             self._report(work, result, elapsed)
         except HeadwaterError as trouble:
             # The lease ends by itself, and the work is due again.
-            _log.warning("report of %d: %s", work.subscription_id, trouble.message)
+            logger.warning("report of %d: %s", work.subscription_id, trouble.message)
 
     def _report(self, work: Work, result: Result, elapsed: float) -> None:
         """What can never be taken is a failed visit: else the source would be asked again, with
@@ -220,7 +220,7 @@ class Fetcher:
         except Exception as trouble:
             if isinstance(trouble, HeadwaterError) and not _is_about_the_result(trouble):
                 raise
-            failed = _builders_trouble(work, trouble)
+            failed = _failed_by_exception(work, trouble)
             self._inside.report(self.fetcher_id, work, failed, elapsed_ms=elapsed)
 
     def _over(self, running: Future[None]) -> None:
@@ -239,7 +239,7 @@ class Fetcher:
             if waiting:
                 self._inside.renew(self.fetcher_id, waiting, lease_seconds=0)
         except HeadwaterError as trouble:
-            _log.warning("not given back: %s", trouble.message)
+            logger.warning("not given back: %s", trouble.message)
         wait(list(self._running))
 
     def _hear(self, news: News) -> None:
@@ -248,7 +248,7 @@ class Fetcher:
         self._bell.ring()
 
 
-class _Bell:
+class _WakeUp:
     """Wakes whoever waits. A signal handler may ring it too: unlike an Event it has no lock that
     the interrupted thread could hold."""
 
@@ -266,9 +266,9 @@ class _Bell:
                 self._rings.get_nowait()
 
 
-def _builders_trouble(work: Work, trouble: Exception) -> Failed:
+def _failed_by_exception(work: Work, trouble: Exception) -> Failed:
     """Told to the log and to Headwater."""
-    _log.error("the visit of subscription %d failed", work.subscription_id, exc_info=trouble)
+    logger.error("the visit of subscription %d failed", work.subscription_id, exc_info=trouble)
     return Failed(f"{type(trouble).__name__}: {trouble}", code="fetcher_error")
 
 
@@ -281,11 +281,11 @@ def _seconds_until(moment: datetime) -> float:
     return (moment - datetime.now(UTC)).total_seconds()
 
 
-def _named(host: str) -> str:
+def _url_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _kept(state: Path | None) -> Identity | None:
+def _load_identity(state: Path | None) -> Identity | None:
     """None also for a damaged file: new secrets are asked for then, as without any."""
     if state is None or not state.exists():
         return None
@@ -293,11 +293,11 @@ def _kept(state: Path | None) -> Identity | None:
         said = orjson.loads(state.read_bytes())
         return Identity(said["fetcher_id"], said["token"], said["signing_key"])
     except (ValueError, KeyError, TypeError):
-        _log.warning("%s is damaged, and is written anew", state)
+        logger.warning("%s is damaged, and is written anew", state)
         return None
 
 
-def _keep(state: Path | None, identity: Identity) -> None:
+def _save_identity(state: Path | None, identity: Identity) -> None:
     """For our own eyes only, whole or not at all."""
     if state is None:
         return

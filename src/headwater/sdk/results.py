@@ -101,7 +101,7 @@ class Document:
             "etag": self.etag,
             "last_modified": self.last_modified,
         }
-        return {"outcome": "fetched", "document": _said(said)}
+        return {"outcome": "fetched", "document": _without_nones(said)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Raw:
             "headers": [list(field) for field in self.headers],
             "url": self.url,
         }
-        return {"outcome": "fetched", "raw": _said(said)}
+        return {"outcome": "fetched", "raw": _without_nones(said)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +137,13 @@ class Entries:
     last_modified: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        feed = _said({"title": self.title, "home_page_url": self.home_page_url})
+        feed = _without_nones({"title": self.title, "home_page_url": self.home_page_url})
         said = {
             "feed": feed or None,
             "etag": self.etag,
             "last_modified": self.last_modified,
         }
-        return {"outcome": "fetched", "entries": [*self.entries], **_said(said)}
+        return {"outcome": "fetched", "entries": [*self.entries], **_without_nones(said)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Failed:
 
     def as_json(self) -> dict[str, Any]:
         said = {"code": self.code, "status": self.status, "detail": self.detail[:1_000] or None}
-        return {"outcome": "failed", **_said(said)}
+        return {"outcome": "failed", **_without_nones(said)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Throttled:
     retry_after_sec: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return {"outcome": "throttled", **_said({"retry_after_sec": self.retry_after_sec})}
+        return {"outcome": "throttled", **_without_nones({"retry_after_sec": self.retry_after_sec})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,5 +188,5 @@ class Gone:
 Result = Document | Raw | Entries | Unchanged | Failed | Throttled | Gone
 
 
-def _said(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nones(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}

@@ -18,19 +18,19 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from headwater import __version__
-from headwater.errors import BadSettings
-from headwater.settings.media import MediaSettings
-from headwater.settings.personal import PersonalSettings
-from headwater.settings.sinks import SinkSetting as SinkSetting
-from headwater.settings.written import (
-    fits_a_header,
+from headwater.core.errors import BadSettings
+from headwater.core.values.url import redacted
+from headwater.settings.parsing import (
+    check_admin_token,
     is_contact,
-    parts,
-    secret_from,
+    parse_list,
+    read_secret_file,
     unknown_names,
     within_reason,
 )
-from headwater.values.url import redacted
+from headwater.settings.personal import PersonalSettings
+from headwater.settings.releases import ReleaseSettings
+from headwater.settings.sinks import SinkSetting as SinkSetting
 
 MIB = 1024 * 1024
 YEAR = 366 * 86_400
@@ -43,7 +43,7 @@ def _plain(name: str, default: Any, **rules: Any) -> Any:
     )
 
 
-class Settings(PersonalSettings, MediaSettings, BaseSettings):
+class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
     """Names are lower case here and in the TOML file, upper case in the environment."""
 
     model_config = SettingsConfigDict(
@@ -126,7 +126,7 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
     max_new_entries_per_day: int = Field(5_000, ge=1)
     author_emails: Literal["keep", "redact", "hash"] = "keep"
 
-    # Scheduling: the bounds of `Policy`, told by the names that stand here
+    # Scheduling: the bounds of `SchedulePolicy`, told by the names that stand here
     sched_initial_interval_sec: float = _plain("SCHED_INITIAL_INTERVAL_SEC", 900.0, ge=1, le=YEAR)
     sched_min_interval_sec: float = _plain("SCHED_MIN_INTERVAL_SEC", 300.0, ge=1, le=YEAR)
     sched_max_interval_sec: float = _plain("SCHED_MAX_INTERVAL_SEC", 86_400.0, ge=1, le=YEAR)
@@ -211,7 +211,7 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
     )
     @classmethod
     def _listed(cls, value: Any) -> Any:
-        return parts(value) if isinstance(value, str) else value
+        return parse_list(value) if isinstance(value, str) else value
 
     _within_reason = field_validator("*")(within_reason)
 
@@ -287,10 +287,10 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
     def admin_secret(self) -> str | None:
         """The admin token itself, from the setting or from its file."""
         if self.admin_token is not None:
-            return fits_a_header(self.admin_token.get_secret_value())
+            return check_admin_token(self.admin_token.get_secret_value())
         if self.admin_token_file is None:
             return None
-        return fits_a_header(secret_from(self.admin_token_file, "admin token file"))
+        return check_admin_token(read_secret_file(self.admin_token_file, "admin token file"))
 
     @property
     def where_secret_key(self) -> Path:
@@ -304,7 +304,7 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
             return self.secret_key.get_secret_value()
         if self.secret_key_file is None:
             return None
-        return secret_from(self.secret_key_file, "secret key file")
+        return read_secret_file(self.secret_key_file, "secret key file")
 
     @cached_property
     def media_password(self) -> str:
@@ -313,7 +313,7 @@ class Settings(PersonalSettings, MediaSettings, BaseSettings):
             return self.media_client_password.get_secret_value()
         if self.media_client_password_file is None:
             return ""
-        return secret_from(self.media_client_password_file, "media client password file")
+        return read_secret_file(self.media_client_password_file, "media client password file")
 
     @classmethod
     def settings_customise_sources(

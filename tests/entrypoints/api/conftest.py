@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.engine import Engine
+from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.settings import Settings
-from tests.clock import VirtualClock
-from tests.entrypoints.api.calls import Api
-from tests.entrypoints.api.river import River, ScriptedWeb, an_engine
+from tests.support.api_caller import Api
+from tests.support.clock import VirtualClock
+from tests.support.scripted_engine import River, ScriptedWeb, an_engine
 
 ADMIN = "an-admin-token-of-the-tests"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.entrypoints.api.calls import Api
-from tests.entrypoints.api.river import River
+from tests.support.api_caller import Api
+from tests.support.scripted_engine import River
 
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 from fastapi.routing import APIRoute
 
-from headwater.engine import Engine
-from headwater.entrypoints.api import once
+from headwater.core.engine import Engine
+from headwater.entrypoints.api import idempotency
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.auth import RIGHTS
 from headwater.settings import Settings
@@ -50,7 +50,10 @@ def reaches(function: Any, seen: set[str]) -> bool:
         names |= set(code.co_names)
         waiting += [part for part in code.co_consts if isinstance(part, CodeType)]
     room = function.__globals__
-    if any(room.get(name) in (once.once, once.anew) for name in names):
+    if any(
+        room.get(name) in (idempotency.answer_idempotently, idempotency.answer_without_effect)
+        for name in names
+    ):
         return True
     near = [name for name in names - seen if getattr(room.get(name), "__globals__", None) is room]
     return any(reaches(room[name], seen | names) for name in near)

@@ -3,7 +3,7 @@
 import pytest
 
 from headwater.entrypoints.api.auth import RIGHTS
-from tests.entrypoints.api.calls import Api
+from tests.support.api_caller import Api
 
 PATHS = sorted({path for _, path in RIGHTS})
 SQLITE = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)

@@ -18,10 +18,10 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from headwater.adapters.database import open_database
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.auth import RIGHTS
-from headwater.entrypoints.listener import careful_server
+from headwater.entrypoints.server.listener import build_server
 from headwater.settings import Settings
-from tests.clock import VirtualClock
-from tests.entrypoints.api.river import River, ScriptedWeb, an_engine, an_entry
+from tests.support.clock import VirtualClock
+from tests.support.scripted_engine import River, ScriptedWeb, an_engine, an_entry
 
 ADMIN = "an-admin-token-of-the-tests"
 LET_IN = {"Authorization": f"Bearer {ADMIN}"}
@@ -74,7 +74,7 @@ class Served:
         )
         app.state.desk.closing.set()  # so that streams have an end
         listener = socket.create_server(("127.0.0.1", 0))
-        self._server = careful_server(app, stop_seconds=1)
+        self._server = build_server(app, stop_seconds=1)
         self.schema = app.openapi()
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         self._ready.set()

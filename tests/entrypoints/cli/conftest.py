@@ -15,7 +15,7 @@ import structlog
 from typer.testing import CliRunner
 
 from headwater.entrypoints.cli.main import app
-from tests.entrypoints.running import Origin, Service, environment, origin_server, service
+from tests.support.service import Origin, Service, environment, origin_server, service
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typer.main import get_command
 from headwater.entrypoints.cli.catalogue import PANELS
 from headwater.entrypoints.cli.main import app
 from tests.entrypoints.cli.conftest import Shell
-from tests.entrypoints.running import environment
+from tests.support.service import environment
 
 NAMES = [name for places in PANELS.values() for name in places]
 
@@ -56,13 +56,13 @@ def test_the_version_needs_no_settings_and_no_tables(tmp_path: Path) -> None:
 def test_a_command_opens_its_own_room_and_no_migration(alone: Shell, tmp_path: Path) -> None:
     found = loaded_by(environment(tmp_path / "data"), "list", "--json")
     assert {"headwater.entrypoints.cli.feeds", "headwater.adapters.schema"} <= found
-    others = {f"headwater.entrypoints.cli.{room}" for room in ("sinks", "readers", "export")}
-    assert found & {*others, "alembic", "mako", "headwater.adapters.migrating"} == set()
+    others = {f"headwater.entrypoints.cli.{room}" for room in ("sinks", "personal", "export")}
+    assert found & {*others, "alembic", "mako", "headwater.adapters.alembic_runner"} == set()
 
 
 def test_the_first_command_migrates(tmp_path: Path) -> None:
     found = loaded_by(environment(tmp_path / "data"), "list", "--json")
-    assert "headwater.adapters.migrating" in found
+    assert "headwater.adapters.alembic_runner" in found
 
 
 def test_help_shows_every_command_with_a_line_about_it() -> None:

@@ -17,21 +17,21 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from headwater.entrypoints.cli import export_files, export_sources
-from headwater.entrypoints.cli.exits import Refused
-from headwater.entrypoints.cli.export_parquet import ParquetRows
-from headwater.entrypoints.cli.export_rows import (
+from headwater.entrypoints.cli import export_formats, export_sources
+from headwater.entrypoints.cli.api_caller import ApiRequest, ApiResponse
+from headwater.entrypoints.cli.errors import ApiError
+from headwater.entrypoints.cli.export_formats import (
     COLUMNS,
-    CsvRows,
+    CsvWriter,
     cell,
-    csv_rows,
+    csv_writer,
     ndjson_line,
-    ndjson_rows,
+    ndjson_writer,
 )
+from headwater.entrypoints.cli.export_parquet import ParquetEntryWriter
 from headwater.entrypoints.cli.session import Api
-from headwater.entrypoints.transport import Reply, Request
 from tests.entrypoints.cli.conftest import Done, Shell
-from tests.entrypoints.running import (
+from tests.support.service import (
     ATOM,
     HEADWATER,
     RSS,
@@ -249,11 +249,11 @@ def test_an_interrupted_export_leaves_the_old_file_and_says_so(
 def _broken_after(times: int, ask: Any, trouble: BaseException | None = None) -> Any:
     left = [times]
 
-    def asked(self: Api, request: Request) -> Reply:
+    def asked(self: Api, request: ApiRequest) -> ApiResponse:
         left[0] -= 1
         if left[0] < 0:
             raise trouble or RuntimeError("cut off")
-        reply: Reply = ask(self, request)
+        reply: ApiResponse = ask(self, request)
         return reply
 
     return asked
@@ -263,7 +263,7 @@ def test_a_polite_end_tidies_up_too(tmp_path: Path) -> None:
     """SIGTERM in the middle, in a process of its own."""
     script = (
         "import sys, time\n"
-        "from headwater.entrypoints.cli.export_files import made_whole\n"
+        "from headwater.entrypoints.cli.export_formats import open_whole_file as made_whole\n"
         "with made_whole(sys.argv[1], print) as file:\n"
         "    file.write(b'half'); file.flush(); print('ready', flush=True); time.sleep(60)\n"
     )
@@ -291,7 +291,7 @@ def test_a_link_keeps_leading_to_its_file(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.write_text("old")
     link.symlink_to(real)
-    with export_files.made_whole(str(link), print) as file:
+    with export_formats.open_whole_file(str(link), print) as file:
         file.write(b"new")
     assert link.is_symlink()
     assert real.read_text() == "new"
@@ -302,7 +302,7 @@ def test_who_may_read_the_file_stays_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "entries.ndjson"
     path.write_text("old")
     path.chmod(0o600)
-    with export_files.made_whole(str(path), print) as file:
+    with export_formats.open_whole_file(str(path), print) as file:
         (part,) = tmp_path.glob(".*.part")
         assert part.stat().st_mode & 0o777 == 0o600
         file.write(b"new")
@@ -316,10 +316,10 @@ def test_payloads_that_are_gone_or_damaged_are_counted(
     real = Api.ask
     codes = iter(["raw_expired", "blob_damaged"])
 
-    def asked(self: Api, request: Request) -> Reply:
+    def asked(self: Api, request: ApiRequest) -> ApiResponse:
         if not request.path.startswith("/raw/"):
             return real(self, request)
-        raise Refused(410, {"error": next(codes), "message": "It changed."})
+        raise ApiError(410, {"error": next(codes), "message": "It changed."})
 
     monkeypatch.setattr(Api, "ask", asked)
     done = sh("export", "raw", "-o", str(tmp_path / "raw.warc"))
@@ -333,9 +333,9 @@ def test_a_service_that_asks_to_wait_is_waited_for(
     sh: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, slept = Api.ask, list[float]()
-    refusals = [Refused(429, {"error": "rate_limited", "message": "x", "retry_after_sec": 2.5})]
+    refusals = [ApiError(429, {"error": "rate_limited", "message": "x", "retry_after_sec": 2.5})]
 
-    def asked(self: Api, request: Request) -> Reply:
+    def asked(self: Api, request: ApiRequest) -> ApiResponse:
         if refusals:
             raise refusals.pop()
         return real(self, request)
@@ -378,7 +378,7 @@ def test_a_cell_is_never_a_formula(value: Any, shown: str) -> None:
 
 def test_a_table_is_read_back_cell_by_cell() -> None:
     file = io.BytesIO()
-    with CsvRows(file) as rows:
+    with CsvWriter(file) as rows:
         rows.write([{"seq": 1, "title": 'a "b"\r\n,c', "categories": ["x,y"], "content": None}])
     (row,) = csv.DictReader(io.StringIO(file.getvalue().decode(), newline=""))
     assert (row["seq"], row["title"], row["categories"]) == ("1", 'a "b"\r\n,c', '["x,y"]')
@@ -390,7 +390,7 @@ class LongApi:
 
     pages: int
 
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: ApiRequest) -> ApiResponse:
         after = int(request.query["after"] or 0)
         entry = dict.fromkeys(COLUMNS) | {
             "first_seen": "2026-01-05T12:00:00Z",
@@ -404,15 +404,15 @@ class LongApi:
             "next": after + 50,
             "unreadable": 0,
         }
-        return Reply(200, {}, json.dumps(page).encode())
+        return ApiResponse(200, {}, json.dumps(page).encode())
 
 
 def _peak(make: Any, pages: int, out: Path) -> int:
-    asking = export_sources.Asking(LongApi(pages))  # type: ignore[arg-type]
+    asking = export_sources.PatientApi(LongApi(pages))  # type: ignore[arg-type]
     tracemalloc.start()
     try:
         with out.open("wb") as file, make(file, asking) as rows:
-            for each in export_sources.slices_of("entries", asking, None, None):
+            for each in export_sources.read_batches("entries", asking, None, None):
                 rows.write(each.records)
         assert rows.count == 50 * pages
         return tracemalloc.get_traced_memory()[1]
@@ -420,7 +420,7 @@ def _peak(make: Any, pages: int, out: Path) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("make", [ndjson_rows, csv_rows, ParquetRows])
+@pytest.mark.parametrize("make", [ndjson_writer, csv_writer, ParquetEntryWriter])
 def test_a_long_export_needs_no_more_memory_than_a_short_one(make: Any, tmp_path: Path) -> None:
     """A megabyte a page: two pages' worth more or less is no growth, thirty would be."""
     short, long = _peak(make, 5, tmp_path / "out"), _peak(make, 35, tmp_path / "out")

@@ -8,12 +8,13 @@ from urllib.request import urlopen
 
 import pytest
 
-from headwater.entrypoints.cli.reader_meant import categories_after, token_meant
+from headwater.core.errors import BadInput, NotFound
+from headwater.entrypoints.cli.lookup_readers import lookup_token
+from headwater.entrypoints.cli.readers import categories_after
 from headwater.entrypoints.cli.session import Api
-from headwater.errors import BadInput, NotFound
-from headwater.subscribe.opml import read_opml
+from headwater.publish.opml import parse_opml
 from tests.entrypoints.cli.conftest import Shell
-from tests.entrypoints.running import until
+from tests.support.service import until
 
 ADA: dict[str, Any] = {"id": "a", "name": "Ada"}
 
@@ -125,31 +126,31 @@ def test_the_old_token_can_end_at_once(alone: Shell) -> None:
 def test_the_sources_of_a_reader_are_a_list_for_other_readers(alone: Shell, tmp_path: Path) -> None:
     alone("readers", "add", "Ada", "--category", "garden")
     alone("subscribe", "https://feeds.invalid/g.xml?key=s3cret", "--category", "garden")
-    (row,) = read_opml(alone("readers", "opml", "Ada").raw)
+    (row,) = parse_opml(alone("readers", "opml", "Ada").raw)
     assert (row.url, row.categories) == ("https://feeds.invalid/g.xml?key=REDACTED", ("garden",))
     written = tmp_path / "ada.opml"
     assert alone("readers", "opml", "Ada", str(written)).code == 0
-    assert read_opml(written.read_bytes()) == (row,)
+    assert parse_opml(written.read_bytes()) == (row,)
     nowhere = alone("readers", "opml", "Ada", str(tmp_path / "no" / "such"))
     assert (nowhere.code, "cannot be written" in nowhere.err) == (2, True)
 
 
 def test_a_token_is_meant_by_its_id_its_beginning_or_itself() -> None:
     tokens = [a_token(1), a_token(2, "ending")]
-    assert token_meant(ADA, tokens, None) == tokens[0]
+    assert lookup_token(ADA, tokens, None) == tokens[0]
     for text in ("0197-2", "hwr_abc2", "hwr_abc2defghij"):
-        assert token_meant(ADA, tokens, text) == tokens[1]
+        assert lookup_token(ADA, tokens, text) == tokens[1]
     with pytest.raises(BadInput, match="2 tokens that fit"):
-        token_meant(ADA, tokens, "0197")
+        lookup_token(ADA, tokens, "0197")
     with pytest.raises(BadInput, match="2 tokens that fit"):
-        token_meant(ADA, [a_token(1), a_token(2)], None)
+        lookup_token(ADA, [a_token(1), a_token(2)], None)
     with pytest.raises(NotFound, match="no such token"):
-        token_meant(ADA, [a_token(1, "revoked")], None)
+        lookup_token(ADA, [a_token(1, "revoked")], None)
 
 
 def test_a_token_that_was_typed_is_not_repeated_in_an_error() -> None:
     with pytest.raises(NotFound) as refusal:
-        token_meant(ADA, [a_token(1)], "hwr_s3cret")
+        lookup_token(ADA, [a_token(1)], "hwr_s3cret")
     assert "s3cret" not in json.dumps([refusal.value.message, refusal.value.facts])
 
 

@@ -6,15 +6,15 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
-from headwater.entrypoints.cli.render import (
-    entries_table,
-    feed_facts,
+from headwater.entrypoints.cli.entries import entries_table
+from headwater.entrypoints.cli.feeds import (
+    feed_details,
+    feed_state,
     feeds_table,
     hints_in_words,
-    state_of,
     visits_table,
 )
-from headwater.entrypoints.cli.terminal import clean, one_line
+from headwater.entrypoints.cli.terminal import make_printable, one_line
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
 
@@ -61,7 +61,7 @@ def test_a_feed_in_a_list_has_its_last_and_next_visit() -> None:
 
 
 def test_a_feed_shows_why_it_is_visited_when_it_is() -> None:
-    said = shown(feed_facts(a_feed(), NOW))
+    said = shown(feed_details(a_feed(), NOW))
     assert "in 10 min: 1 new entry" in said
     assert 'ETag "abc"' in said
     assert "ttl 1 h; not at 3:00, 4:00 UTC; not on Sun" in said
@@ -70,16 +70,16 @@ def test_a_feed_shows_why_it_is_visited_when_it_is() -> None:
 
 def test_only_settings_of_its_own_are_shown() -> None:
     own = {"title": "River news", "interval_sec": 7200, "push_only": False, "verify_tls": False}
-    said = shown(feed_facts(a_feed(overrides=own), NOW))
+    said = shown(feed_details(a_feed(overrides=own), NOW))
     assert "interval_sec=7200, verify_tls=False" in said
 
 
 def test_an_active_feed_that_fails_again_and_again_is_called_failing() -> None:
     stats = a_feed()["stats"]
-    assert state_of(a_feed(stats=stats | {"consecutive_failures": 2})) == "active"
-    assert state_of(a_feed(stats=stats | {"consecutive_failures": 3})) == "failing"
+    assert feed_state(a_feed(stats=stats | {"consecutive_failures": 2})) == "active"
+    assert feed_state(a_feed(stats=stats | {"consecutive_failures": 3})) == "failing"
     paused = a_feed(state="paused", stats=stats | {"consecutive_failures": 9})
-    assert state_of(paused) == "paused"
+    assert feed_state(paused) == "paused"
 
 
 def test_no_hints_are_said_to_be_none() -> None:
@@ -146,4 +146,4 @@ def test_text_from_outside_is_one_line_of_bounded_length() -> None:
 
 
 def test_line_breaks_survive_where_they_may() -> None:
-    assert clean("one\ntwo\x00") == "one\ntwo\N{REPLACEMENT CHARACTER}"
+    assert make_printable("one\ntwo\x00") == "one\ntwo\N{REPLACEMENT CHARACTER}"

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from headwater.entrypoints.cli.exits import ExitCode, Refused, exit_code_of
+from headwater.entrypoints.cli.api_caller import ApiRequest, ApiResponse
+from headwater.entrypoints.cli.errors import ApiError, ExitCode, exit_code_of
 from headwater.entrypoints.cli.session import Api
-from headwater.entrypoints.transport import Reply, Request
 
 PAGE = b"<html>\n<h1>Sign in</h1></html>"
 
@@ -18,17 +18,17 @@ class Somebody:
     where = "http://127.0.0.1:1"
 
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
-        self.reply = Reply(status, headers or {}, body)
+        self.reply = ApiResponse(status, headers or {}, body)
 
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: ApiRequest) -> ApiResponse:
         return self.reply
 
     def close(self) -> None:
         raise AssertionError("not ours to close")
 
 
-def refusal(somebody: Somebody) -> Refused:
-    with pytest.raises(Refused) as told:
+def refusal(somebody: Somebody) -> ApiError:
+    with pytest.raises(ApiError) as told:
         Api(somebody).get("/feeds")
     return told.value
 
@@ -64,7 +64,7 @@ def test_the_services_own_no_stays_its_own() -> None:
 @pytest.mark.parametrize("body", [b"", b"null", b"[]", b'"ok"', b'{"detail":"Not Found"}'])
 def test_the_json_of_another_service_is_told_as_such(status: int, body: bytes) -> None:
     """Not with a traceback, and not as the no of a service that knows its feeds."""
-    with pytest.raises(Refused) as told:
+    with pytest.raises(ApiError) as told:
         list(Api(Somebody(status, body)).pages("/feeds", "feeds"))
     assert told.value.code == "unexpected_answer"
     assert f"answered, there or on the way: {status}, " in told.value.message

@@ -12,13 +12,13 @@ from typing import Any, cast
 import pytest
 import typer
 
+from headwater.core.errors import HeadwaterError
 from headwater.entrypoints.cli import entries
-from headwater.entrypoints.cli.exits import Refused
+from headwater.entrypoints.cli.api_caller import ServiceUnreachable
+from headwater.entrypoints.cli.errors import ApiError
 from headwater.entrypoints.cli.session import Api, Session
-from headwater.entrypoints.transport import Unreachable
-from headwater.errors import HeadwaterError
 from tests.entrypoints.cli.conftest import Shell
-from tests.entrypoints.running import (
+from tests.support.service import (
     HEADWATER,
     RSS,
     SECONDS,
@@ -128,10 +128,10 @@ def _event(seq: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "trouble",
     [
-        Unreachable("It is gone."),
-        Refused(502, {"error": "unexpected_answer", "message": "Bad Gateway"}),
-        Refused(503, {"error": "connection_error", "message": "The database is away."}),
-        Refused(429, {"error": "rate_limited", "message": "Too many requests."}),
+        ServiceUnreachable("It is gone."),
+        ApiError(502, {"error": "unexpected_answer", "message": "Bad Gateway"}),
+        ApiError(503, {"error": "connection_error", "message": "The database is away."}),
+        ApiError(429, {"error": "rate_limited", "message": "Too many requests."}),
     ],
     ids=["gone", "only its proxy is there", "without its database", "asked too often"],
 )
@@ -146,20 +146,20 @@ def test_no_entry_is_shown_twice_when_the_service_goes_away_in_the_middle(
 def test_an_entry_that_was_removed_meanwhile_is_shown_by_its_uid(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    watch_through(Refused(404, {"error": "not_found", "message": "Gone."}), monkeypatch)
+    watch_through(ApiError(404, {"error": "not_found", "message": "Gone."}), monkeypatch)
     shown = [line.split()[-1] for line in capsys.readouterr().out.splitlines()]
     assert shown == ["1", "2", "3"]
 
 
 def test_a_refusal_that_does_not_pass_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    refusal = Refused(401, {"error": "unauthorized", "message": "This token is not known."})
-    with pytest.raises(Refused, match="This token is not known"):
+    refusal = ApiError(401, {"error": "unauthorized", "message": "This token is not known."})
+    with pytest.raises(ApiError, match="This token is not known"):
         watch_through(refusal, monkeypatch)
 
 
 def watch_through(trouble: HeadwaterError, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries, "AGAIN_SECONDS", 0)
-    monkeypatch.setattr(entries, "GLANCE_SECONDS", 0)
+    monkeypatch.setattr(entries, "RETRY_SECONDS", 0)
+    monkeypatch.setattr(entries, "POLL_SECONDS", 0)
     session, shaky = Session(), cast(Api, Shaky(trouble))
 
     @contextmanager

@@ -1,1 +1,1 @@
-"""The REST way in."""
+"""The REST API: its routes by area, and what stands around all of them."""

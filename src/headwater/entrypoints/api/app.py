@@ -1,4 +1,4 @@
-"""The REST way in, put together: routes inside, rings of checks around them."""
+"""The app of the API: routes inside, middleware around them."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,61 +12,46 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater import __version__
-from headwater.engine import Engine
-from headwater.entrypoints.api import (
+from headwater.core.engine import Engine
+from headwater.core.errors import BadSettings
+from headwater.entrypoints.api import collections, sinks
+from headwater.entrypoints.api.anime import downloads, preview, releases, shows, trackings
+from headwater.entrypoints.api.auth import RIGHTS, AuthMiddleware
+from headwater.entrypoints.api.errors import field_errors_response, status_response
+from headwater.entrypoints.api.events import events
+from headwater.entrypoints.api.events.stream import SharedStreams
+from headwater.entrypoints.api.feeds import entries, export, feeds, raw
+from headwater.entrypoints.api.feeds import stats as feeds_stats
+from headwater.entrypoints.api.feeds.raw import RawFetchRecord
+from headwater.entrypoints.api.idempotency import KEY_PARAMETER
+from headwater.entrypoints.api.middleware import (
+    ErrorsAndHeadersMiddleware,
+    ETagMiddleware,
+    HostAndOriginMiddleware,
+    MetricsMiddleware,
+)
+from headwater.entrypoints.api.personal_feeds import items, personal_feeds, readers
+from headwater.entrypoints.api.personal_feeds.feed_middleware import PersonalFeedsMiddleware
+from headwater.entrypoints.api.personal_feeds.feed_server import PersonalFeedServer
+from headwater.entrypoints.api.request_body import RequestBodyMiddleware
+from headwater.entrypoints.api.routing import ApiContext
+from headwater.entrypoints.api.subscriptions import (
     conflicts,
     credentials,
-    docs,
-    downloads,
-    entries,
-    events,
-    evidence,
-    export,
-    feeds,
     fetchers,
     groups,
-    items,
-    meta,
-    metrics,
-    personal,
-    raw,
-    readers,
-    releases,
-    remote,
-    rereading,
-    services,
-    shows,
-    sinks,
-    slo,
     stats,
-    status,
-    stream,
     subscriptions,
-    tokens,
-    tracking_views,
-    trackings,
+    work,
 )
-from headwater.entrypoints.api.asking import Desk
-from headwater.entrypoints.api.auth import RIGHTS, Auth
-from headwater.entrypoints.api.bodies import Bodies
-from headwater.entrypoints.api.doors import Doors
-from headwater.entrypoints.api.etags import Etags
-from headwater.entrypoints.api.measured import Measured
-from headwater.entrypoints.api.newsstand import Newsstand
-from headwater.entrypoints.api.once import KEY_PARAMETER
-from headwater.entrypoints.api.outermost import Outermost
-from headwater.entrypoints.api.personal_ring import PersonalRing
-from headwater.entrypoints.api.records import RawFetchRecord
-from headwater.entrypoints.api.refusals import refusal_by_status, refusal_of_fields
-from headwater.entrypoints.api.streaming import Streams
-from headwater.entrypoints.console import files as console
-from headwater.entrypoints.listener import is_loopback
-from headwater.entrypoints.scrape import Scrape
-from headwater.errors import BadSettings
+from headwater.entrypoints.api.system import docs, metrics, slo, status, tokens
+from headwater.entrypoints.api.system.metrics_report import MetricsReport
+from headwater.entrypoints.console import pages
+from headwater.entrypoints.server.listener import is_loopback
+from headwater.feeds.visit import Visitor
 from headwater.settings import Settings
-from headwater.visit import Visits
 
-ABOUT = (
+API_DESCRIPTION = (
     "Follow feeds, read their entries, the raw bytes behind them and the event log."
     " Times are RFC 3339 UTC. Errors are one envelope: error, message, detail, status_code."
 )
@@ -76,27 +61,24 @@ ROUTERS = [
     for room in (
         feeds,
         entries,
-        meta,
-        personal,
+        collections,
+        personal_feeds,
         export,
         raw,
-        rereading,
         events,
-        stream,
         sinks,
         items,
         readers,
         releases,
         downloads,
         shows,
-        tracking_views,  # before the others under /trackings: calendar.ics is no tracking's number
+        preview,  # before the others under /trackings: calendar.ics is no tracking's number
         trackings,
-        services,
         fetchers,
-        remote,
+        work,
         conflicts,
-        evidence,
         stats,
+        feeds_stats,
         slo,
         metrics,
         groups,
@@ -105,26 +87,26 @@ ROUTERS = [
         tokens,
         status,
         docs,
-        console,
+        pages,
     )
 ]
 
-UNCHANGED = {"description": "As it was when the answer had the ETag of If-None-Match."}
-UNTAGGED = frozenset({"/opml", "/events/stream", "/fetcher-modules/{fetcher_id}/events"})
+NOT_MODIFIED_RESPONSE = {"description": "As it was when the answer had the ETag of If-None-Match."}
+PATHS_WITHOUT_ETAG = frozenset({"/opml", "/events/stream", "/fetcher-modules/{fetcher_id}/events"})
 """GETs without an ETag: a file with a token in it, and what has no end."""
 
 
 def create_app(engine: Engine, settings: Settings) -> FastAPI:
     """The whole API. BadSettings when it would be open to more than this machine."""
-    _refuse_open_bind(settings)
+    _check_bind(settings)
     app = FastAPI(
         title="Headwater",
         version=__version__,
-        description=ABOUT,
+        description=API_DESCRIPTION,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        lifespan=_streams_ended,
+        lifespan=_end_streams_at_shutdown,
         redirect_slashes=False,
         # As they are, not included: a router that is included has each of its routes made once
         # more, for every app, while the first request that comes by waits.
@@ -132,47 +114,47 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
         # Its own spans and logs would carry exception texts to wherever the environment says.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.state.desk = Desk(engine, settings, Visits(engine), Streams(engine))
-    app.state.scrape = Scrape(engine, settings)
-    app.state.pulse = status.pulse_of(engine)
-    app.state.newsstand = Newsstand(engine, settings)
-    _refuse_unlisted_routes()
-    _describe(app)
+    app.state.desk = ApiContext(engine, settings, Visitor(engine), SharedStreams(engine))
+    app.state.scrape = MetricsReport(engine, settings)
+    app.state.pulse = status.database_probe(engine)
+    app.state.newsstand = PersonalFeedServer(engine, settings)
+    _check_every_route_has_a_right()
+    _extend_openapi(app)
     app.add_exception_handler(RequestValidationError, _bad_fields)
     app.add_exception_handler(HTTPException, _router_refused)
-    _put_rings_around(app, engine, settings)
+    _add_middleware(app, engine, settings)
     return app
 
 
-def _put_rings_around(app: FastAPI, engine: Engine, settings: Settings) -> None:
+def _add_middleware(app: FastAPI, engine: Engine, settings: Settings) -> None:
     """The last one added is the outermost."""
-    app.add_middleware(Etags)
+    app.add_middleware(ETagMiddleware)
     own_limits = {
-        remote.RESULTS: settings.fetcher_report_max_bytes,
-        items.ONE: settings.personal_item_max_bytes,
-        items.MANY: settings.personal_batch_max_bytes,
+        work.RESULTS_PATH: settings.fetcher_report_max_bytes,
+        items.ITEM_PATH: settings.personal_item_max_bytes,
+        items.ITEMS_PATH: settings.personal_batch_max_bytes,
     }
     app.add_middleware(
-        Bodies,
+        RequestBodyMiddleware,
         most_bytes=settings.api_max_body_bytes,
         at_paths=own_limits,
-        of_lines=frozenset({items.MANY}),
+        of_lines=frozenset({items.ITEMS_PATH}),
     )
-    app.add_middleware(Auth, engine=engine, settings=settings)
-    app.add_middleware(PersonalRing, newsstand=app.state.newsstand)
-    app.add_middleware(Doors, settings=settings)
-    app.add_middleware(Measured)
-    app.add_middleware(Outermost)
+    app.add_middleware(AuthMiddleware, engine=engine, settings=settings)
+    app.add_middleware(PersonalFeedsMiddleware, newsstand=app.state.newsstand)
+    app.add_middleware(HostAndOriginMiddleware, settings=settings)
+    app.add_middleware(MetricsMiddleware)
+    app.add_middleware(ErrorsAndHeadersMiddleware)
 
 
 @asynccontextmanager
-async def _streams_ended(app: FastAPI) -> AsyncIterator[None]:
+async def _end_streams_at_shutdown(app: FastAPI) -> AsyncIterator[None]:
     """The database may be closed after this."""
     yield
     await app.state.desk.live.end()
 
 
-def _refuse_unlisted_routes() -> None:
+def _check_every_route_has_a_right() -> None:
     """A route without a line in the table of rights must not exist, and no line without a route."""
     served = {
         (method, route.path)
@@ -185,7 +167,7 @@ def _refuse_unlisted_routes() -> None:
         raise RuntimeError(f"Routes and rights differ: {served ^ set(RIGHTS)}")
 
 
-def _refuse_open_bind(settings: Settings) -> None:
+def _check_bind(settings: Settings) -> None:
     if settings.admin_secret is None and not is_loopback(settings.host):
         raise BadSettings(
             f"Without an admin token Headwater listens on loopback only, not on {settings.host}.",
@@ -193,7 +175,7 @@ def _refuse_open_bind(settings: Settings) -> None:
         )
 
 
-def _describe(app: FastAPI) -> None:
+def _extend_openapi(app: FastAPI) -> None:
     """Adds to FastAPI's description what it cannot know: token, key, tag, the raw record."""
     plain = app.openapi
 
@@ -212,8 +194,8 @@ def _describe(app: FastAPI) -> None:
                     operation["security"] = []
                 if method == "POST":
                     operation.setdefault("parameters", []).append(KEY_PARAMETER)
-                if method == "GET" and path not in UNTAGGED:
-                    operation["responses"].setdefault("304", UNCHANGED)
+                if method == "GET" and path not in PATHS_WITHOUT_ETAG:
+                    operation["responses"].setdefault("304", NOT_MODIFIED_RESPONSE)
             app.openapi_schema = schema
         return app.openapi_schema
 
@@ -222,9 +204,9 @@ def _describe(app: FastAPI) -> None:
 
 async def _bad_fields(_: Request, trouble: Exception) -> Response:
     assert isinstance(trouble, RequestValidationError)
-    return refusal_of_fields(trouble.errors())
+    return field_errors_response(trouble.errors())
 
 
 async def _router_refused(_: Request, trouble: Exception) -> Response:
     assert isinstance(trouble, HTTPException)
-    return refusal_by_status(trouble.status_code, trouble.headers)
+    return status_response(trouble.status_code, trouble.headers)

@@ -1,17 +1,106 @@
 """Who is asking, whether they may, and how often: closed to all but those the table names."""
 
+import binascii
+from base64 import b64decode
+from collections.abc import Sequence
+from datetime import timedelta
+
 from starlette.datastructures import Headers
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headwater.access.tokens import Credential, opens
-from headwater.access.tokens import Scope as Right
-from headwater.engine import Engine
-from headwater.entrypoints.api.failing import asked_for
-from headwater.entrypoints.api.gate import Gate, bearer, password
-from headwater.entrypoints.api.refusals import LoginNeeded, MethodNotAllowed
-from headwater.errors import Forbidden, NotFound, Unauthorized
+from headwater.auth import token_rows
+from headwater.auth.tokens import Credential, has_right, same_token, token_hash
+from headwater.auth.tokens import Scope as Right
+from headwater.core.engine import Engine
+from headwater.core.errors import Forbidden, NotFound, Unauthorized
+from headwater.entrypoints.api.errors import LoginNeeded, MethodNotAllowed
+from headwater.entrypoints.api.failing import failure_facts_of_path
+from headwater.entrypoints.api.rate_limit import RateLimiter
+from headwater.entrypoints.server.listener import is_loopback
 from headwater.settings import Settings
+from headwater.settings.parsing import LONGEST_TOKEN
+from headwater.subscriptions.fetchers import fetcher_rows
+
+LONGEST_LOGIN = 2_048
+"""The longest token, and a name as long as anybody's, in base64."""
+_NOTED_EVERY = timedelta(minutes=1)
+
+
+class Authenticator:
+    """Without an admin token everything is open, to this machine alone."""
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self._engine = engine
+        self._admin = settings.admin_secret
+        self._rates = RateLimiter(settings.api_rate_per_minute)
+
+    async def let_in(self, given: str | None, peer: str) -> Credential:
+        """`peer` is the address of the socket's other end: no header can say otherwise."""
+        if self._admin is None:
+            return _loopback_credential(peer)
+        credential = await self._known(given) if given else None
+        now = self._engine.clock.monotonic()
+        if credential is None:
+            self._rates.spend(f"refused {peer}", now)
+            raise Unauthorized("A valid token is needed: Authorization: Bearer …")
+        self._rates.spend(credential.name, now)
+        return credential
+
+    async def _known(self, given: str) -> Credential | None:
+        if self._admin is not None and same_token(given, self._admin):
+            return Credential("admin", "admin")
+        async with self._engine.database.read() as view:
+            token = await token_rows.find_valid_token(view, token_hash(given))
+            if token is None:
+                return None
+            own = (
+                await fetcher_rows.find_fetcher_by_token(view, token.id)
+                if token.scope == "fetcher"
+                else None
+            )
+        now = self._engine.clock.now()
+        used = token.last_used_at
+        if used is None or not timedelta() <= now - used < _NOTED_EVERY:  # a clock may be set back
+            async with self._engine.database.write() as tx:
+                await token_rows.set_last_used(tx, token.id, now)
+                if own is not None:
+                    await fetcher_rows.set_last_seen(tx, own.id, now)
+        fetcher_id = None if own is None else own.id
+        return Credential(f"token {token.id}", token.scope, fetcher_id, token.id)
+
+
+def bearer_token(fields: Sequence[str]) -> str | None:
+    """The token in the `Authorization` fields of a request; several fields are none."""
+    token = _value_of_scheme("bearer", fields)
+    return token if 0 < len(token) <= LONGEST_TOKEN else None
+
+
+def basic_password(fields: Sequence[str]) -> str | None:
+    """The token that came as the password of HTTP Basic (RFC 7617); the name may be any."""
+    login = _value_of_scheme("basic", fields)
+    if len(login) > LONGEST_LOGIN:
+        return None
+    try:
+        _, _, token = b64decode(login, validate=True).decode("utf-8").partition(":")
+    except (binascii.Error, ValueError):
+        return None
+    return token if 0 < len(token) <= LONGEST_TOKEN else None
+
+
+def _value_of_scheme(scheme: str, fields: Sequence[str]) -> str:
+    """What stands behind the scheme; nothing where another one is used."""
+    if len(fields) != 1:
+        return ""
+    kind, _, said = fields[0].partition(" ")
+    return said.strip() if kind.lower() == scheme else ""
+
+
+def _loopback_credential(peer: str) -> Credential:
+    if not is_loopback(peer):
+        raise Forbidden("Without an admin token Headwater answers this machine only.")
+    return Credential("loopback", "admin")
+
 
 RIGHTS: dict[tuple[str, str], Right | tuple[Right, ...] | None] = {
     ("GET", "/"): "read",
@@ -141,30 +230,29 @@ RIGHTS: dict[tuple[str, str], Right | tuple[Right, ...] | None] = {
 """Route → the right it needs, or several of which one is enough; None needs no API token: it is
 open to everybody, or to a reader's own token. What is not here is not served at all."""
 
-IN_A_BROWSER = ("/", "/console/{name}")
+BROWSER_PATHS = ("/", "/console/{name}")
 """Where a browser is asked for a token, as it shows none by itself."""
-
 _PATTERNS = {path: compile_path(path)[0] for _, path in RIGHTS}
 
-Needs = dict[str, tuple[Right, ...] | None]
+RightsByMethod = dict[str, tuple[Right, ...] | None]
 """Method → rights of which one is needed, for one path."""
 
 
-class Auth:
+class AuthMiddleware:
     """The gate, and the table of rights behind it."""
 
     def __init__(self, app: ASGIApp, engine: Engine, settings: Settings) -> None:
         self._app = app
-        self._gate = Gate(engine, settings)
+        self._gate = Authenticator(engine, settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and "holder" not in scope:  # a reader, who was let in before
             rights = rights_at(scope["path"])
             if rights.get(scope["method"], ()) is not None:
-                with asked_for(scope["method"], scope["path"]):
+                with failure_facts_of_path(scope["method"], scope["path"]):
                     credential = await self._credential_of(scope)
-                _refuse_unless_allowed(credential, scope["method"], rights)
-                _refuse_another_fetcher(credential, scope["path"])
+                _check_right(credential, scope["method"], rights)
+                _check_own_fetcher(credential, scope["path"])
                 scope["credential"] = credential
         await self._app(scope, receive, send)
 
@@ -172,16 +260,18 @@ class Auth:
         """A token, or a token as the password of a login: a browser knows no other way."""
         fields = Headers(scope=scope).getlist("authorization")
         try:
-            return await self._gate.let_in(bearer(fields) or password(fields), _peer(scope))
+            return await self._gate.let_in(
+                bearer_token(fields) or basic_password(fields), _peer(scope)
+            )
         except Unauthorized as trouble:
-            if any(_PATTERNS[path].match(scope["path"]) for path in IN_A_BROWSER):
+            if any(_PATTERNS[path].match(scope["path"]) for path in BROWSER_PATHS):
                 raise LoginNeeded(
                     "A valid token is needed: log in with any name, and the token as password."
                 ) from trouble
             raise
 
 
-def rights_at(path: str) -> Needs:
+def rights_at(path: str) -> RightsByMethod:
     """For everything that is served at this path; empty when nothing is."""
     return {
         method: (right,) if isinstance(right, str) else right
@@ -190,24 +280,24 @@ def rights_at(path: str) -> Needs:
     }
 
 
-def _refuse_unless_allowed(credential: Credential, method: str, rights: Needs) -> None:
+def _check_right(credential: Credential, method: str, rights: RightsByMethod) -> None:
     """What is not there, and what cannot be done there, is told only to those who were let in."""
     if not rights:
         raise NotFound("There is nothing here.", what="route")
     if method not in rights:
         raise MethodNotAllowed("This method does not work here.", allowed=_methods(rights))
     needed = rights[method]
-    if needed is not None and not opens(credential.scope, *needed):
+    if needed is not None and not has_right(credential.scope, *needed):
         wanted = " or ".join(needed)
         raise Forbidden(f"This token has the scope {credential.scope}; {wanted} is needed.")
 
 
-def _methods(rights: Needs) -> list[str]:
+def _methods(rights: RightsByMethod) -> list[str]:
     """HEAD works wherever GET does."""
     return sorted({*rights, "HEAD"} if "GET" in rights else rights)
 
 
-def _refuse_another_fetcher(credential: Credential, path: str) -> None:
+def _check_own_fetcher(credential: Credential, path: str) -> None:
     """A fetcher's own token opens what stands under its own number, and nothing of another."""
     if credential.scope != "fetcher":
         return

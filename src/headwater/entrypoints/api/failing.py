@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from headwater.errors import DatabaseError
+from headwater.core.errors import DatabaseError
 
 _LISTS = {
     "/subscriptions": ("Failed to list subscriptions", "subscriptions"),
@@ -14,16 +14,16 @@ _LISTS = {
 """Lists that are there, empty, also when there is nothing to tell."""
 
 
-def asked_for(method: str, path: str) -> AbstractContextManager[None]:
+def failure_facts_of_path(method: str, path: str) -> AbstractContextManager[None]:
     """The same for those who come before the route."""
     if method != "GET" or path not in _LISTS:
         return nullcontext()
     failed, name = _LISTS[path]
-    return saying(failed, **{name: []})
+    return failure_facts(failed, **{name: []})
 
 
 @contextmanager
-def saying(failed: str, **facts: Any) -> Iterator[None]:
+def failure_facts(failed: str, **facts: Any) -> Iterator[None]:
     """`failed` opens the message of the refusal; the facts go along."""
     try:
         yield

@@ -1,26 +1,22 @@
-"""What callers send: checked by pydantic at the border, turned into our nouns by one method."""
+"""Models that several areas use: strict bodies, credentials, types of fields, moments."""
 
-from typing import Annotated, Any, Literal
+import json
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
-from headwater.access.tokens import Given
-from headwater.subscribe.credentials import Basic, Credentials
-from headwater.subscribe.feed import (
-    HIGHEST_PRIORITY,
-    KEEP,
-    LOWEST_PRIORITY,
-    USUAL_PRIORITY,
-    FeedPatch,
-    Overrides,
-    Wish,
-)
+from headwater.core.values.instant import to_micros
+from headwater.entrypoints.api.errors import BadMoment
+from headwater.feeds.feed import HIGHEST_PRIORITY, LOWEST_PRIORITY
+from headwater.feeds.keyring import Basic, Credentials
 
 SHORTEST_INTERVAL = 60
 LONGEST_INTERVAL = 366 * 86_400
 
 
-def printable(text: str) -> str:
+def check_printable(text: str) -> str:
     if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in text):
         raise ValueError("must not have control characters")
     if not text.strip():
@@ -34,8 +30,8 @@ def _each_once(texts: list[str]) -> list[str]:
     return texts
 
 
-Title = Annotated[str, Field(min_length=1, max_length=1_024), AfterValidator(printable)]
-Category = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(printable)]
+Title = Annotated[str, Field(min_length=1, max_length=1_024), AfterValidator(check_printable)]
+Category = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_printable)]
 Categories = Annotated[list[Category], Field(max_length=64), AfterValidator(_each_once)]
 Priority = Annotated[
     StrictInt,
@@ -80,86 +76,51 @@ class CredentialsIn(Strict):
         )
 
 
-class OverridesIn(Strict):
-    """A feed's own settings; null goes back to the default."""
-
-    min_interval_sec: Seconds | None = None
-    max_interval_sec: Seconds | None = None
-    interval_sec: Seconds | None = Field(
-        default=None, description="The cadence you want; null: adaptive."
-    )
-    disable_autodiscovery: StrictBool | None = None
-    push_only: StrictBool | None = None
-    archive_backfill: StrictBool | None = None
-    verify_tls: StrictBool | None = None
-
-    def changes(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in sorted(self.model_fields_set)}
+_RFC3339 = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
 
 
-class NewFeed(Strict):
-    """A feed to follow, or a page that links to feeds (the answer then names them)."""
-
-    url: Annotated[str, Field(min_length=1, max_length=100_000)]
-    title: Title | None = None
-    priority: Priority = USUAL_PRIORITY
-    categories: Categories = []
-    overrides: OverridesIn = OverridesIn()
-    visit: Literal["now", "later"] = Field(
-        "now", description="`now` fetches before it answers; `later` leaves that to a worker."
-    )
-    credentials: CredentialsIn | None = Field(
-        None, repr=False, description="For a private feed; sent to its own origin only."
-    )
-
-    def wish(self) -> Wish:
-        return Wish(
-            self.title,
-            self.priority,
-            tuple(self.categories),
-            Overrides().changed(self.overrides.changes()),
-            None if self.credentials is None else self.credentials.credentials(),
-        )
+def parse_moment(text: str | None, field: str) -> int | None:
+    if text is None:
+        return None
+    try:
+        if not _RFC3339.fullmatch(text):
+            raise ValueError("not RFC 3339")
+        return to_micros(datetime.fromisoformat(_cut_to_micros(text).upper()).astimezone(UTC))
+    except (ValueError, OverflowError) as trouble:
+        raise BadMoment(
+            f"{field} must be an RFC 3339 moment with a zone, such as 2026-01-31T08:00:00Z"
+            " (in a URL, write + as %2B).",
+            field=field,
+        ) from trouble
 
 
-class FeedChanges(Strict):
-    """Only what is named changes; null goes back to the default."""
-
-    title: Title | None = None
-    priority: Priority | None = None
-    categories: Categories | None = None
-    state: Literal["active", "paused"] = "active"
-    overrides: OverridesIn | None = None
-
-    def patch(self) -> FeedPatch:
-        said = self.model_fields_set
-        overrides = self._override_changes()
-        if "title" in said:
-            overrides["title"] = self.title
-        return FeedPatch(
-            priority=_or_usual(self.priority) if "priority" in said else KEEP,
-            categories=tuple(self.categories or ()) if "categories" in said else KEEP,
-            state=self.state if "state" in said else KEEP,
-            overrides=overrides,
-        )
-
-    def _override_changes(self) -> dict[str, Any]:
-        """`"overrides": null` puts all of them back."""
-        if self.overrides is not None:
-            return self.overrides.changes()
-        if "overrides" in self.model_fields_set:
-            return dict.fromkeys(OverridesIn.model_fields)
-        return {}
+def _cut_to_micros(text: str) -> str:
+    """At most six digits of a second: more are cut, as the database holds no more."""
+    return re.sub(r"(\.\d{6})\d+", r"\1", text)
 
 
-class RefetchIn(Strict):
-    whole: StrictBool = Field(False, description="Ask for the whole document, not for changes.")
+LARGEST_ID = 2**63 - 1
 
 
-class NewToken(Strict):
-    name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(printable)]
-    scope: Given = "read"
+def _as_text(given: object) -> object:
+    """An object becomes its JSON; what came as text is kept byte for byte."""
+    if not isinstance(given, dict):
+        return given
+    try:
+        # Not orjson: it has no word for an integer of more than 64 bits, and calls infinity null.
+        return json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError as trouble:
+        raise ValueError("must have no number that is too large") from trouble
 
 
-def _or_usual(priority: int | None) -> int:
-    return USUAL_PRIORITY if priority is None else priority
+Id = Annotated[StrictInt, Field(ge=1, le=LARGEST_ID)]
+JsonObject = Annotated[
+    str,
+    BeforeValidator(_as_text, json_schema_input_type=str | dict[str, Any]),
+    Field(description="An object, or a text that holds one as JSON."),
+]
+Minutes = Annotated[
+    StrictInt, Field(ge=1, le=366 * 1_440, description="The cadence you want; null: adaptive.")
+]

@@ -1,1 +1,1 @@
-"""The command line way in."""
+"""The command line: one module for each family of commands."""

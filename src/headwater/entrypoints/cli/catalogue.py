@@ -1,4 +1,4 @@
-"""Which commands there are and where each is: a command's room is opened when it is called."""
+"""The catalogue of commands: where each one is; its module is loaded when it is called."""
 
 from collections.abc import Iterator, MutableMapping
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import typer
 from typer.main import get_group
 
-from headwater.entrypoints.late import late
+from headwater.entrypoints.lazy_import import lazy_import
 
 PANELS: dict[str, dict[str, str]] = {
-    "Run it": {"run": "running:run", "serve": "running:serve", "work": "running:work"},
+    "Run it": {"run": "system.run:run", "serve": "system.run:serve", "work": "system.run:work"},
     "Feeds": {
-        "add": "adding:add",
+        "add": "feeds:add",
         "list": "feeds:list_feeds",
         "show": "feeds:show",
         "refetch": "feeds:refetch",
@@ -20,51 +20,51 @@ PANELS: dict[str, dict[str, str]] = {
         "set": "feeds:set_values",
         "remove": "feeds:remove",
         "visits": "feeds:visits",
-        "schedule": "history:schedule",
-        "stats": "levels:stats",
+        "schedule": "feeds:schedule",
+        "stats": "system.service_levels:stats",
         "opml": "opml:opml",
     },
     "Entries": {
         "entries": "entries:entries",
         "watch": "entries:watch",
-        "raw": "history:raw",
-        "parse": "parsing:parse_one",
-        "diff": "rereading:diff",
-        "reparse": "rereading:reparse",
+        "raw": "entries:raw",
+        "parse": "parse:parse_one",
+        "diff": "entries:diff",
+        "reparse": "entries:reparse",
         "export": "export:export",
     },
     "Who fetches what": {
-        "subscribe": "subscriptions:subscribe",
-        "unsubscribe": "subscriptions:unsubscribe",
-        "subscriptions": "subscriptions:subscriptions",
-        "fetchers": "fetchers:fetchers",
-        "conflicts": "conflicts:conflicts",
-        "groups": "groups:groups",
+        "subscribe": "subscriptions.subscriptions:subscribe",
+        "unsubscribe": "subscriptions.subscriptions:unsubscribe",
+        "subscriptions": "subscriptions.subscriptions:subscriptions",
+        "fetchers": "subscriptions.fetchers:fetchers",
+        "conflicts": "subscriptions.conflicts:conflicts",
+        "groups": "subscriptions.groups:groups",
     },
     "Upkeep": {
-        "doctor": "doctor:doctor",
-        "slo": "levels:slo",
-        "migrate": "upkeep:migrate",
-        "settings": "upkeep:settings",
-        "tokens": "tokens:tokens",
+        "doctor": "system.doctor:doctor",
+        "slo": "system.service_levels:slo",
+        "migrate": "system.migrate:migrate",
+        "settings": "system.migrate:settings",
+        "tokens": "system.tokens:tokens",
     },
     "Telling others": {"sinks": "sinks:sinks", "events": "events:events"},
     "Personal feeds": {"readers": "readers:readers"},
     "Releases": {
-        "track": "track:track",
-        "releases": "releases:releases",
-        "downloads": "downloads:downloads",
+        "track": "anime.trackings:track",
+        "releases": "anime.releases:releases",
+        "downloads": "anime.downloads:downloads",
     },
 }
 """Command or family of commands, by the panel of the help that shows it."""
 
-KINDS = {"run": "running:Serving", "serve": "running:Serving"}
+COMMAND_CLASSES = {"run": "system.run:ServeCommand", "serve": "system.run:ServeCommand"}
 """Commands that read their words in a way of their own."""
 
 _PLACES = {name: (panel, at) for panel, places in PANELS.items() for name, at in places.items()}
 
 
-class Catalogue(MutableMapping[str, Any]):
+class LazyCommands(MutableMapping[str, Any]):
     """Commands by name. All names are known from the start; what they stand for is made late."""
 
     def __init__(self) -> None:
@@ -91,15 +91,15 @@ class Catalogue(MutableMapping[str, Any]):
 
 def _command(name: str, panel: str, place: str) -> Any:
     """Made by Typer inside a program of its own, which has this command alone."""
-    found = _at(place)
+    found = _import_command(place)
     alone = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)
     if isinstance(found, typer.Typer):
         alone.add_typer(found, name=name, rich_help_panel=panel)
     else:
-        kind = _at(KINDS[name]) if name in KINDS else None
+        kind = _import_command(COMMAND_CLASSES[name]) if name in COMMAND_CLASSES else None
         alone.command(name, cls=kind, rich_help_panel=panel)(found)
     return get_group(alone).commands[name]
 
 
-def _at(place: str) -> Any:
-    return late(f"headwater.entrypoints.cli.{place}")
+def _import_command(place: str) -> Any:
+    return lazy_import(f"headwater.entrypoints.cli.{place}")

@@ -1,16 +1,39 @@
 """The event log from the command line: what is in it, and telling it to a sink once more."""
 
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
-from headwater.entrypoints.cli.find import feed_meant
-from headwater.entrypoints.cli.meant import path
-from headwater.entrypoints.cli.options import Json, Limit, here_and_now, session_of
-from headwater.entrypoints.cli.render import plain
+from headwater.entrypoints.cli.lookup import api_path, lookup_feed
+from headwater.entrypoints.cli.options import Json, Limit, local_now, session_of
+from headwater.entrypoints.cli.render import Record, safe_text, table
 from headwater.entrypoints.cli.session import PAGE, Api
-from headwater.entrypoints.cli.sink_tables import events_table
-from headwater.entrypoints.cli.sinks import start_of
+from headwater.entrypoints.cli.sinks import parse_start
+from headwater.entrypoints.cli.times import local_time
+
+
+def events_table(events: Iterable[Record], now: datetime) -> Table:
+    made = table("event", "when", "type", "about", wide=("about",))
+    for each in events:
+        made.add_row(
+            str(each["seq"]),
+            local_time(each["at"], now),
+            safe_text(each["type"]),
+            safe_text(_about(each["payload"]), 200),
+        )
+    return made
+
+
+def _about(payload: Record) -> str | None:
+    """What an event is about, in the words that tell most."""
+    for name in ("canonical_link", "entry_uid", "new_url", "source_url", "url", "feed_id"):
+        if payload.get(name):
+            return str(payload[name])
+    return None
+
 
 events = typer.Typer(invoke_without_command=True, help="The event log, and replaying it to a sink.")
 
@@ -37,16 +60,16 @@ def list_events(
     with session.api() as api:
         asked: dict[str, str | int | None] = {"type": type_}
         if feed is not None:
-            asked["feed_id"] = feed_meant(api, feed)["id"]
+            asked["feed_id"] = lookup_feed(api, feed)["id"]
         found = (
-            _newest(api, limit, asked)
+            _newest_events(api, limit, asked)
             if after is None
             else _between(api, after, None, asked, limit)
         )
     if json:
         session.print_json(found)
     elif found:
-        session.out.print(events_table(found, here_and_now()))
+        session.out.print(events_table(found, local_now()))
     else:
         session.out.print("No events there.")
 
@@ -61,18 +84,22 @@ def replay(
     """Deliver events to a sink once more, from a number or a time on. They keep their ids."""
     session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        done = api.post(path("sinks", sink, "replay"), {"from": start_of(start)})
+        done = api.post(api_path("sinks", sink, "replay"), {"from": parse_start(start)})
     if json:
         session.print_json(done)
     else:
         session.out.print(
-            plain(f"{sink}: goes on after event {done['cursor']:,}, {done['lag']:,} to deliver.")
+            safe_text(
+                f"{sink}: goes on after event {done['cursor']:,}, {done['lag']:,} to deliver."
+            )
         )
         if done["state"] in ("stopped", "disabled"):
             session.note(f"It is {done['state']}: `headwater sinks enable {sink}` starts it again.")
 
 
-def _newest(api: Api, limit: int, asked: dict[str, str | int | None]) -> list[dict[str, Any]]:
+def _newest_events(
+    api: Api, limit: int, asked: dict[str, str | int | None]
+) -> list[dict[str, Any]]:
     """Back from the end, further with each look, until there are enough."""
     last = int(api.get("/events", after=0, limit=1)["last_seq"])
     found: list[dict[str, Any]] = []

@@ -1,38 +1,112 @@
 """Everything out: entries, payloads and events as files other tools read, whole or what is new."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from headwater.entrypoints.cli.exits import ExitCode
-from headwater.entrypoints.cli.export_cursor import Cursor, cursor_from, keep_cursor
-from headwater.entrypoints.cli.export_files import STDOUT, made_whole
-from headwater.entrypoints.cli.export_rows import Rows, csv_rows, ndjson_rows
-from headwater.entrypoints.cli.export_sources import Asking, Slice, slices_of
-from headwater.entrypoints.cli.export_warc import WarcRows
-from headwater.entrypoints.cli.find import feed_meant
+from headwater.core.errors import BadInput, BadSettings
+from headwater.entrypoints.cli.errors import ExitCode
+from headwater.entrypoints.cli.export_formats import (
+    STDOUT,
+    RecordWriter,
+    WarcWriter,
+    csv_writer,
+    ndjson_writer,
+    open_whole_file,
+)
+from headwater.entrypoints.cli.export_sources import ExportBatch, PatientApi, read_batches
+from headwater.entrypoints.cli.lookup import lookup_feed
 from headwater.entrypoints.cli.options import Json, session_of
 from headwater.entrypoints.cli.session import Api, Session
-from headwater.entrypoints.late import late
-from headwater.errors import BadInput, BadSettings
-from headwater.schedule.words import counted
+from headwater.entrypoints.lazy_import import lazy_import
+from headwater.feeds.schedule.durations import format_count
+
+_NUMBERED = ("entries", "events")
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ExportCursor:
+    """Parts by name; one that is not there begins at the beginning."""
+
+    parts: Mapping[str, str]
+
+    def part(self, kind: str) -> str | None:
+        return self.parts.get(kind)
+
+    def moved(self, kind: str, reached: str | None) -> "ExportCursor":
+        return self if reached is None else ExportCursor({**self.parts, kind: reached})
+
+    def __str__(self) -> str:
+        return ",".join(f"{kind}={value}" for kind, value in sorted(self.parts.items()))
+
+
+def cursor_from(since: str | None, file: Path | None, kinds: Iterable[str]) -> ExportCursor:
+    """What was given counts; else what the file holds, when there is one and it holds anything."""
+    wanted = tuple(kinds)
+    text = since
+    if text is None and file is not None:
+        text = _read(file)
+    return _parse_cursor(text, wanted) if text and text.strip() else ExportCursor({})
+
+
+def save_cursor(cursor: ExportCursor, file: Path) -> None:
+    """As long as there is none, the next export begins at the beginning."""
+    if not cursor.parts:
+        return
+    with open_whole_file(str(file), lambda _: None) as out:
+        out.write(f"{cursor}\n".encode())
+
+
+def _parse_cursor(text: str, kinds: tuple[str, ...]) -> ExportCursor:
+    parts: dict[str, str] = {}
+    for part in text.strip().split(","):
+        kind, mark, value = part.strip().partition("=")
+        if not mark and len(kinds) == 1:
+            kind, value = kinds[0], kind
+        if kind not in ("entries", "events", "raw") or not _is_cursor_part(kind, value):
+            raise BadInput(f"{text[:200]!r} is not a cursor of an export.", given=text[:200])
+        parts[kind] = value
+    if not set(kinds) & set(parts):
+        raise BadInput(
+            f"This cursor is of another export: it says nothing of {' or '.join(kinds)}.",
+            given=text[:200],
+        )
+    return ExportCursor(parts)
+
+
+def _is_cursor_part(kind: str, value: str) -> bool:
+    if kind in _NUMBERED:
+        return value.isascii() and value.isdigit() and int(value[:20]) <= _LARGEST
+    try:
+        return str(UUID(value)) == value
+    except ValueError:
+        return False
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return file.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as trouble:
+        raise BadInput(f"{file} cannot be read: {trouble}.") from trouble
+
 
 Format = Literal["ndjson", "csv", "parquet"]
 Kind = Literal["entries", "raw", "events"]
-
 NOUNS = {
     "entries": ("entry", "entries"),
     "raw": ("raw fetch", "raw fetches"),
     "events": ("event", "events"),
 }
-
 export = typer.Typer(no_args_is_help=True, help="Everything that is kept, as files.")
-
 Output = Annotated[
     str, typer.Option("--output", "-o", metavar="FILE|-", help="Where to write; - is stdout.")
 ]
@@ -44,7 +118,7 @@ CursorFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Go on from there if it exists; the new cursor goes there."),
 ]
-Feed = Annotated[str | None, typer.Option("--feed", "-f", help="Only of this feed.")]
+FeedOption = Annotated[str | None, typer.Option("--feed", "-f", help="Only of this feed.")]
 Gzip = Annotated[
     bool | None,
     typer.Option("--gzip/--no-gzip", help="Pack each record; else if FILE ends in .gz."),
@@ -52,7 +126,7 @@ Gzip = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ExportOptions:
     """What one run of a command wants."""
 
     since: str | None
@@ -60,7 +134,7 @@ class Wish:
     feed: str | None
     json: bool
 
-    def cursor(self, *kinds: str) -> Cursor:
+    def cursor(self, *kinds: str) -> ExportCursor:
         return cursor_from(self.since, self.cursor_file, kinds)
 
 
@@ -73,13 +147,13 @@ def export_entries(
     ] = None,
     since: Since = None,
     cursor_file: CursorFile = None,
-    feed: Feed = None,
+    feed: FeedOption = None,
     json: Json = False,
 ) -> None:
     """Every entry once, as it was told last."""
-    make = _rows_of(format or _by_name(output))
-    wish = Wish(since, cursor_file, feed, json)
-    _one(ctx, "entries", output, make, wish)
+    make = _writer_for(format or _by_name(output))
+    wish = ExportOptions(since, cursor_file, feed, json)
+    _export_one(ctx, "entries", output, make, wish)
 
 
 @export.command("raw")
@@ -89,12 +163,12 @@ def export_raw(
     gzip: Gzip = None,
     since: Since = None,
     cursor_file: CursorFile = None,
-    feed: Feed = None,
+    feed: FeedOption = None,
     json: Json = False,
 ) -> None:
     """Every payload exactly as served, as a web archive (WARC 1.1)."""
     pack = output.endswith(".gz") if gzip is None else gzip
-    _one(ctx, "raw", output, _warc(pack), Wish(since, cursor_file, feed, json))
+    _export_one(ctx, "raw", output, _warc(pack), ExportOptions(since, cursor_file, feed, json))
 
 
 @export.command("events")
@@ -103,11 +177,11 @@ def export_events(
     output: Output = STDOUT,
     since: Since = None,
     cursor_file: CursorFile = None,
-    feed: Feed = None,
+    feed: FeedOption = None,
     json: Json = False,
 ) -> None:
     """The whole log, one event per line."""
-    _one(ctx, "events", output, ndjson_rows, Wish(since, cursor_file, feed, json))
+    _export_one(ctx, "events", output, ndjson_writer, ExportOptions(since, cursor_file, feed, json))
 
 
 @export.command("all")
@@ -118,17 +192,17 @@ def export_all(
     ],
     since: Since = None,
     cursor_file: CursorFile = None,
-    feed: Feed = None,
+    feed: FeedOption = None,
     json: Json = False,
 ) -> None:
     """All three into one folder: entries.ndjson, raw.warc.gz and events.ndjson."""
     session = session_of(ctx, as_json=json)
-    wish = Wish(since, cursor_file, feed, json)
+    wish = ExportOptions(since, cursor_file, feed, json)
     cursor = wish.cursor("entries", "events", "raw")
-    files: dict[Kind, tuple[str, Callable[..., Rows]]] = {
-        "entries": ("entries.ndjson", ndjson_rows),
+    files: dict[Kind, tuple[str, Callable[..., RecordWriter]]] = {
+        "entries": ("entries.ndjson", ndjson_writer),
         "raw": ("raw.warc.gz", _warc(pack=True)),
-        "events": ("events.ndjson", ndjson_rows),
+        "events": ("events.ndjson", ndjson_writer),
     }
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -137,40 +211,48 @@ def export_all(
     reports = []
     with session.api() as api:
         for kind, (name, make) in files.items():
-            reports.append(_written(session, api, kind, str(output / name), make, wish, cursor))
+            reports.append(_export_file(session, api, kind, str(output / name), make, wish, cursor))
             cursor = cursor.moved(kind, reports[-1]["reached"])
     _finish(session, reports, cursor, wish)
 
 
-def _one(
-    ctx: typer.Context, kind: Kind, output: str, make: Callable[..., Rows], wish: Wish
+def _export_one(
+    ctx: typer.Context,
+    kind: Kind,
+    output: str,
+    make: Callable[..., RecordWriter],
+    wish: ExportOptions,
 ) -> None:
     session = session_of(ctx, as_json=wish.json)
     if wish.json and output == STDOUT:
         raise BadInput("With --json the report goes to stdout: name a file with --output.")
     cursor = wish.cursor(kind)
     with session.api() as api:
-        report = _written(session, api, kind, output, make, wish, cursor)
+        report = _export_file(session, api, kind, output, make, wish, cursor)
     _finish(session, [report], cursor.moved(kind, report["reached"]), wish)
 
 
-def _written(
+def _export_file(
     session: Session,
     api: Api,
     kind: Kind,
     output: str,
-    make: Callable[..., Rows],
-    wish: Wish,
-    cursor: Cursor,
+    make: Callable[..., RecordWriter],
+    wish: ExportOptions,
+    cursor: ExportCursor,
 ) -> dict[str, Any]:
     """One file, whole or not at all; what became of it."""
-    asking = Asking(api)
-    feed_id = None if wish.feed is None else feed_meant(api, wish.feed)["id"]
-    with made_whole(output, session.note) as file, make(file, asking) as rows, _bar(session) as bar:
+    asking = PatientApi(api)
+    feed_id = None if wish.feed is None else lookup_feed(api, wish.feed)["id"]
+    with (
+        open_whole_file(output, session.note) as file,
+        make(file, asking) as rows,
+        _bar(session) as bar,
+    ):
         task = bar.add_task(f"exporting {kind}", total=None)
         reached, notes = cursor.part(kind), list[str]()
-        for each in slices_of(kind, asking, reached, feed_id):
-            _put(session, rows, each)
+        for each in read_batches(kind, asking, reached, feed_id):
+            _write_batch(session, rows, each)
             bar.update(task, total=each.total, completed=each.done)
             reached = each.reached
             notes += each.notes
@@ -185,25 +267,27 @@ def _written(
     }
 
 
-def _put(session: Session, rows: Rows, each: Slice) -> None:
+def _write_batch(session: Session, rows: RecordWriter, each: ExportBatch) -> None:
     for warning in (*rows.write(each.records), *each.warnings):
         session.err.print(warning, markup=False)
         rows.problems += 1
 
 
-def _finish(session: Session, reports: list[dict[str, Any]], cursor: Cursor, wish: Wish) -> None:
+def _finish(
+    session: Session, reports: list[dict[str, Any]], cursor: ExportCursor, wish: ExportOptions
+) -> None:
     """The cursor moves only when every file is whole and safe."""
     if wish.cursor_file is not None:
-        keep_cursor(cursor, wish.cursor_file)
+        save_cursor(cursor, wish.cursor_file)
     if session.as_json:
         hidden = ("reached", "notes")
         shown = [{k: v for k, v in report.items() if k not in hidden} for report in reports]
         session.print_json({"exports": shown, "cursor": str(cursor)})
     for report in reports:
         where = "" if report["output"] == STDOUT else f" written to {report['output']}"
-        session.note(f"{counted(report['count'], *NOUNS[report['what']])}{where}.")
+        session.note(f"{format_count(report['count'], *NOUNS[report['what']])}{where}.")
         if report["left_out"]:
-            gone = counted(report["left_out"], "payload", "payloads")
+            gone = format_count(report["left_out"], "payload", "payloads")
             session.note(f"{gone} left out: let go by retention.")
         for note in report["notes"]:
             session.note(note)
@@ -225,13 +309,15 @@ def _bar(session: Session) -> Progress:
     )
 
 
-def _rows_of(format: Format) -> Callable[..., Rows]:
+def _writer_for(format: Format) -> Callable[..., RecordWriter]:
     if format == "ndjson":
-        return ndjson_rows
+        return ndjson_writer
     if format == "csv":
-        return csv_rows
+        return csv_writer
     try:
-        made: Callable[..., Rows] = late("headwater.entrypoints.cli.export_parquet:ParquetRows")
+        made: Callable[..., RecordWriter] = lazy_import(
+            "headwater.entrypoints.cli.export_parquet:ParquetEntryWriter"
+        )
     except ImportError as trouble:
         raise BadSettings(
             "Parquet needs pyarrow: install Headwater's extra `parquet`."
@@ -239,9 +325,9 @@ def _rows_of(format: Format) -> Callable[..., Rows]:
     return made
 
 
-def _warc(pack: bool) -> Callable[..., Rows]:
-    def make(file: Any, asking: Asking) -> Rows:
-        return WarcRows(file, asking, pack=pack, now=datetime.now(UTC))
+def _warc(pack: bool) -> Callable[..., RecordWriter]:
+    def make(file: Any, asking: PatientApi) -> RecordWriter:
+        return WarcWriter(file, asking, pack=pack, now=datetime.now(UTC))
 
     return make
 

@@ -8,8 +8,8 @@ import orjson
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from headwater.entrypoints.cli.export_rows import COLUMNS, Lines
-from headwater.entrypoints.cli.export_sources import Asking
+from headwater.entrypoints.cli.export_formats import COLUMNS, BaseRecordWriter
+from headwater.entrypoints.cli.export_sources import PatientApi
 
 _MOMENT = pa.timestamp("us", tz="UTC")
 _PERSON = pa.struct([(name, pa.string()) for name in ("name", "email", "uri")])
@@ -39,10 +39,10 @@ SCHEMA = pa.schema([(name, _TYPES.get(name, pa.string())) for name in COLUMNS])
 _MOMENTS = ("published", "updated", "first_seen")
 
 
-class ParquetRows(Lines):
+class ParquetEntryWriter(BaseRecordWriter):
     """`details` is JSON text: every publisher's are different."""
 
-    def __init__(self, file: BinaryIO, _: Asking) -> None:
+    def __init__(self, file: BinaryIO, _: PatientApi) -> None:
         super().__init__()
         self._writer = pq.ParquetWriter(file, SCHEMA, compression="zstd")
 

@@ -10,14 +10,14 @@ import typer
 from typer.core import TyperGroup
 
 from headwater import __version__
-from headwater.entrypoints.cli.catalogue import Catalogue
-from headwater.entrypoints.cli.exits import MEANINGS, ExitCode, NotText, exit_code_of, tell
-from headwater.entrypoints.late import late
-from headwater.errors import BadInput, HeadwaterError
+from headwater.core.errors import BadInput, HeadwaterError
+from headwater.entrypoints.cli.catalogue import LazyCommands
+from headwater.entrypoints.cli.errors import MEANINGS, ExitCode, NotText, exit_code_of, print_error
+from headwater.entrypoints.lazy_import import lazy_import
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
-ANYWHERE = ("--data-dir", "--url")
+GLOBAL_OPTIONS = ("--data-dir", "--url")
 """Options of `headwater` itself that may also stand after the command's name."""
 
 
@@ -26,19 +26,19 @@ class Commands(TyperGroup):
 
     def __init__(self, **said: Any) -> None:
         super().__init__(**said)
-        self.commands = Catalogue()
+        self.commands = LazyCommands()
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _to_the_front(args))
+        return super().parse_args(ctx, _move_global_options_first(args))
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return self._invoke(ctx)
         except HeadwaterError as trouble:
-            tell(trouble, as_json=getattr(ctx.obj, "as_json", False))
+            print_error(trouble, as_json=getattr(ctx.obj, "as_json", False))
             raise typer.Exit(exit_code_of(trouble)) from trouble
         except typer.Abort as stopped:
             # Ctrl-C at a question, or an answer that means no.
@@ -98,23 +98,23 @@ def headwater(
     ] = False,
 ) -> None:
     """Headwater follows feeds: politely, exactly, and it says why."""
-    ctx.obj = late("headwater.entrypoints.cli.session:Session")(data_dir=data_dir, url=url)
+    ctx.obj = lazy_import("headwater.entrypoints.cli.session:Session")(data_dir=data_dir, url=url)
 
 
 def main() -> None:
     app(prog_name="headwater")
 
 
-def _to_the_front(args: list[str]) -> list[str]:
+def _move_global_options_first(args: list[str]) -> list[str]:
     front: list[str] = []
     rest: list[str] = []
     waiting = iter(args)
     for word in waiting:
         if word == "--":
             return [*front, *rest, word, *waiting]
-        if word in ANYWHERE:
+        if word in GLOBAL_OPTIONS:
             front += [word, *([value] if (value := next(waiting, None)) is not None else [])]
-        elif word.startswith(tuple(f"{name}=" for name in ANYWHERE)):
+        elif word.startswith(tuple(f"{name}=" for name in GLOBAL_OPTIONS)):
             front.append(word)
         else:
             rest.append(word)

@@ -12,14 +12,14 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from headwater.entrypoints.cli.adding import NOBODY_VISITS
-from headwater.entrypoints.cli.exits import ExitCode, Refused
+from headwater.core.errors import BadInput
+from headwater.entrypoints.cli.errors import ApiError, ExitCode
+from headwater.entrypoints.cli.feeds import NO_SERVICE_NOTE
 from headwater.entrypoints.cli.options import Json, session_of
-from headwater.entrypoints.cli.render import plain, table, word
+from headwater.entrypoints.cli.render import safe_text, state_text, table
 from headwater.entrypoints.cli.session import Api, Session
-from headwater.errors import BadInput
-from headwater.schedule.words import counted
-from headwater.subscribe.opml import OpmlRow, read_opml, write_opml
+from headwater.feeds.schedule.durations import format_count
+from headwater.publish.opml import OpmlRow, parse_opml, render_opml
 
 MOST_WAITS = 60
 LONGEST_WAIT = 60.0
@@ -31,7 +31,7 @@ opml = typer.Typer(no_args_is_help=True, help="Lists of feeds, in and out.")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ImportResult:
     """What became of one row."""
 
     url: str
@@ -49,17 +49,17 @@ def import_list(
 ) -> None:
     """Follow every feed of a list; workers visit them soon."""
     session = session_of(ctx, as_json=json)
-    rows = read_opml(_read(file, session.settings.opml_max_bytes), session.settings.opml_max_bytes)
-    reports: list[Report] = []
+    rows = parse_opml(_read(file, session.settings.opml_max_bytes), session.settings.opml_max_bytes)
+    reports: list[ImportResult] = []
     try:
         with session.api(writes=True) as api:
             served = api.is_service
-            reports.extend(_followed(session, api, rows))
+            reports.extend(_follow_all(session, api, rows))
     finally:
         # Also when it ends half-way: what was done is done.
-        _tell(session, reports)
+        _print_results(session, reports)
     if not served and any(report.result == "added" for report in reports):
-        session.note(NOBODY_VISITS)
+        session.note(NO_SERVICE_NOTE)
     if any(report.result == "refused" for report in reports):
         raise typer.Exit(ExitCode.PROBLEMS)
 
@@ -75,7 +75,7 @@ def export_list(
     session = session_of(ctx)
     with session.api() as api:
         rows = [_row(feed) for feed in api.pages("/feeds", "feeds")]
-    written = write_opml(rows, "Feeds of Headwater", datetime.now(UTC))
+    written = render_opml(rows, "Feeds of Headwater", datetime.now(UTC))
     if file is None:
         sys.stdout.buffer.write(written)
         sys.stdout.buffer.flush()
@@ -84,40 +84,40 @@ def export_list(
         file.write_bytes(written)
     except OSError as trouble:
         raise BadInput(f"{file} cannot be written: {trouble.strerror}.") from trouble
-    session.note(f"{counted(len(rows), 'feed', 'feeds')} written to {file}.")
+    session.note(f"{format_count(len(rows), 'feed', 'feeds')} written to {file}.")
 
 
-def _followed(session: Session, api: Api, rows: tuple[OpmlRow, ...]) -> Iterator[Report]:
+def _follow_all(session: Session, api: Api, rows: tuple[OpmlRow, ...]) -> Iterator[ImportResult]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     hidden = session.as_json or not session.err.is_terminal
     with Progress(
         *columns, TimeRemainingColumn(), console=session.err, disable=hidden, transient=True
     ) as bar:
         for row in bar.track(rows, description="following"):
-            yield _one(api, row)
+            yield _follow_one(api, row)
 
 
-def _one(api: Api, row: OpmlRow) -> Report:
+def _follow_one(api: Api, row: OpmlRow) -> ImportResult:
     if not row.url:
-        return Report(row.url, row.title, "refused", NO_ADDRESS)
+        return ImportResult(row.url, row.title, "refused", NO_ADDRESS)
     try:
-        feed = _patiently(api, _wish(row))
-    except Refused as refusal:
+        feed = _post_patiently(api, _new_feed_body(row))
+    except ApiError as refusal:
         if refusal.code == "duplicate_url":
             there = refusal.facts.get("feed_id")
-            return Report(row.url, row.title, "already there", feed_id=there)
+            return ImportResult(row.url, row.title, "already there", feed_id=there)
         if refusal.status in {401, 403} or refusal.status >= 500:
             raise
-        return Report(row.url, row.title, "refused", refusal.message)
-    return Report(row.url, row.title, "added", feed_id=feed["id"])
+        return ImportResult(row.url, row.title, "refused", refusal.message)
+    return ImportResult(row.url, row.title, "added", feed_id=feed["id"])
 
 
-def _patiently(api: Api, wish: dict[str, Any]) -> dict[str, Any]:
+def _post_patiently(api: Api, wish: dict[str, Any]) -> dict[str, Any]:
     """A long list may be more than the API takes in a minute: then we wait as it asks."""
     for _ in range(MOST_WAITS):
         try:
             feed: dict[str, Any] = api.post("/feeds", wish)
-        except Refused as refusal:
+        except ApiError as refusal:
             if refusal.code != "rate_limited":
                 raise
             time.sleep(min(LONGEST_WAIT, float(refusal.facts.get("retry_after_sec") or 1)))
@@ -126,7 +126,7 @@ def _patiently(api: Api, wish: dict[str, Any]) -> dict[str, Any]:
     raise BadInput("The service takes no more requests now; import the rest later.")
 
 
-def _wish(row: OpmlRow) -> dict[str, Any]:
+def _new_feed_body(row: OpmlRow) -> dict[str, Any]:
     wish: dict[str, Any] = {"url": row.url, "visit": "later"}
     if row.title:
         wish["title"] = row.title[:LONGEST_TITLE]
@@ -150,7 +150,7 @@ def _read(file: str, most: int) -> bytes:
         raise BadInput(f"{file} cannot be read: {trouble.strerror}.", given=file) from trouble
 
 
-def _tell(session: Session, reports: list[Report]) -> None:
+def _print_results(session: Session, reports: list[ImportResult]) -> None:
     if session.as_json:
         session.print_json([asdict(report) for report in reports])
         return
@@ -161,8 +161,12 @@ def _tell(session: Session, reports: list[Report]) -> None:
     session.out.print(", ".join(f"{count} {result}" for result, count in counts.items()))
 
 
-def _reports_table(reports: list[Report]) -> Table:
+def _reports_table(reports: list[ImportResult]) -> Table:
     made = table("", "feed", "why", wide=("feed", "why"))
     for report in reports:
-        made.add_row(word(report.result), plain(report.title or report.url, 200), plain(report.why))
+        made.add_row(
+            state_text(report.result),
+            safe_text(report.title or report.url, 200),
+            safe_text(report.why),
+        )
     return made

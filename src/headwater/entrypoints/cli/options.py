@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from headwater.entrypoints.cli.moments import Here
 from headwater.entrypoints.cli.session import Session
+from headwater.entrypoints.cli.times import LocalZone
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; take the first or go on.")]
@@ -29,6 +29,6 @@ def session_of(ctx: typer.Context, *, as_json: bool = False) -> Session:
     return session
 
 
-def here_and_now() -> datetime:
+def local_now() -> datetime:
     """Now, in the reader's own time zone."""
-    return datetime.now(Here())
+    return datetime.now(LocalZone())

@@ -1,35 +1,138 @@
 """Readers: people with a feed of their own. Make them, say what they follow, give them tokens."""
 
+import asyncio
 import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
-from headwater.entrypoints.cli.exits import ExitCode
-from headwater.entrypoints.cli.meant import path
-from headwater.entrypoints.cli.moments import on_the_clock, seconds_of
-from headwater.entrypoints.cli.options import Json, Yes, here_and_now, session_of
-from headwater.entrypoints.cli.reader_meant import categories_after, reader_meant, token_meant
-from headwater.entrypoints.cli.reader_tables import (
-    reader_facts,
-    reader_tokens_table,
-    readers_table,
-)
-from headwater.entrypoints.cli.readers_copy import copy
-from headwater.entrypoints.cli.render import plain
+from headwater.core.errors import BadInput, NotFound
+from headwater.entrypoints.cli.api_caller import ApiRequest
+from headwater.entrypoints.cli.errors import ExitCode
+from headwater.entrypoints.cli.lookup import api_path
+from headwater.entrypoints.cli.lookup_readers import lookup_reader, lookup_token
+from headwater.entrypoints.cli.options import Json, Yes, local_now, session_of
+from headwater.entrypoints.cli.render import Record, details_table, safe_text, table
 from headwater.entrypoints.cli.session import Api, Session
-from headwater.entrypoints.transport import Request
-from headwater.errors import BadInput
-from headwater.schedule.words import counted
+from headwater.entrypoints.cli.terminal import one_line
+from headwater.entrypoints.cli.times import local_time, parse_duration, relative_time
+from headwater.entrypoints.lazy_import import lazy_import
+from headwater.feeds.schedule.durations import format_count
+from headwater.personal_feeds.copy import CopyResult
+
+
+def categories_after(
+    before: list[str], exactly: list[str] | None, add: list[str] | None, drop: list[str] | None
+) -> list[str]:
+    """What a reader follows once these are said; each once, new ones last."""
+    if exactly and (add or drop):
+        raise BadInput("--category says all of them: it goes with neither --add nor --drop.")
+    if exactly:
+        return list(dict.fromkeys(exactly))
+    missing = [name for name in drop or [] if name not in before]
+    if missing:
+        raise NotFound(f"{one_line(missing[0])!r} is not followed.", given=missing[0])
+    return [n for n in dict.fromkeys([*before, *(add or [])]) if n not in (drop or [])]
+
+
+_COLOURS = {"open": "green", "ending": "yellow", "ended": "red", "revoked": "red"}
+
+
+def readers_table(readers: Iterable[Record], now: datetime) -> Table:
+    made = table("id", "name", "follows", "since", wide=("name", "follows"))
+    for each in readers:
+        made.add_row(
+            Text(each["id"], style="dim"),
+            safe_text(each["name"]),
+            safe_text(", ".join(each["categories"]), 2_000),
+            local_time(each["created_at"], now),
+        )
+    return made
+
+
+def reader_details(each: Record, now: datetime) -> Table:
+    return details_table(
+        [
+            ("reader", safe_text(each["name"])),
+            ("follows", safe_text(", ".join(each["categories"]) or "nothing yet", 20_000)),
+            ("since", local_time(each["created_at"], now)),
+            ("changed", local_time(each["updated_at"], now)),
+            ("id", safe_text(each["id"])),
+        ]
+    )
+
+
+def reader_tokens_table(tokens: Iterable[Record], now: datetime) -> Table:
+    made = table("id", "begins", "state", "made", "last used", "ends")
+    for each in tokens:
+        made.add_row(
+            Text(each["id"], style="dim"),
+            safe_text(f"{each['hint']}…"),
+            Text(each["state"], style=_COLOURS.get(each["state"], "")),
+            local_time(each["created_at"], now),
+            relative_time(each["last_used_at"], now),
+            local_time(each["revoked_at"] or each["until"], now),
+        )
+    return made
+
+
+class StoreChoice(StrEnum):
+    DATABASE = "database"
+    REDIS = "redis"
+
+
+def copy(
+    ctx: typer.Context,
+    source: Annotated[StoreChoice, typer.Option("--from", help="Where they are.")],
+    target: Annotated[StoreChoice, typer.Option("--to", help="Where they shall be too.")],
+    redis_url: Annotated[
+        str | None,
+        typer.Option("--redis-url", help="In place of personal_redis_url."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Copy readers, tokens and items between the database and Redis. May be repeated."""
+    if source == target:
+        raise BadInput("A copy goes from one place to the other: database and redis.")
+    session = session_of(ctx, as_json=json)
+    copy_between = lazy_import("headwater.entrypoints.cli.personal_copy:copy_between")
+    places = source.value, target.value
+    copied = asyncio.run(copy_between(session.settings, *places, redis_url, session.note))
+    if json:
+        session.print_json(asdict(copied))
+    else:
+        _print_copied(session, copied)
+    if copied.refused:
+        raise typer.Exit(ExitCode.PROBLEMS)
+
+
+def _print_copied(session: Session, copied: CopyResult) -> None:
+    lines = (
+        f"{format_count(copied.readers, 'reader', 'readers')}: {copied.readers_new:,} new,"
+        f" {copied.readers_changed:,} changed.",
+        f"{format_count(copied.tokens, 'token', 'tokens')}: {copied.tokens_new:,} new,"
+        f" {copied.tokens_ended:,} ended.",
+        f"{format_count(copied.items, 'item', 'items')}: {copied.items_new:,} new.",
+    )
+    for line in lines:
+        session.out.print(line, markup=False)
+    for name, why in copied.refused:
+        session.out.print(safe_text(f"Not copied: {name}. {why}"))
+
 
 readers = typer.Typer(no_args_is_help=True, help="People with a feed of their own.")
-
-Who = Annotated[str, typer.Argument(metavar="READER", help="A name or an id.")]
-Which = Annotated[
+ReaderArgument = Annotated[str, typer.Argument(metavar="READER", help="A name or an id.")]
+TokenArgument = Annotated[
     str, typer.Argument(metavar="TOKEN", help="Its id, the beginning of it, or how it begins.")
 ]
-MaybeWhich = Annotated[
+OptionalTokenArgument = Annotated[
     str | None,
     typer.Argument(metavar="[TOKEN]", help="Not needed when only one is open.", show_default=False),
 ]
@@ -51,7 +154,7 @@ def add(
     with session.api(writes=True) as api:
         said = list(dict.fromkeys(categories or []))
         made = api.post("/readers", {"name": name, "categories": said})
-    _told(session, made, f"{made['name']}: {_follows(made)}.")
+    _print_result(session, made, f"{made['name']}: {_categories_in_words(made)}.")
 
 
 @readers.command("list")
@@ -63,7 +166,7 @@ def list_readers(ctx: typer.Context, json: Json = False) -> None:
     if json:
         session.print_json(found)
     elif found:
-        session.out.print(readers_table(found, here_and_now()))
+        session.out.print(readers_table(found, local_now()))
     else:
         session.out.print(
             "No readers. Make one: `headwater readers add NAME --category …`.", markup=False
@@ -71,18 +174,18 @@ def list_readers(ctx: typer.Context, json: Json = False) -> None:
 
 
 @readers.command()
-def show(ctx: typer.Context, reader: Who, json: Json = False) -> None:
+def show(ctx: typer.Context, reader: ReaderArgument, json: Json = False) -> None:
     """One reader: what they follow, and their tokens without the secrets."""
     session = session_of(ctx, as_json=json)
     with session.api() as api:
-        meant = reader_meant(api, reader)
+        meant = lookup_reader(api, reader)
         tokens = _tokens(api, meant)
     if json:
         session.print_json({**meant, "tokens": tokens})
         return
-    session.out.print(reader_facts(meant, here_and_now()))
+    session.out.print(reader_details(meant, local_now()))
     if tokens:
-        session.out.print(reader_tokens_table(tokens, here_and_now()))
+        session.out.print(reader_tokens_table(tokens, local_now()))
     else:
         session.note("No token opens this feed. Make one with `headwater readers token`.")
 
@@ -90,7 +193,7 @@ def show(ctx: typer.Context, reader: Who, json: Json = False) -> None:
 @readers.command("set")
 def set_values(
     ctx: typer.Context,
-    reader: Who,
+    reader: ReaderArgument,
     name: Annotated[str | None, typer.Option("--name", help="Another name.")] = None,
     categories: Annotated[
         list[str] | None,
@@ -108,18 +211,20 @@ def set_values(
     session = session_of(ctx, as_json=json)
     changes: dict[str, Any] = {} if name is None else {"name": name}
     with session.api(writes=True) as api:
-        meant = reader_meant(api, reader)
+        meant = lookup_reader(api, reader)
         if categories or add or drop:
             followed = categories_after(meant["categories"], categories, add, drop)
             changes["categories"] = followed
         if not changes:
             raise BadInput("Say what is to change: --name, --category, --add or --drop.")
-        changed = api.patch(path("readers", meant["id"]), changes)
-    _told(session, changed, f"{changed['name']}: {_follows(changed)}.")
+        changed = api.patch(api_path("readers", meant["id"]), changes)
+    _print_result(session, changed, f"{changed['name']}: {_categories_in_words(changed)}.")
 
 
 @readers.command()
-def remove(ctx: typer.Context, reader: Who, yes: Yes = False, json: Json = False) -> None:
+def remove(
+    ctx: typer.Context, reader: ReaderArgument, yes: Yes = False, json: Json = False
+) -> None:
     """Take a reader away, with all tokens. What is in the categories stays."""
     session = session_of(ctx, as_json=json)
     if not yes and sys.stdin.isatty():
@@ -127,41 +232,41 @@ def remove(ctx: typer.Context, reader: Who, yes: Yes = False, json: Json = False
     elif not yes:
         raise BadInput("Removing a reader needs --yes when nobody can be asked.")
     with session.api(writes=True) as api:
-        gone = api.delete(path("readers", reader_meant(api, reader)["id"]))
-    _told(session, gone, f"{gone['name']}: removed.")
+        gone = api.delete(api_path("readers", lookup_reader(api, reader)["id"]))
+    _print_result(session, gone, f"{gone['name']}: removed.")
 
 
 @readers.command()
-def token(ctx: typer.Context, reader: Who, json: Json = False) -> None:
+def token(ctx: typer.Context, reader: ReaderArgument, json: Json = False) -> None:
     """A new token: prints the whole address of the feed, once."""
     session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        meant = reader_meant(api, reader)
-        made = api.post(path("readers", meant["id"], "tokens"), {})
+        meant = lookup_reader(api, reader)
+        made = api.post(api_path("readers", meant["id"], "tokens"), {})
         served = api.is_service
     _show_once(session, meant, made, served=served)
 
 
 @readers.command()
-def tokens(ctx: typer.Context, reader: Who, json: Json = False) -> None:
+def tokens(ctx: typer.Context, reader: ReaderArgument, json: Json = False) -> None:
     """A reader's tokens: how each begins, whether it is open, when it was last used."""
     session = session_of(ctx, as_json=json)
     with session.api() as api:
-        meant = reader_meant(api, reader)
+        meant = lookup_reader(api, reader)
         found = _tokens(api, meant)
     if json:
         session.print_json(found)
     elif found:
-        session.out.print(reader_tokens_table(found, here_and_now()))
+        session.out.print(reader_tokens_table(found, local_now()))
     else:
-        session.out.print(plain(f"{meant['name']} has no tokens."))
+        session.out.print(safe_text(f"{meant['name']} has no tokens."))
 
 
 @readers.command()
 def rotate(
     ctx: typer.Context,
-    reader: Who,
-    which: MaybeWhich = None,
+    reader: ReaderArgument,
+    which: OptionalTokenArgument = None,
     grace: Annotated[
         str | None,
         typer.Option(help="How long the old one works too: 2h, 3d, 0.", show_default="24h"),
@@ -170,11 +275,11 @@ def rotate(
 ) -> None:
     """A new token in place of an old one, which goes on working for a while."""
     session = session_of(ctx, as_json=json)
-    said = {} if grace is None else {"grace_hours": _hours(grace)}
+    said = {} if grace is None else {"grace_hours": _parse_hours(grace)}
     with session.api(writes=True) as api:
-        meant = reader_meant(api, reader)
-        old = token_meant(meant, _tokens(api, meant), which)
-        made = api.post(path("readers", meant["id"], "tokens", old["id"], "rotate"), said)
+        meant = lookup_reader(api, reader)
+        old = lookup_token(meant, _tokens(api, meant), which)
+        made = api.post(api_path("readers", meant["id"], "tokens", old["id"], "rotate"), said)
         served = api.is_service
     end = made["replaces"]
     over = end["state"] != "ending"
@@ -184,20 +289,22 @@ def rotate(
 
 
 @readers.command()
-def revoke(ctx: typer.Context, reader: Who, which: Which, json: Json = False) -> None:
+def revoke(
+    ctx: typer.Context, reader: ReaderArgument, which: TokenArgument, json: Json = False
+) -> None:
     """Make a token worthless, everywhere within a second."""
     session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        meant = reader_meant(api, reader)
-        old = token_meant(meant, _tokens(api, meant), which)
-        gone = api.delete(path("readers", meant["id"], "tokens", old["id"]))
-    _told(session, gone, f"{meant['name']}: the token {gone['hint']}… is revoked.")
+        meant = lookup_reader(api, reader)
+        old = lookup_token(meant, _tokens(api, meant), which)
+        gone = api.delete(api_path("readers", meant["id"], "tokens", old["id"]))
+    _print_result(session, gone, f"{meant['name']}: the token {gone['hint']}… is revoked.")
 
 
 @readers.command()
 def opml(
     ctx: typer.Context,
-    reader: Who,
+    reader: ReaderArgument,
     file: Annotated[
         Path | None, typer.Argument(help="Where to write it; else stdout.", show_default=False)
     ] = None,
@@ -205,8 +312,8 @@ def opml(
     """The sources that fill what a reader follows, as OPML."""
     session = session_of(ctx)
     with session.api() as api:
-        meant = reader_meant(api, reader)
-        written = api.ask(Request("GET", path("readers", meant["id"], "opml"), {})).body
+        meant = lookup_reader(api, reader)
+        written = api.ask(ApiRequest("GET", api_path("readers", meant["id"], "opml"), {})).body
     if file is None:
         sys.stdout.buffer.write(written)
         sys.stdout.buffer.flush()
@@ -222,23 +329,27 @@ readers.command()(copy)
 
 
 def _tokens(api: Api, reader: dict[str, Any]) -> list[dict[str, Any]]:
-    return list(api.get(path("readers", reader["id"], "tokens"))["tokens"])
+    return list(api.get(api_path("readers", reader["id"], "tokens"))["tokens"])
 
 
-def _hours(text: str) -> float:
-    seconds = 0 if text.strip() == "0" else seconds_of(text)
+def _parse_hours(text: str) -> float:
+    seconds = 0 if text.strip() == "0" else parse_duration(text)
     if seconds is None:
         raise BadInput(f"{text!r} is not a length of time. Say 2h, 3d or 0.", given=text)
     return seconds / 3_600
 
 
 def _clock(moment: str) -> str:
-    return on_the_clock(moment, here_and_now())
+    return local_time(moment, local_now())
 
 
-def _follows(reader: dict[str, Any]) -> str:
+def _categories_in_words(reader: dict[str, Any]) -> str:
     count = len(reader["categories"])
-    return f"follows {counted(count, 'category', 'categories')}" if count else "follows nothing yet"
+    return (
+        f"follows {format_count(count, 'category', 'categories')}"
+        if count
+        else "follows nothing yet"
+    )
 
 
 def _show_once(
@@ -261,8 +372,8 @@ def _show_once(
     session.out.print(made["urls"]["rss"], markup=False, soft_wrap=True)
 
 
-def _told(session: Session, record: Any, line: str) -> None:
+def _print_result(session: Session, record: Any, line: str) -> None:
     if session.as_json:
         session.print_json(record)
     else:
-        session.out.print(plain(line))
+        session.out.print(safe_text(line))

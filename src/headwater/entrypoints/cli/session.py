@@ -14,10 +14,10 @@ from uuid import uuid4
 import orjson
 from rich.console import Console
 
-from headwater.entrypoints.cli.exits import NotText, Refused
+from headwater.entrypoints.cli.api_caller import ApiConnection, ApiRequest, ApiResponse, Query
+from headwater.entrypoints.cli.connection import open_connection
+from headwater.entrypoints.cli.errors import ApiError, NotText
 from headwater.entrypoints.cli.terminal import one_line
-from headwater.entrypoints.reach import caller_for
-from headwater.entrypoints.transport import Caller, Query, Reply, Request
 from headwater.settings import Settings, load_settings
 
 PAGE = 500
@@ -50,7 +50,7 @@ class Session:
 
     @contextmanager
     def api(self, *, writes: bool = False) -> Iterator["Api"]:
-        with caller_for(
+        with open_connection(
             self.settings,
             url=self.elsewhere,
             token=self.token,
@@ -82,7 +82,7 @@ def _console(stream: TextIO) -> Console:
 class Api:
     """The API in the words of the command line; a refusal is raised with its envelope."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: ApiConnection) -> None:
         self._caller = caller
 
     @property
@@ -94,7 +94,7 @@ class Api:
         return self._caller.where
 
     def get(self, path: str, **query: str | int | None) -> Any:
-        return record_in(self.ask(Request("GET", path, query)))
+        return decode_record(self.ask(ApiRequest("GET", path, query)))
 
     def post(self, path: str, body: Mapping[str, Any], **query: str | int | None) -> Any:
         return self._send("POST", path, body, query, {"idempotency-key": str(uuid4())})
@@ -106,17 +106,17 @@ class Api:
         return self._send("PUT", path, body, {}, {})
 
     def delete(self, path: str, **query: str | int | None) -> Any:
-        return record_in(self.ask(Request("DELETE", path, query)))
+        return decode_record(self.ask(ApiRequest("DELETE", path, query)))
 
     def pages(self, path: str, key: str, **query: str | int | None) -> Iterator[dict[str, Any]]:
         """Every record of a listing, page after page."""
         cursor: str | None = None
         query.setdefault("limit", PAGE)
         while True:
-            reply = self.ask(Request("GET", path, {**query, "cursor": cursor}))
-            page = record_in(reply)
+            reply = self.ask(ApiRequest("GET", path, {**query, "cursor": cursor}))
+            page = decode_record(reply)
             if not isinstance(page.get(key), list):  # JSON, and of another service
-                raise Refused(reply.status, _of_somebody_else(reply))
+                raise ApiError(reply.status, _foreign_answer_envelope(reply))
             yield from page[key]
             cursor = page.get("next_cursor")
             if not cursor:
@@ -129,10 +129,10 @@ class Api:
         pages = self.pages(path, key, **query, limit=min(limit, PAGE))
         return list(islice(pages, limit))
 
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: ApiRequest) -> ApiResponse:
         reply = self._caller.ask(request)
         if reply.status >= 300:  # the API itself sends nobody elsewhere
-            raise Refused(reply.status, _envelope(reply))
+            raise ApiError(reply.status, _envelope(reply))
         return reply
 
     def _send(
@@ -147,26 +147,26 @@ class Api:
             written = orjson.dumps(body)
         except orjson.JSONEncodeError as trouble:
             raise NotText from trouble
-        return record_in(self.ask(Request(method, path, query, written, headers)))
+        return decode_record(self.ask(ApiRequest(method, path, query, written, headers)))
 
 
-def record_in(reply: Reply) -> Any:
+def decode_record(reply: ApiResponse) -> Any:
     """What an answer says. Whoever answers where a service was expected may not be one."""
     said = _object_in(reply)
     if said is None:
-        raise Refused(reply.status, _of_somebody_else(reply))
+        raise ApiError(reply.status, _foreign_answer_envelope(reply))
     return said
 
 
-def _envelope(reply: Reply) -> dict[str, Any]:
+def _envelope(reply: ApiResponse) -> dict[str, Any]:
     """Also for an answer that is not ours: a proxy's page, or another service's own no."""
     said = _object_in(reply)
     if said is None or not isinstance(said.get("error"), str) or "message" not in said:
-        return _of_somebody_else(reply)
+        return _foreign_answer_envelope(reply)
     return said
 
 
-def _object_in(reply: Reply) -> dict[str, Any] | None:
+def _object_in(reply: ApiResponse) -> dict[str, Any] | None:
     """The API answers with a JSON object, always."""
     try:
         said = reply.record
@@ -175,7 +175,7 @@ def _object_in(reply: Reply) -> dict[str, Any] | None:
     return said if isinstance(said, dict) else None
 
 
-def _of_somebody_else(reply: Reply) -> dict[str, Any]:
+def _foreign_answer_envelope(reply: ApiResponse) -> dict[str, Any]:
     text = one_line(reply.body[:200].decode("utf-8", "replace"))
     elsewhere = reply.headers.get("location")
     points = f" It points to {one_line(elsewhere)}." if elsewhere else ""

@@ -10,12 +10,12 @@ _UNSAFE = re.compile(
 _SPACES = re.compile(r"\s+")
 
 
-def clean(text: str) -> str:
+def make_printable(text: str) -> str:
     """Printable, line breaks kept."""
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def one_line(text: str, most: int = 500) -> str:
     """Printable, on one line, not endless."""
-    flat = clean(_SPACES.sub(" ", text)).strip()
+    flat = make_printable(_SPACES.sub(" ", text)).strip()
     return flat if len(flat) <= most else flat[: most - 1] + "…"

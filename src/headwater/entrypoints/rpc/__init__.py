@@ -1,1 +1,1 @@
-"""The gRPC way in: what may be read, and the stream of events, described in headwater.proto."""
+"""The old place of the gRPC code. It stands in headwater.client.grpc now."""

@@ -20,9 +20,9 @@ from sqlalchemy import (
     text,
 )
 
-from headwater.values.ids import key_of
-from headwater.values.instant import to_micros
-from headwater.values.url import canonical, shard_of
+from headwater.core.values.ids import index_key
+from headwater.core.values.instant import to_micros
+from headwater.core.values.url import canonical, shard_of
 
 revision = "0003"
 down_revision = "0002"
@@ -153,10 +153,10 @@ def _one_subscription_per_feed() -> None:
         " (SELECT state <> 'removed' FROM feeds WHERE feeds.id = rss_subscriptions.feed_id)"
     )
     for feed in _rows(
-        f"SELECT url_key FROM feeds WHERE url = original_url AND {_ALONE}"
+        f"SELECT url_key FROM feeds WHERE url = original_url AND {_WITHOUT_SUBSCRIPTION}"
         " AND url_key IN (SELECT source_key FROM rss_subscriptions)"
     ):
-        _make_way(feed.url_key)
+        _release_url(feed.url_key)
     _subscribe_feeds("url = original_url")
     _subscribe_moved_feeds()
     op.drop_index("idx_rss_subscriptions_feed_id", "rss_subscriptions")
@@ -168,7 +168,7 @@ def _one_subscription_per_feed() -> None:
     )
 
 
-def _make_way(source_key: bytes) -> None:
+def _release_url(source_key: bytes) -> None:
     """A subscription whose feed has moved on leaves this URL to the feed that lives there now.
 
     No two feeds live at one URL: this walks from one to the next and comes to an end.
@@ -178,7 +178,7 @@ def _make_way(source_key: bytes) -> None:
         " JOIN feeds f ON f.id = s.feed_id WHERE s.source_key = :key",
         key=source_key,
     ):
-        _make_way(holder.url_key)
+        _release_url(holder.url_key)
         _run(
             "UPDATE rss_subscriptions SET source_url = :url, source_key = :key"
             " WHERE subscription_id = :id",
@@ -192,10 +192,10 @@ def _subscribe_moved_feeds() -> None:
     """A moved feed is the subscription of the URL somebody asked for, unless another has that."""
     moved = _rows(
         "SELECT id, url, url_key, original_url FROM feeds WHERE url <> original_url"
-        f" AND {_ALONE} ORDER BY id"
+        f" AND {_WITHOUT_SUBSCRIPTION} ORDER BY id"
     )
     for feed in moved:
-        asked = key_of(canonical(feed.original_url) or feed.original_url)
+        asked = index_key(canonical(feed.original_url) or feed.original_url)
         taken = _rows(
             "SELECT 1 FROM rss_subscriptions WHERE source_key = :asked"
             " UNION ALL SELECT 1 FROM feeds WHERE url_key = :asked AND id <> :feed",
@@ -206,8 +206,8 @@ def _subscribe_moved_feeds() -> None:
         _subscribe_feeds("id = :feed", feed=feed.id, source_url=source_url, source_key=key)
 
 
-_ALONE = "NOT EXISTS (SELECT 1 FROM rss_subscriptions s WHERE s.feed_id = feeds.id)"
-_OF_MIKANANI = " OR ".join(
+_WITHOUT_SUBSCRIPTION = "NOT EXISTS (SELECT 1 FROM rss_subscriptions s WHERE s.feed_id = feeds.id)"
+_ON_MIKANANI_HOSTS = " OR ".join(
     f"host = '{domain}' OR host LIKE '%.{domain}'" for domain in ("mikanani.me", "mikanime.tv")
 )
 
@@ -218,9 +218,9 @@ def _subscribe_feeds(which: str, **values: Any) -> None:
         "INSERT INTO rss_subscriptions (fetcher_id, feed_id, source_url, source_key, source_type,"
         " is_active, assignment_status, auto_selected, created_at, updated_at)"
         " SELECT (SELECT fetcher_id FROM fetcher_modules WHERE base_url ="
-        f" CASE WHEN {_OF_MIKANANI} THEN 'inproc:mikanani' ELSE 'inproc:feed' END),"
+        f" CASE WHEN {_ON_MIKANANI_HOSTS} THEN 'inproc:mikanani' ELSE 'inproc:feed' END),"
         f" id, {source}, 'rss', state <> 'removed', 'auto_assigned', true, created_at, updated_at"
-        f" FROM feeds WHERE {which} AND {_ALONE} ORDER BY id",
+        f" FROM feeds WHERE {which} AND {_WITHOUT_SUBSCRIPTION} ORDER BY id",
         **values,
     )
 

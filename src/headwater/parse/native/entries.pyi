@@ -1,6 +1,7 @@
 from lxml import etree
 
-from headwater.parse.draft import Context, Dispatch, EntryDraft, Spare
+from headwater.parse.draft import Context, Dispatch, EntryDraft
+from headwater.parse.draft import DraftNotes as Spare
 
 class EntryReader:
     def __init__(self, context: Context, readers: Dispatch) -> None: ...

@@ -30,16 +30,32 @@ from re import fullmatch
 
 from lxml import etree
 
-from headwater.parse import entry, extensions, links, media, people, terms
-from headwater.parse.dates import EAST, parsed_date
-from headwater.parse.document import Category, Content, Enclosure, Link, Text
-from headwater.parse.draft import EntryDraft, Spare
-from headwater.parse.lift import MARK
-from headwater.parse.links import PAGES, USUAL_RELATIONS, add_enclosure, byte_count, media_type
-from headwater.parse.names import split_name
-from headwater.parse.people import WITHIN
-from headwater.parse.relative import with_absolute_links
-from headwater.parse.text import looks_like_html, within
+from headwater.parse import entry_elements as entry
+from headwater.parse import extensions
+from headwater.parse import links
+from headwater.parse import media
+from headwater.parse import people
+from headwater.parse import categories as terms
+from headwater.parse.dates import OFFSET_BY_ZONE as EAST
+from headwater.parse.dates import parse_date as parsed_date
+from headwater.parse.document import Category
+from headwater.parse.document import Content
+from headwater.parse.document import Enclosure
+from headwater.parse.document import Link
+from headwater.parse.document import Text
+from headwater.parse.draft import EntryDraft
+from headwater.parse.draft import DraftNotes as Spare
+from headwater.parse.lift import PLACEHOLDER as MARK
+from headwater.parse.links import PAGES
+from headwater.parse.links import USUAL_RELATIONS
+from headwater.parse.links import add_enclosure
+from headwater.parse.links import byte_count
+from headwater.parse.links import media_type
+from headwater.parse.namespaces import split_name
+from headwater.parse.people import NESTED_PERSON as WITHIN
+from headwater.parse.relative_links import with_absolute_links
+from headwater.parse.text import looks_like_html
+from headwater.parse.text import cut_body as within
 
 cdef extern from "Python.h":
     ctypedef struct PyTypeObject:

@@ -11,7 +11,11 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.string cimport memchr, memcmp, memcpy
 
-from headwater.parse.lift import LONGEST, MARK, NEAR, READ_WHOLE, SHORTEST
+from headwater.parse.lift import LONGEST
+from headwater.parse.lift import PLACEHOLDER as MARK
+from headwater.parse.lift import NEAR
+from headwater.parse.lift import READ_WHOLE
+from headwater.parse.lift import SHORTEST
 
 include "letters.pxi"
 

@@ -48,7 +48,7 @@ cdef object _moment(int year, int month, int day, const char* clock, str zone):
 
 
 cdef object _date(Piece* piece, str text):
-    """What `parsed_date` says; the two shapes that nearly all feeds write are read here."""
+    """What `parse_date` says; the two shapes that nearly all feeds write are read here."""
     cdef const char* s = piece.start
     found = None
     if piece.length > 18 and s[4] == 45 and s[7] == 45 and s[10] == 84:

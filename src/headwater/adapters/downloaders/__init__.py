@@ -1,1 +1,0 @@
-"""Download clients, one file each, all through the same bounded link."""

@@ -1,0 +1,1 @@
+"""Parsing in processes that can be killed."""

@@ -1,0 +1,1 @@
+"""Anime: releases of shows that feeds name become episodes in a library."""

@@ -1,0 +1,1 @@
+"""Decide which releases a tracking takes, and keep every decision with its reason."""

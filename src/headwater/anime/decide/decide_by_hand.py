@@ -1,0 +1,150 @@
+"""Releases that a person takes or refuses, whatever was decided of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from headwater.anime.decide import decision_rows
+from headwater.anime.decide.decision import DecisionAction, NewReleaseDecision, ReleaseDecision
+from headwater.anime.decide.decision_rows import ChangedDecision
+from headwater.anime.decide.plan import HeldRelease, Replacement
+from headwater.anime.decide.record_decisions import (
+    DecisionSummary,
+    count_decisions,
+    create_download,
+)
+from headwater.anime.downloads import download_rows
+from headwater.anime.downloads.download import STATES_WITH_SLOTS, Download
+from headwater.anime.release_events import release_found
+from headwater.anime.shows import show_rows, tracking_rows
+from headwater.anime.shows.show import TrackedShow
+from headwater.anime.shows.slot import FILM, Slot, SlotMatch, match_release_to_show
+from headwater.anime.shows.tracking import Tracking
+from headwater.core.engine import Engine
+from headwater.core.errors import BadInput, ConflictError
+from headwater.core.idempotency_rows import set_key_resource
+from headwater.core.ports import Transaction
+from headwater.events import event_rows
+
+BY_HAND = "by_hand"
+
+
+async def take_release(
+    engine: Engine,
+    release_id: int,
+    slots: Sequence[Slot] = (),
+    *,
+    idempotency: bytes | None = None,
+) -> ReleaseDecision:
+    """It is downloaded, and takes its slots from whatever has them, better or not. `slots` say
+    which they are; without any, those that its title names. One on its way stays as it is."""
+    now = engine.clock.now()
+    async with engine.database.write() as tx:
+        row, tracking, show = await _lock_release(tx, release_id)
+        download = await decision_rows.find_download_of_release(tx, release_id)
+        if download is None or not download.is_standing:
+            _check_not_leaving(download)
+            row = await _take_row(tx, row, tracking, show, _slots(row, show, slots), now)
+        if idempotency is not None:
+            await set_key_resource(tx, idempotency, str(release_id))
+    return row
+
+
+async def refuse_release(
+    engine: Engine, release_id: int, *, idempotency: bytes | None = None
+) -> ReleaseDecision:
+    """Neither it nor its torrent comes again for this show, unless it is taken."""
+    async with engine.database.write() as tx:
+        row, _, _ = await _lock_release(tx, release_id)
+        download = await decision_rows.find_download_of_release(tx, release_id)
+        if download is not None and download.state in STATES_WITH_SLOTS:
+            raise ConflictError(
+                "It is in the library or on its way there: drop its download first.",
+                download_id=download.id,
+                state=download.state,
+            )
+        if row.action != "refused":
+            row = await _change_decision(
+                tx, row, "refused", "A person does not want it.", row.slots, engine.clock.now()
+            )
+        if idempotency is not None:
+            await set_key_resource(tx, idempotency, str(release_id))
+    return row
+
+
+async def _lock_release(
+    tx: Transaction, release_id: int
+) -> tuple[ReleaseDecision, Tracking, TrackedShow]:
+    """Read once its show is held: nobody decides anything for it until we are done."""
+    tracking = await tracking_rows.get_tracking(
+        tx, (await decision_rows.get_decision(tx, release_id)).tracking_id
+    )
+    show = await show_rows.get_show(tx, tracking.show_id, lock=True)
+    return await decision_rows.get_decision(tx, release_id), tracking, show
+
+
+async def _take_row(
+    tx: Transaction,
+    row: ReleaseDecision,
+    tracking: Tracking,
+    show: TrackedShow,
+    slots: tuple[Slot, ...],
+    now: datetime,
+) -> ReleaseDecision:
+    replaces = _replacements_in(await download_rows.list_held_releases(tx, show.id), slots)
+    action: DecisionAction = "upgrade" if replaces else "fetch"
+    taken = await _change_decision(tx, row, action, "A person took it.", slots, now)
+    await create_download(tx, show, taken, replaces, now)
+    await event_rows.append_events(tx, [release_found(tracking.feed_id, show, taken)], now)
+    return taken
+
+
+async def _change_decision(
+    tx: Transaction,
+    row: ReleaseDecision,
+    action: DecisionAction,
+    reason: str,
+    slots: tuple[Slot, ...],
+    now: datetime,
+) -> ReleaseDecision:
+    deciding = NewReleaseDecision(row.tracking_id, row.offer, action, BY_HAND, reason, slots)
+    changed = await decision_rows.update_decision(tx, ChangedDecision(row, deciding), now)
+    assert changed is not None, "its show is held"
+    count_decisions(DecisionSummary({action: 1}), tracking=row.tracking_id)
+    return changed
+
+
+def _check_not_leaving(download: Download | None) -> None:
+    if download is not None and download.state == "retiring":
+        raise ConflictError(
+            "It is on its way out of the library: take it when it is gone.",
+            download_id=download.id,
+            state=download.state,
+        )
+
+
+def _slots(row: ReleaseDecision, show: TrackedShow, said: Sequence[Slot]) -> tuple[Slot, ...]:
+    if not row.candidate.can_be_fetched:
+        raise BadInput("It has neither a torrent nor a magnet link.", release_id=row.id)
+    if said:
+        return tuple(dict.fromkeys(said))
+    if show.show.is_film:
+        return (FILM,)
+    if row.slots:
+        return row.slots
+    # What the filter removed was given no place; and what is of another season has one there.
+    season = row.release.season
+    at_home = show.show if season is None else replace(show.show, season=season)
+    found = match_release_to_show(row.release, at_home)
+    if isinstance(found, SlotMatch) and found.slots:
+        return found.slots
+    raise BadInput("Its title does not say which episode it is: say so.", field="episodes")
+
+
+def _replacements_in(standing: Sequence[HeldRelease], slots: Sequence[Slot]) -> list[Replacement]:
+    found = []
+    for each in standing:
+        lost = tuple(slot for slot in each.slots if slot in slots)
+        if lost:
+            found.append(Replacement(each, lost, set(each.slots) <= set(lost)))
+    return found

@@ -1,0 +1,1 @@
+"""Download clients: aria2, qBittorrent and Transmission, one module each."""

@@ -1,0 +1,327 @@
+"""Run downloads: from the intent to the library and out of it, one step at a time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from headwater.anime.decide.decide_again import decide_next_best
+from headwater.anime.decide.record_decisions import DecisionSummary, count_decisions
+from headwater.anime.downloads import download_rows
+from headwater.anime.downloads.claimed_download import (
+    ClaimedDownload,
+    DownloadContext,
+    StepFailed,
+    get_download_context,
+)
+from headwater.anime.downloads.client_steps import (
+    add_to_client,
+    list_client_torrents,
+    restart_in_client,
+    stalled_since,
+    step_from_client,
+    verify_download,
+    write_steps,
+)
+from headwater.anime.downloads.download import Download, DownloadState
+from headwater.anime.downloads.download_rows import StepResult
+from headwater.anime.downloads.download_services import DownloadServices
+from headwater.anime.downloads.fetch_torrent import fetch_torrent
+from headwater.anime.downloads.place_files import place_download
+from headwater.anime.downloads.ports import (
+    ClientDown,
+    ClientRefused,
+    FolderGone,
+    LibraryTrouble,
+    NoRoom,
+)
+from headwater.anime.downloads.remove_files import (
+    cancel_own_switches,
+    finish_download,
+    finish_retiring,
+    remove_placed_files,
+    tidy_download,
+)
+from headwater.anime.release_events import release_failed
+from headwater.anime.shows import show_rows
+from headwater.core.engine import Engine
+from headwater.core.errors import DatabaseError, HeadwaterError
+from headwater.core.telemetry.log import get_logger
+from headwater.core.telemetry.metrics import count_download_step
+from headwater.events import event_rows
+from headwater.events.event import Event
+from headwater.feeds.visit import Visitor
+
+StepOf = Callable[[ClaimedDownload], Awaitable[Download | None]]
+
+STEPS: Mapping[DownloadState, StepOf] = {
+    "intended": fetch_torrent,
+    "ready": add_to_client,
+    "complete": verify_download,
+    "verified": place_download,
+    "linked": finish_download,
+    "done": tidy_download,
+    "retiring": finish_retiring,
+}
+_WITHOUT_CLIENT: tuple[DownloadState, ...] = ("intended", "linked", "done")
+_MAY_FAIL: frozenset[DownloadState] = frozenset({"intended", "ready", "added", "complete"})
+"""Later ones have files in the library: they wait, visibly, and are never given up."""
+
+_WATCHED_AT_ONCE = 500
+_SWEEP_SECONDS = 3_600.0
+_SLACK_SECONDS = 60.0
+"""A host's turn may come a little after its rest."""
+
+logger = get_logger("downloads")
+
+
+@dataclass(slots=True)
+class DownloadRunner:
+    """All downloads of this process. Several processes take turns by their claims."""
+
+    engine: Engine
+    media: DownloadServices
+    _visits: Visitor = field(init=False)
+    _running: dict[asyncio.Task[None], list[Download]] = field(default_factory=dict)
+    _has_begun: bool = False
+    _client_rests_until: float = 0.0
+    _client_failures: int = 0
+    _swept: float | None = None
+
+    def __post_init__(self) -> None:
+        self._visits = Visitor(self.engine)
+
+    async def look(self) -> None:
+        """Begins the next step of everything whose time has come."""
+        if not self._has_begun:
+            await self._give_back()
+            self._has_begun = True
+        await self._sweep()
+        await self._keep_leases()
+        async with self.engine.database.read() as view:
+            wait = await download_rows.seconds_until_next_step(
+                view, self.engine.clock.now(), self._too_far()
+            )
+        if wait is not None and wait <= 0:
+            await self._begin()
+
+    async def all_done(self) -> None:
+        """When every step that was begun has come to its end."""
+        while self._running:
+            await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def end(self, seconds: float) -> None:
+        """What is at hand may finish within the time given; the rest is free for others."""
+        if self._running:
+            await asyncio.wait(set(self._running), timeout=seconds)
+        for task in list(self._running):
+            task.cancel()
+        await self.all_done()
+        await self._visits.close()
+        await self._give_back()
+
+    async def _give_back(self) -> None:
+        """What was in our hands when we died, or stop: due now."""
+        async with self.engine.database.write() as tx:
+            await download_rows.release_downloads(tx, self.engine.worker, self.engine.clock.now())
+
+    async def _begin(self) -> None:
+        policy, clock = self.media.policy, self.engine.clock
+        now, client_rests = clock.now(), clock.monotonic() < self._client_rests_until
+        lease_end = now + timedelta(seconds=policy.lease)
+        states = _WITHOUT_CLIENT if client_rests else tuple(STEPS)
+        watching = any(held and held[0].state == "added" for held in self._running.values())
+        room = policy.at_once - len(self._running) + watching
+        who = self.engine.worker
+        async with self.engine.database.write() as tx:
+            await download_rows.reset_far_steps(tx, now, self._too_far())
+            claimed = await download_rows.claim_downloads(tx, who, states, now, lease_end, room)
+            watched = []
+            if not client_rests and not watching:
+                watched = await download_rows.claim_downloads(
+                    tx, who, ("added",), now, lease_end, _WATCHED_AT_ONCE
+                )
+        for download in claimed:
+            self._start(self._through(download), [download])
+        if watched:
+            self._start(self._watch(watched), watched)
+
+    def _too_far(self) -> datetime:
+        """No step is planned later than this: the longest wait is the rest that a site asks for."""
+        policy = self.media.policy
+        pauses = policy.look, policy.pause_cap, self.engine.fetch.retry_after_cap
+        longest = max(policy.lease, *pauses)
+        return self.engine.clock.now() + timedelta(seconds=longest + _SLACK_SECONDS)
+
+    def _start(self, work: Awaitable[None], held: list[Download]) -> None:
+        task = asyncio.ensure_future(work)
+        self._running[task] = held
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._running.pop(task)
+        if not task.cancelled() and (trouble := task.exception()) is not None:
+            logger.error("download_crashed", exc_info=trouble)
+
+    async def _keep_leases(self) -> None:
+        """Hashing a large pack takes longer than a lease."""
+        held = [each for some in self._running.values() for each in some]
+        if held:
+            end = self.engine.clock.now() + timedelta(seconds=self.media.policy.lease)
+            async with self.engine.database.write() as tx:
+                await download_rows.renew_downloads(tx, held, end)
+
+    async def _through(self, download: Download) -> None:
+        """Step after step, as long as each leads at once to the next."""
+        current: Download | None = download
+        task = asyncio.current_task()
+        while current is not None:
+            if task in self._running:
+                self._running[task] = [current]
+            current = await self._step(self._work(current))
+
+    def _work(self, download: Download) -> ClaimedDownload:
+        return ClaimedDownload(self.engine, self.media, self._visits, download)
+
+    async def _step(self, work: ClaimedDownload) -> Download | None:
+        state = work.download.state
+        try:
+            after = await STEPS[state](work)
+        except Exception as trouble:  # noqa: BLE001  # one download's trouble is nobody else's
+            count_download_step(state, "failed")
+            await self._after_trouble(work, trouble)
+            return None
+        count_download_step(state, "done")
+        if state not in _WITHOUT_CLIENT:
+            self._client_failures = 0
+        return after
+
+    async def _watch(self, downloads: list[Download]) -> None:
+        """How far the client is with each: one question, one transaction."""
+        try:
+            jobs = await list_client_torrents(self.media, downloads)
+        except ClientDown as trouble:
+            self._let_client_rest(trouble)
+            for download in downloads:
+                await self._put_off(self._work(download), trouble)
+            return
+        self._client_failures = 0
+        steps = list[tuple[Download, StepResult]]()
+        for download in downloads:
+            try:
+                job = jobs.get(download.infohash or "")
+                steps.append((download, step_from_client(download, job, self.media, self.engine)))
+            except StepFailed as trouble:
+                await self._after_trouble(self._work(download), trouble)
+        await write_steps(self.engine, steps)
+
+    async def _after_trouble(self, work: ClaimedDownload, trouble: Exception) -> None:
+        """Written down, so that it does not repeat at once and people can see it."""
+        match trouble:
+            case DatabaseError():
+                logger.error("download_waits", download=work.download.id, error=trouble.code)
+                return  # the end of the lease brings it back
+            case ClientDown():
+                self._let_client_rest(trouble)
+                await self._put_off(work, trouble)
+                return
+            case StepFailed():
+                setback = trouble
+            case NoRoom() | FolderGone():
+                setback = StepFailed(trouble.code, trouble.message, counts=False, wait=60.0)
+            case ClientRefused() | LibraryTrouble() | HeadwaterError():
+                setback = StepFailed(trouble.code, trouble.message)
+            case _:
+                logger.error("download_crashed", download=work.download.id, exc_info=trouble)
+                setback = StepFailed("internal_error", f"{type(trouble).__name__}: {trouble}")
+        await self._set_back(work, setback)
+
+    async def _put_off(self, work: ClaimedDownload, trouble: ClientDown) -> None:
+        """A client that is down is nobody's failure, and lasts as long as it lasts."""
+        pause = max(0.0, self._client_rests_until - self.engine.clock.monotonic())
+        setback = StepFailed(trouble.code, trouble.message, counts=False, wait=pause)
+        await self._write_setback(work, setback)
+
+    def _let_client_rest(self, trouble: ClientDown) -> None:
+        clock = self.engine.clock
+        if clock.monotonic() < self._client_rests_until:
+            return
+        self._client_failures += 1
+        pause = self.media.policy.pause(self._client_failures)
+        self._client_rests_until = clock.monotonic() + pause
+        logger.warning("download_client_down", detail=trouble.message, pause=pause)
+
+    async def _set_back(self, work: ClaimedDownload, setback: StepFailed) -> None:
+        if setback.again:
+            try:
+                await restart_in_client(work)
+            except ClientDown as trouble:
+                self._let_client_rest(trouble)
+                await self._put_off(work, trouble)
+                return
+            except ClientRefused as trouble:
+                logger.warning("client_refused", download=work.download.id, detail=trouble.message)
+        await self._write_setback(work, setback)
+
+    async def _write_setback(self, work: ClaimedDownload, setback: StepFailed) -> None:
+        download, policy = work.download, self.media.policy
+        attempts = download.attempts + setback.counts
+        is_over = attempts >= policy.attempts and download.state in _MAY_FAIL
+        if setback.lasting or (is_over and setback.counts):
+            await self._give_up(work, setback, attempts)
+            return
+        wait = policy.pause(attempts) if setback.wait is None else setback.wait
+        next_at = work.now + timedelta(seconds=wait)
+        state = setback.state or download.state
+        logger.info("download_set_back", download=download.id, state=state, error=setback.code)
+        step = StepResult(state, next_at, attempts, setback.code, setback.detail)
+        if state == "added" and not setback.counts:  # the client could not be asked
+            step = replace(step, progressed_at=stalled_since(download, work.now, is_unseen=True))
+        await work.put_down(step)
+
+    async def _give_up(self, work: ClaimedDownload, setback: StepFailed, attempts: int) -> None:
+        try:
+            await remove_placed_files(work)
+        except LibraryTrouble as trouble:
+            logger.warning("file_left", download=work.download.id, detail=trouble.message)
+        async with self.engine.database.read() as view:
+            facts = await get_download_context(view, work.download)
+        event = release_failed(
+            facts.tracking.feed_id, facts.show, facts.row, setback.code, setback.detail
+        )
+        logger.warning("download_failed", download=work.download.id, error=setback.code)
+        step = StepResult("failed", None, attempts, setback.code, setback.detail)
+        outcome = await self._written_off(work, step, event, facts)
+        count_decisions(outcome, tracking=facts.tracking.id)
+
+    async def _written_off(
+        self, work: ClaimedDownload, step: StepResult, event: Event, facts: DownloadContext
+    ) -> DecisionSummary:
+        """That it is given up, and what is downloaded in its place, become true together."""
+        async with self.engine.database.write() as tx:
+            await show_rows.get_show(tx, facts.show.id, lock=True)
+            if (
+                await download_rows.update_claimed_download(tx, work.download, step, work.now)
+                is None
+            ):
+                return DecisionSummary()
+            await cancel_own_switches(tx, work.download, work.now)
+            await event_rows.append_events(tx, [event], work.now)
+            return await decide_next_best(
+                tx, self.engine, facts.show.id, work.download.slots, work.now
+            )
+
+    async def _sweep(self) -> None:
+        """What was recycled long enough ago goes for good."""
+        now, days = self.engine.clock.monotonic(), self.media.policy.recycle_days
+        if days <= 0 or (self._swept is not None and now - self._swept < _SWEEP_SECONDS):
+            return
+        self._swept = now
+        before = self.engine.clock.now() - timedelta(days=days)
+        try:
+            gone = await self.media.library.sweep(f"{before:%Y-%m-%d}")
+        except LibraryTrouble as trouble:
+            logger.warning("recycle_not_swept", detail=trouble.message)
+            return
+        if gone:
+            logger.info("recycle_swept", files=gone)

@@ -1,0 +1,1 @@
+"""Episodes: which there are, which are missing, and when the next ones come."""

@@ -1,0 +1,233 @@
+"""The calendar of a show: when its next episodes are expected, and as an iCalendar file."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from itertools import pairwise
+from statistics import median
+from typing import Literal
+from unicodedata import category
+
+from headwater.anime.episodes.episodes import SeenRelease
+from headwater.anime.shows.show import TrackedShow
+from headwater.anime.shows.slot import Slot
+
+JAPAN_TIME = timezone(timedelta(hours=9))
+"""Weekdays are those of Japan, where nearly all of these shows air."""
+LATEST_GAPS = 6
+LONGEST_GAP = timedelta(days=35)
+
+MISSED_INTERVALS = 3
+"""After so many intervals without an episode, no more are expected."""
+_WEEK = timedelta(days=7)
+_EARLY = timedelta(days=4)
+_MOST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Airing:
+    """An episode in the calendar. `moment` is None where only the day is known. `late`: expected
+    before now, and not seen."""
+
+    show_id: int
+    title: str
+    slot: Slot
+    state: Literal["came", "expected", "late"]
+    day: date
+    moment: datetime | None
+    known_since: datetime
+
+
+def airings_of(
+    show: TrackedShow,
+    seen: Iterable[SeenRelease],
+    now: datetime,
+    *,
+    back: timedelta,
+    ahead: timedelta,
+) -> list[Airing]:
+    """What came within `back`, and what is expected within `ahead`, in order."""
+    if show.show.is_film:
+        return []
+    seen = list(seen)
+    came = _first_released(show, seen)
+    found = [
+        Airing(show.id, show.show.title, _slot(show, n), "came", _day(at), at, at)
+        for n, at in sorted(came.items())
+        if at > now - back
+    ]
+    is_over = any(each.is_final for each in seen if _last(came) in _numbers(show, each))
+    return found if is_over else found + _expected_airings(show, came, now, ahead)
+
+
+def _first_released(show: TrackedShow, seen: Iterable[SeenRelease]) -> dict[int, datetime]:
+    """Whole episodes of the season and when each was first released; packs tell nothing of that."""
+    found: dict[int, datetime] = {}
+    for each in seen:
+        for number in () if each.is_pack else _numbers(show, each):
+            found[number] = min(each.moment, found.get(number, each.moment))
+    return found
+
+
+def _numbers(show: TrackedShow, each: SeenRelease) -> list[int]:
+    return [
+        int(slot.number)
+        for slot in each.slots
+        if slot.season == show.show.season and not slot.number % 1
+    ]
+
+
+def _last(came: Mapping[int, datetime]) -> int:
+    return max(came, default=0)
+
+
+def _expected_airings(
+    show: TrackedShow, came: Mapping[int, datetime], now: datetime, ahead: timedelta
+) -> list[Airing]:
+    last, end = _last(came), show.show.episodes
+    known = came.get(last, show.created_at)
+    found: list[Airing] = []
+    for number, (day, moment) in enumerate(_expected_dates(show, came, now), start=last + 1):
+        is_late = (moment or _start_of(day + timedelta(days=1))) <= now
+        if _start_of(day) > now + ahead or (end is not None and number > end):
+            break
+        state: Literal["expected", "late"] = "late" if is_late else "expected"
+        slot = _slot(show, number)
+        if not is_late or not found:  # of several that are late only the first is waited for
+            found.append(Airing(show.id, show.show.title, slot, state, day, moment, known))
+    return found
+
+
+def _expected_dates(
+    show: TrackedShow, came: Mapping[int, datetime], now: datetime
+) -> list[tuple[date, datetime | None]]:
+    """Days, and moments where they are known, of those that follow the last one."""
+    if show.air_weekday is not None:
+        return _weekly(show.air_weekday, came, now)
+    gap = _usual_gap(came)
+    if gap is None:
+        return []
+    last = came[_last(came)]
+    if now - last > (MISSED_INTERVALS + 1) * gap:
+        return []
+    moments = [last + gap * step for step in range(1, _MOST + 1)]
+    return [(_day(moment), moment) for moment in moments]
+
+
+def _weekly(
+    weekday: int, came: Mapping[int, datetime], now: datetime
+) -> list[tuple[date, datetime | None]]:
+    """What comes out a little early is still of the day that follows."""
+    last = came.get(_last(came))
+    if last is not None and now - last > (MISSED_INTERVALS + 1) * _WEEK:
+        return []
+    start = _day(now) if last is None else _day(last) + _EARLY
+    first = start + timedelta(days=(weekday - start.weekday()) % 7)
+    return [(first + _WEEK * step, None) for step in range(_MOST)]
+
+
+def _usual_gap(came: Mapping[int, datetime]) -> timedelta | None:
+    """In whole days, of the last few that followed each other; two gaps at least."""
+    ordered = sorted(came.items())
+    gaps = [
+        later - earlier
+        for (one, earlier), (other, later) in pairwise(ordered)
+        if other == one + 1 and timedelta(hours=12) <= later - earlier
+    ][-LATEST_GAPS:]
+    if len(gaps) < 2:
+        return None
+    usual = median(gap / timedelta(days=1) for gap in gaps)
+    days = timedelta(days=max(1, round(usual)))
+    return days if days <= LONGEST_GAP else None
+
+
+def _slot(show: TrackedShow, number: int) -> Slot:
+    return Slot(show.show.season, Decimal(number))
+
+
+def _day(moment: datetime) -> date:
+    return moment.astimezone(JAPAN_TIME).date()
+
+
+def _start_of(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=JAPAN_TIME)
+
+
+MEDIA_TYPE = "text/calendar; charset=utf-8"
+
+LONGEST_LINE = 75
+"""In bytes, without the line's end."""
+_STATUS = {"came": "CONFIRMED", "expected": "TENTATIVE", "late": "TENTATIVE"}
+_DESCRIPTIONS = {
+    "came": "It came out.",
+    "expected": "Expected.",
+    "late": "Expected, and not seen yet.",
+}
+_ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"})
+
+
+def render_ics(airings: Iterable[Airing], name: str) -> bytes:
+    lines = [
+        "BEGIN:VCALENDAR",
+        "VERSION:2.0",
+        "PRODID:-//Headwater//Releases//EN",
+        "CALSCALE:GREGORIAN",
+        "METHOD:PUBLISH",
+        f"X-WR-CALNAME:{_text(name)}",
+        "REFRESH-INTERVAL;VALUE=DURATION:PT1H",
+        "X-PUBLISHED-TTL:PT1H",
+    ]
+    for airing in airings:
+        lines += _event(airing)
+    lines.append("END:VCALENDAR")
+    return b"".join(_folded(line) + b"\r\n" for line in lines)
+
+
+def _event(airing: Airing) -> list[str]:
+    slot = airing.slot
+    return [
+        "BEGIN:VEVENT",
+        f"UID:show-{airing.show_id}-{str(slot).lower()}@headwater",
+        f"DTSTAMP:{_moment(airing.known_since)}",
+        *_when(airing),
+        f"SUMMARY:{_text(f'{airing.title} {slot}')}",
+        f"DESCRIPTION:{_DESCRIPTIONS[airing.state]}",
+        f"STATUS:{_STATUS[airing.state]}",
+        "TRANSP:TRANSPARENT",
+        "END:VEVENT",
+    ]
+
+
+def _when(airing: Airing) -> list[str]:
+    if airing.moment is not None:
+        return [f"DTSTART:{_moment(airing.moment)}", "DURATION:PT30M"]
+    following = airing.day + timedelta(days=1)
+    return [
+        f"DTSTART;VALUE=DATE:{airing.day:%Y%m%d}",
+        f"DTEND;VALUE=DATE:{following:%Y%m%d}",
+    ]
+
+
+def _moment(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def _text(text: str) -> str:
+    """Controls would end the line, and begin one of the title's own."""
+    seen = "".join(
+        " " if category(letter) in ("Cc", "Zl", "Zp", "Cs") else letter for letter in text
+    )
+    return seen.translate(_ESCAPES)
+
+
+def _folded(line: str) -> bytes:
+    """Long lines go on in the next one, after a space; no character is torn."""
+    folded, room = [b""], LONGEST_LINE
+    for letter in line:
+        bytes_of = letter.encode()
+        if len(folded[-1]) + len(bytes_of) > room:
+            folded.append(b"")
+            room = LONGEST_LINE - 1
+        folded[-1] += bytes_of
+    return b"\r\n ".join(folded)

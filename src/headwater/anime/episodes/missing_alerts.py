@@ -1,0 +1,79 @@
+"""Missing episodes told to other programs: each once, for as long as it is missing."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from headwater.anime.episodes import gap_rows
+from headwater.anime.episodes.episodes import gaps_of
+from headwater.anime.release_events import episode_missing
+from headwater.anime.shows import show_rows, tracking_rows
+from headwater.anime.shows.show import TrackedShow
+from headwater.anime.shows.slot import Slot
+from headwater.anime.shows.tracking import Tracking
+from headwater.core.engine import Engine
+from headwater.core.errors import NotFound
+from headwater.core.ports import View
+from headwater.core.telemetry.log import get_logger
+from headwater.events import event_rows
+
+_PAGE = 1_000
+
+logger = get_logger("releases")
+
+
+async def announce_missing_episodes(engine: Engine) -> int:
+    """How many episodes were told to be missing now, of all shows that are collected."""
+    told = 0
+    for show_id, wishes in (await _collected(engine)).items():
+        try:
+            told += await _announce_for_show(engine, show_id, wishes)
+        except NotFound:  # somebody has just let it go
+            continue
+    return told
+
+
+async def _collected(engine: Engine) -> dict[int, list[Tracking]]:
+    """Trackings that are enabled, by show."""
+    found: dict[int, list[Tracking]] = {}
+    after = 0
+    while True:
+        async with engine.database.read() as view:
+            page = await tracking_rows.list_trackings(view, after=after, limit=_PAGE)
+        for tracking in page:
+            if tracking.enabled:
+                found.setdefault(tracking.show_id, []).append(tracking)
+        if len(page) < _PAGE:
+            return found
+        after = page[-1].id
+
+
+async def _announce_for_show(engine: Engine, show_id: int, wishes: Sequence[Tracking]) -> int:
+    """Looks first, and writes only when there is something to write."""
+    before = engine.clock.now() - timedelta(hours=engine.collect.gap_hours)
+    async with engine.database.read() as view:
+        show = await show_rows.get_show(view, show_id)
+        due, filled = await _find_gap_changes(view, show, wishes, before)
+    if not due and not filled:
+        return 0
+    async with engine.database.write() as tx:
+        show = await show_rows.get_show(tx, show_id, lock=True)
+        due, filled = await _find_gap_changes(tx, show, wishes, before)
+        await gap_rows.delete_gaps(tx, show_id, filled)
+        new = await gap_rows.insert_gaps(tx, show_id, due, engine.clock.now())
+        events = [episode_missing(wishes[0].feed_id, show, slot) for slot in new]
+        await event_rows.append_events(tx, events, engine.clock.now())
+    for slot in new:
+        logger.warning("episode_missing", show=show_id, episode=str(slot))
+    return len(new)
+
+
+async def _find_gap_changes(
+    view: View, show: TrackedShow, wishes: Sequence[Tracking], before: datetime
+) -> tuple[list[Slot], set[Slot]]:
+    """What is to be told, and what was told and is filled by now."""
+    there = await gap_rows.list_filled_slots(view, show.id)
+    known = await gap_rows.list_reported_gaps(view, show.id)
+    from_first = any(tracking.since is None for tracking in wishes)
+    missing = gaps_of(show.show, there, from_first=from_first)
+    due = [gap.slot for gap in missing if gap.since <= before and gap.slot not in known]
+    return due, known - {gap.slot for gap in missing}

@@ -1,0 +1,72 @@
+"""NFO files, for media servers that read what a library says of itself: Kodi, Jellyfin, Emby."""
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+from headwater.anime.naming.library_path import season_and_numbers
+from headwater.anime.release import Release, plain_number
+from headwater.anime.shows.show import Show
+from headwater.anime.shows.slot import Slot
+
+SHOW_FILE = "tvshow.nfo"
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+
+
+def show_nfo(show: Show) -> str:
+    """`tvshow.nfo`, in the folder of the show."""
+    return _document("tvshow", [("title", show.title), ("year", show.year)])
+
+
+def film_nfo(show: Show) -> str:
+    """Beside the film, with the same stem."""
+    return _document("movie", [("title", show.title), ("year", show.year)])
+
+
+def episode_nfo(show: Show, slots: Sequence[Slot], release: Release) -> str:
+    """Beside the episode, with the same stem. A half says where in the season it is shown. Of a
+    file with several episodes each is told by itself, one after the other: media servers read it
+    so."""
+    said = [_episode(show, slot, release, is_alone=len(slots) == 1) for slot in sorted(slots)]
+    return _HEAD + "".join(said)
+
+
+def _episode(show: Show, slot: Slot, release: Release, *, is_alone: bool) -> str:
+    season, number = season_and_numbers(slot)
+    fields: list[tuple[str, str | int | None]] = [
+        ("title", _title(slot, release) if is_alone else None),
+        ("showtitle", show.title),
+        ("season", season),
+        ("episode", number.first),
+    ]
+    if slot.number % 1:
+        following = int(slot.number) + 1
+        fields += [
+            ("airsbefore_season", slot.season),
+            ("airsbefore_episode", following),
+            ("displayseason", slot.season),
+            ("displayepisode", following),
+        ]
+    return _element("episodedetails", fields)
+
+
+def _title(slot: Slot, release: Release) -> str | None:
+    """None where nothing better is known than what a catalogue will say."""
+    if release.episode_title:
+        return release.episode_title
+    return f"Episode {plain_number(slot.number)}" if slot.number % 1 else None
+
+
+def _document(root: str, fields: list[tuple[str, str | int | None]]) -> str:
+    return _HEAD + _element(root, fields)
+
+
+def _element(root: str, fields: list[tuple[str, str | int | None]]) -> str:
+    lines = [f"  <{name}>{_text(value)}</{name}>\n" for name, value in fields if value is not None]
+    return f"<{root}>\n{''.join(lines)}</{root}>\n"
+
+
+def _text(value: str | int) -> str:
+    return escape(_NOT_XML.sub("", str(value)), quote=False)

@@ -1,0 +1,188 @@
+"""Safe paths: a stranger's text as a part of a path on Linux, macOS and Windows."""
+
+import re
+from collections.abc import Collection
+from hashlib import sha256
+from unicodedata import category, combining, normalize
+
+from headwater.core.errors import BadInput
+
+LONGEST_BYTES = 255
+"""What ext4, NTFS, APFS, Btrfs and ZFS allow a name; encrypted folders of some NAS allow 143."""
+_RESERVED = frozenset(
+    ["con", "prn", "aux", "nul", "conin$", "conout$"]
+    + [f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³"]
+)
+_COLON = re.compile(r"\s*:\s+|\s+:")
+_SEPARATORS = re.compile(r"[/\\|:]+")
+_REPLACED = str.maketrans({'"': "'", "<": "(", ">": ")", "*": None, "?": None})
+_EXTENSION = re.compile(r"[A-Za-z0-9]{1,16}")
+_SPACES = re.compile(r"\s+")
+_JOINS_BACK = frozenset("\u200d\ufe0e\ufe0f") | {chr(code) for code in range(0x1F3FB, 0x1F400)}
+_FLAGS = range(0x1F1E6, 0x1F200)
+
+
+def safe_text(text: str) -> str:
+    """Without separators, controls, directions or characters that a system forbids, in NFC.
+
+    May be empty; may still be too long, reserved, or start or end as a name must not.
+    """
+    known = normalize("NFC", "".join(map(_visible, text)))
+    joined = _SEPARATORS.sub("-", _COLON.sub(" - ", known))
+    return _SPACES.sub(" ", joined.translate(_REPLACED)).strip()
+
+
+def _visible(letter: str) -> str:
+    """Bidirectional controls can make `exe.mkv` look like `vkm.exe`; they and their like go."""
+    kind = category(letter)
+    if kind in ("Cc", "Zs", "Zl", "Zp"):
+        return " "
+    if kind in ("Cf", "Cs") or (kind == "Cn" and ord(letter) & 0xFFFE == 0xFFFE):
+        return ""
+    return letter
+
+
+def safe_name(text: str, *, extension: str = "", longest: int = LONGEST_BYTES) -> str:
+    """One part of a path, never empty, with its extension (given without a dot) kept whole."""
+    if extension and not _EXTENSION.fullmatch(extension):
+        extension = ""
+    tail = f".{extension}" if extension else ""
+    room = longest - len(tail) - 1  # one byte for the mark of a name that Windows reserves
+    stem = _cut_to(_without_odd_edges(safe_text(text)), room) or _named_by_hash(text)
+    return _not_reserved(_cut_to(stem, room)) + tail
+
+
+def _without_odd_edges(name: str) -> str:
+    """No dot in front (hidden), no dash (an option), no tilde (a home), no dot or space behind."""
+    return name.lstrip(".-~ ").rstrip(". ")
+
+
+def _named_by_hash(text: str) -> str:
+    """Nothing is left of it; still, two such texts are two names."""
+    return f"untitled {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def _not_reserved(name: str) -> str:
+    """Windows opens a device for CON, and for CON.anything."""
+    first, dot, rest = name.partition(".")
+    return f"{first}_{dot}{rest}" if first.rstrip().lower() in _RESERVED else name
+
+
+def _cut_to(name: str, longest: int) -> str:
+    return shorten_name(name, longest).rstrip(". ")
+
+
+def shorten_name(name: str, longest: int) -> str:
+    """At most so many bytes, cut between characters as people see them."""
+    if is_short_enough(name, longest):
+        return name
+    kept = name.encode("utf-8", "ignore")[: max(longest, 0)].decode("utf-8", "ignore")
+    while kept and not is_short_enough(kept, longest):
+        kept = kept[:-1]
+    end = len(kept)
+    while 0 < end < len(name) and _belongs_to_the_one_before(name, end):
+        end -= 1
+    return kept[:end].rstrip()
+
+
+def is_short_enough(name: str, longest: int) -> bool:
+    """HFS+ counts UTF-16 units of the decomposed form, and those may be more than our bytes."""
+    if len(name.encode("utf-8", "ignore")) > longest:
+        return False
+    return (
+        name.isascii() or len(normalize("NFD", name).encode("utf-16-le", "ignore")) <= 2 * longest
+    )
+
+
+def _belongs_to_the_one_before(name: str, position: int) -> bool:
+    """Accents, joined emoji and the second half of a flag are not letters of their own."""
+    letter, before = name[position], name[position - 1]
+    if combining(letter) or letter in _JOINS_BACK or before == "\u200d":
+        return True
+    if ord(letter) in _FLAGS and ord(before) in _FLAGS:
+        start = position
+        while start and ord(name[start - 1]) in _FLAGS:
+            start -= 1
+        return (position - start) % 2 == 1
+    return False
+
+
+def extension_of(filename: str) -> str:
+    """The extension in lower case, without its dot; nothing when it is not a plain one."""
+    _, dot, extension = filename.rpartition(".")
+    return extension.lower() if dot and _EXTENSION.fullmatch(extension) else ""
+
+
+def collision_key(path: str) -> str:
+    """Equal for two paths that some file system takes for one: case and normal form differ."""
+    return normalize("NFC", normalize("NFC", path).casefold())
+
+
+def unused_path(path: str, taken: Collection[str]) -> str:
+    """`path`, or `path (2)` and so on, when a path that is `taken` would be overwritten."""
+    used = {collision_key(other) for other in taken}
+    if collision_key(path) not in used:
+        return path
+    folder, slash, name = path.rpartition("/")
+    extension = extension_of(name)
+    tail = f".{extension}" if extension else ""
+    stem = name[: len(name) - len(tail)]
+    number = 2
+    while True:
+        mark = f" ({number})"
+        shorter = shorten_name(stem, LONGEST_BYTES - len(mark) - len(tail)).rstrip(". ")
+        tried = f"{folder}{slash}{shorter}{mark}{tail}"
+        if collision_key(tried) not in used:
+            return tried
+        number += 1
+
+
+DEEPEST = 16
+LONGEST_PATH = 1024
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def check_folder(path: str) -> str:
+    """A folder below the library, `/` between its parts; BadInput for anything else.
+
+    An empty path is the library itself. What a person writes is not changed silently: a part that
+    is no safe name is refused, with the name that would be.
+    """
+    given = path.strip().rstrip("/")
+    if not given:
+        return ""
+    if len(given.encode("utf-8", "replace")) > LONGEST_PATH:
+        raise BadInput(f"The path is longer than {LONGEST_PATH} bytes.", path=given[:200])
+    if given.startswith(("/", "~", "\\")) or _DRIVE.match(given):
+        raise BadInput("The path must be relative to the library.", path=given)
+    if "\\" in given:
+        raise BadInput("The parts of a path are separated by /, not by \\.", path=given)
+    parts = given.split("/")
+    if len(parts) > DEEPEST:
+        raise BadInput(f"The path has more than {DEEPEST} parts.", path=given)
+    return "/".join(_checked_part(part, given) for part in parts)
+
+
+def _checked_part(part: str, path: str) -> str:
+    if part in ("", ".", ".."):
+        raise BadInput("The path has a part that is empty, . or ..", path=path)
+    if len(part.encode("utf-8", "replace")) > LONGEST_BYTES:
+        raise BadInput(f"A part of the path is longer than {LONGEST_BYTES} bytes.", path=path)
+    name = safe_name(part)
+    if name != part:
+        raise BadInput(
+            f"{part!r} is no name on every system; {name!r} would be.",
+            path=path,
+            part=part,
+            allowed=name,
+        )
+    return part
+
+
+def is_safe_relative_path(path: str) -> bool:
+    """Whether a relative path stays where it starts: asked again of every path before use."""
+    if not path or path.startswith(("/", "~", "\\")) or "\\" in path or _DRIVE.match(path):
+        return False
+    if "\x00" in path:
+        return False
+    return all(part not in ("", ".", "..") for part in path.split("/"))

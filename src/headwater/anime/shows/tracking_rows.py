@@ -1,0 +1,180 @@
+"""Trackings in the database: read, listed, inserted and changed."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import orjson
+
+from headwater.anime.shows.tracking import Tracking
+from headwater.anime.stored_json import decode_preferences, encode_json, encode_preferences
+from headwater.core.errors import ConflictError, NotFound
+from headwater.core.ports import Row, SqlValue, Transaction, View, placeholders
+from headwater.core.values.instant import from_micros, maybe_micros, maybe_moment, to_micros
+
+COLUMNS = (
+    "id, show_id, feed_id, preferences, include, exclude, packs, save_path, enabled, since,"
+    " created_at, updated_at, removed_at"
+)
+
+
+async def list_trackings(
+    view: View,
+    *,
+    show_id: int | None = None,
+    feed_id: str | None = None,
+    after: int = 0,
+    limit: int = 1_000,
+) -> list[Tracking]:
+    """In the order they were made, without those that were removed."""
+    where, values = ["id > ?", "removed_at IS NULL"], list[SqlValue]([after])
+    if show_id is not None:
+        where.append("show_id = ?")
+        values.append(show_id)
+    if feed_id is not None:
+        where.append("feed_id = ?")
+        values.append(feed_id)
+    rows = await view.rows(
+        f"SELECT {COLUMNS} FROM trackings WHERE {' AND '.join(where)} ORDER BY id LIMIT ?",
+        *values,
+        limit,
+    )
+    return [tracking_from_row(row) for row in rows]
+
+
+async def get_tracking(view: View, tracking_id: int, *, lock: bool = False) -> Tracking:
+    """One that was removed too: what it downloaded may still be on its way."""
+    held = " FOR UPDATE" if lock and view.dialect == "postgresql" else ""
+    row = await view.row(f"SELECT {COLUMNS} FROM trackings WHERE id = ?{held}", tracking_id)
+    if row is None:
+        raise NotFound("There is no such tracking.", what="tracking")
+    return tracking_from_row(row)
+
+
+async def get_current_tracking(view: View, tracking_id: int, *, lock: bool = False) -> Tracking:
+    """NotFound for one that was removed, as for one that never was."""
+    found = await get_tracking(view, tracking_id, lock=lock)
+    if found.removed_at is not None:
+        raise NotFound("There is no such tracking.", what="tracking")
+    return found
+
+
+async def find_same_tracking(view: View, show_id: int, feed_id: str) -> Tracking | None:
+    """The one of this show and this feed, removed or not."""
+    row = await view.row(
+        f"SELECT {COLUMNS} FROM trackings WHERE show_id = ? AND feed_id = ?", show_id, feed_id
+    )
+    return None if row is None else tracking_from_row(row)
+
+
+async def list_tracked_feeds(view: View) -> list[str]:
+    """Feeds that releases are collected from at this moment."""
+    rows = await view.rows("SELECT DISTINCT feed_id FROM trackings WHERE enabled ORDER BY feed_id")
+    return [row.feed_id for row in rows]
+
+
+async def list_trackings_of_feeds(view: View, feed_ids: Iterable[str]) -> list[Tracking]:
+    """Those that are enabled and collect from one of these feeds."""
+    wanted = sorted(set(feed_ids))
+    if not wanted:
+        return []
+    rows = await view.rows(
+        f"SELECT {COLUMNS} FROM trackings WHERE enabled AND feed_id IN "
+        f"({placeholders(len(wanted))})"
+        " ORDER BY id",
+        *wanted,
+    )
+    return [tracking_from_row(row) for row in rows]
+
+
+def tracking_from_row(row: Row) -> Tracking:
+    return Tracking(
+        id=row.id,
+        show_id=row.show_id,
+        feed_id=row.feed_id,
+        preferences=decode_preferences(row.preferences),
+        include=tuple(orjson.loads(row.include)),
+        exclude=tuple(orjson.loads(row.exclude)),
+        packs=bool(row.packs),
+        save_path=row.save_path,
+        enabled=bool(row.enabled),
+        since=maybe_moment(row.since),
+        created_at=from_micros(row.created_at),
+        updated_at=from_micros(row.updated_at),
+        removed_at=maybe_moment(row.removed_at),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedFeed:
+    """What a person wants to see of a feed beside its tracking."""
+
+    title: str | None
+    state: str
+
+
+async def list_feed_titles(view: View, feed_ids: Iterable[str]) -> dict[str, TrackedFeed]:
+    """By id; those that are gone for good are not there."""
+    wanted = sorted(set(feed_ids))
+    if not wanted:
+        return {}
+    rows = await view.rows(
+        "SELECT feed_id, title, overrides, state FROM feeds"
+        f" WHERE feed_id IN ({placeholders(len(wanted))})",
+        *wanted,
+    )
+    return {
+        row.feed_id: TrackedFeed(orjson.loads(row.overrides).get("title") or row.title, row.state)
+        for row in rows
+    }
+
+
+async def insert_tracking(tx: Transaction, new: Tracking, now: datetime) -> Tracking:
+    """Its `id` and moments are made here. Conflict when the show is collected from that feed."""
+    moment = to_micros(now)
+    row = await tx.row(
+        "INSERT INTO trackings (show_id, feed_id, preferences, include, exclude, packs, save_path,"
+        " enabled, since, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        f" ON CONFLICT (show_id, feed_id) DO NOTHING RETURNING {COLUMNS}",
+        new.show_id,
+        new.feed_id,
+        *_values(new),
+        moment,
+        moment,
+    )
+    if row is None:
+        raise ConflictError("This show is collected from this feed already.", show_id=new.show_id)
+    return tracking_from_row(row)
+
+
+async def update_tracking(tx: Transaction, after: Tracking, now: datetime) -> Tracking:
+    """Everything but its show and its feed."""
+    row = await tx.row(
+        "UPDATE trackings SET preferences = ?, include = ?, exclude = ?, packs = ?, save_path = ?,"
+        " enabled = ?, since = ?, removed_at = ?, updated_at = ?"
+        f" WHERE id = ? RETURNING {COLUMNS}",
+        *_values(after),
+        maybe_micros(after.removed_at),
+        to_micros(now),
+        after.id,
+    )
+    if row is None:
+        raise NotFound("There is no such tracking.", what="tracking")
+    return tracking_from_row(row)
+
+
+async def delete_tracking(tx: Transaction, tracking_id: int) -> bool:
+    """With its decisions and records of downloads. Files stay where they are."""
+    return await tx.run("DELETE FROM trackings WHERE id = ?", tracking_id) > 0
+
+
+def _values(tracking: Tracking) -> list[SqlValue]:
+    return [
+        encode_preferences(tracking.preferences),
+        encode_json(tracking.include),
+        encode_json(tracking.exclude),
+        tracking.packs,
+        tracking.save_path,
+        tracking.enabled,
+        maybe_micros(tracking.since),
+    ]

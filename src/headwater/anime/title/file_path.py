@@ -1,0 +1,58 @@
+"""A file's path read as a title: the name says most, its folders say what the name leaves out."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from headwater.anime.title.read_name import TitleReading, read_name
+
+_ROOTED = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
+_FOLDER_THEN_FILE = re.compile(r"[\]】]/[\[【]")
+_FOLDER_THEN_FILE_SLASH = re.compile(r"(?<=[\]】])/(?=[\[【])")
+_SEPARATOR = re.compile(r"[\\/]+")
+_SEASON_FOLDER = re.compile(r"(?i)(?:season|s|第)? ?(\d{1,2}) ?[季期]?|specials?")
+_OF_FOLDERS = frozenset(("title", "titles", "other_titles", "season", "year"))
+MOST_FOLDERS = 3
+"""So many folders above a file are asked for what its name does not say."""
+
+
+def is_path(text: str) -> bool:
+    """Whether a title is the path of a file."""
+    return _ROOTED.match(text) is not None or _FOLDER_THEN_FILE.search(text) is not None
+
+
+def read_path(path: str, aliases: Mapping[str, str]) -> TitleReading:
+    """The release a file is, by its name and the folders it lies in."""
+    split = _SEPARATOR if _ROOTED.match(path) else _FOLDER_THEN_FILE_SLASH
+    *folders, name = [part for part in split.split(path) if part] or [""]
+    reading = read_name(name, aliases)
+    for folder in reversed(folders[-MOST_FOLDERS:]):
+        if reading.release.title is not None and reading.release.year is not None:
+            break
+        reading = _completed(reading, folder, aliases)
+    return reading
+
+
+def _completed(reading: TitleReading, folder: str, aliases: Mapping[str, str]) -> TitleReading:
+    told = read_name(folder, aliases)
+    release, above = reading.release, told.release
+    if release.title is not None and above.title is not None:
+        if release.title.casefold() != above.title.casefold():
+            return reading
+    named = release.title is not None
+    bare_season = _SEASON_FOLDER.fullmatch(folder.strip())
+    return TitleReading(
+        replace(
+            release,
+            title=release.title if named or bare_season else above.title,
+            titles=release.titles if named or bare_season else above.titles,
+            other_titles=release.other_titles if named or bare_season else above.other_titles,
+            season=_first(release.season, above.season),
+            year=_first(release.year, above.year),
+        ),
+        reading.notes + tuple(note for note in told.notes if note[0] in _OF_FOLDERS),
+    )
+
+
+def _first(mine: int | None, theirs: int | None) -> int | None:
+    return theirs if mine is None else mine

@@ -1,0 +1,1 @@
+"""Torrent files, magnets and the sites that list them."""

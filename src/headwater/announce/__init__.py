@@ -1,1 +1,0 @@
-"""Station A: facts told to other programs."""

@@ -1,1 +1,0 @@
-"""Who is told of news at an address of its own, and how far it has been told."""

@@ -1,0 +1,1 @@
+"""Tokens of the API, and what each of them may do."""

@@ -1,0 +1,73 @@
+"""API tokens: what they look like, what is kept of them, what each scope opens."""
+
+import hmac
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Literal
+
+Scope = Literal["read", "admin", "publish", "register", "fetcher"]
+GrantableScope = Literal["read", "admin", "publish", "register"]
+"""Scopes a person may give. A `fetcher` token comes from joining, and belongs to one fetcher."""
+
+PREFIX = "hw_"
+SECRET_BYTES = 32
+
+_OPENS: dict[Scope, frozenset[Scope]] = {
+    "read": frozenset({"read"}),
+    "admin": frozenset({"read", "admin", "publish", "register", "fetcher"}),
+    "publish": frozenset({"publish"}),
+    "register": frozenset({"register"}),
+    "fetcher": frozenset({"fetcher"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ApiToken:
+    """A token as it is remembered: never its secret."""
+
+    id: int
+    name: str
+    scope: Scope
+    created_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """Somebody who was let in. `name` tells them apart for rate limits and idempotency keys.
+
+    `fetcher_id` is the fetcher whose own token this is: it reaches that one and no other.
+    `token_id` is None for whoever needs no token that could be revoked.
+    """
+
+    name: str
+    scope: Scope
+    fetcher_id: int | None = None
+    token_id: int | None = None
+
+    @property
+    def is_admin(self) -> bool:
+        return self.scope == "admin"
+
+
+def has_right(scope: Scope, *needed: Scope) -> bool:
+    """One of the needed rights is enough."""
+    return not _OPENS[scope].isdisjoint(needed)
+
+
+def token_text(secret: bytes) -> str:
+    """The prefix lets people and scanners recognise a leaked one."""
+    return PREFIX + urlsafe_b64encode(secret).rstrip(b"=").decode()
+
+
+def token_hash(text: str) -> bytes:
+    """Enough, as the secret has 256 random bits: there is nothing to guess slowly."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def same_token(given: str, held: str) -> bool:
+    """In a time that does not depend on either."""
+    return hmac.compare_digest(token_hash(given), token_hash(held))

@@ -1,0 +1,67 @@
+"""One fact of the log, as a program gets it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from headwater.client.errors import Garbled
+from headwater.client.sse_frames import Frame
+
+LARGEST_DIGITS = 18
+
+
+def _ignore_done(seq: int) -> None:
+    """Done with an event that no cursor waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`seq` is its place in the log, without gaps; `id` is the same in every delivery.
+
+    `payload` by type: docs/events.md.
+    """
+
+    seq: int
+    id: str
+    type: str
+    at: datetime
+    feed_id: str | None
+    payload: Mapping[str, Any]
+    _when_done: Callable[[int], None] = field(default=_ignore_done, repr=False, compare=False)
+
+    def done(self) -> None:
+        """You have dealt with it: the cursor may move past it."""
+        self._when_done(self.seq)
+
+
+def parse_event(data: bytes, when_done: Callable[[int], None] = _ignore_done) -> Event:
+    """Garbled unless these are the fields of an event."""
+    try:
+        said = orjson.loads(data)
+        seq, payload = said["seq"], said["payload"]
+        if type(seq) is not int or not isinstance(payload, dict):
+            raise TypeError("seq is a number, payload an object")
+        return Event(
+            seq,
+            str(said["id"]),
+            str(said["type"]),
+            datetime.fromisoformat(said["at"]),
+            said["feed_id"],
+            payload,
+            when_done,
+        )
+    except (ValueError, KeyError, TypeError) as trouble:
+        raise Garbled(f"The stream has an event that is none: {trouble}") from trouble
+
+
+def parse_event_number(frame: Frame) -> int | None:
+    """The frame's id; None when it has none."""
+    text = frame.id
+    if text is None:
+        return None
+    if not text.isdigit() or len(text) > LARGEST_DIGITS:
+        raise Garbled("The stream has an event whose id is no number.")
+    return int(text)

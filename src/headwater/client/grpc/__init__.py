@@ -1,0 +1,1 @@
+"""The generated code of headwater.proto (make protos)."""

@@ -1,0 +1,110 @@
+"""Where Headwater is and what is shown there: an address, a token, requests as bytes."""
+
+import ssl
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Self
+from urllib.parse import urlencode, urlsplit
+
+from headwater import __version__
+from headwater.core.errors import BadSettings
+
+EVENT_STREAM_TYPE = "text/event-stream"
+
+Query = Iterable[tuple[str, str | int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long anything may take, in seconds, and how large an answer may be, in bytes.
+
+    Headwater pings a quiet stream every 15 seconds: after `stream` without a sign of life it is
+    dead. After trouble a reader rests as long as the server asks for (3 seconds), twice as long
+    each time, `longest_rest` at most; each rest is shortened by up to half, by luck.
+    """
+
+    connect: float = 10.0
+    ask: float = 60.0
+    stream: float = 45.0
+    shortest_rest: float = 0.1
+    longest_rest: float = 60.0
+    save_every: float = 1.0
+    most_bytes: int = 256 * 1024 * 1024
+    longest_event: int = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAddress:
+    """One Headwater."""
+
+    host: str
+    port: int
+    authority: str
+    prefix: str
+    tls: ssl.SSLContext | None
+    agent: str
+    token: str | None = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        url: str,
+        token: str | None,
+        *,
+        tls: ssl.SSLContext | None = None,
+        agent: str = "headwater-client",
+    ) -> Self:
+        """`tls` is for private authorities; the system's own are trusted otherwise."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+            (parts.hostname or "").encode("idna")
+        except ValueError:
+            raise BadSettings("Headwater's URL cannot be read.") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise BadSettings("Headwater's URL begins with http:// or https://.", url=url)
+        if parts.username is not None or parts.query or parts.fragment:
+            raise BadSettings("Headwater's URL has no user, no ? and no #; give the token apart.")
+        secure = parts.scheme == "https"
+        return cls(
+            host=parts.hostname,
+            port=port or (443 if secure else 80),
+            authority=_check_sendable(parts.netloc, "URL"),
+            prefix=_check_sendable(parts.path.rstrip("/"), "URL"),
+            tls=(tls or ssl.create_default_context()) if secure else None,
+            agent=f"{agent}/{__version__}",
+            token=None if token is None else _check_sendable(token, "token"),
+        )
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: Query = (),
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> bytes:
+        """The whole request; the connection is for it alone."""
+        asked = urlencode([(name, value) for name, value in query if value is not None])
+        target = f"{self.prefix}{_check_sendable(path, 'path')}" + (f"?{asked}" if asked else "")
+        said = {
+            "host": self.authority,
+            "user-agent": self.agent,
+            "accept": "application/json",
+            "accept-encoding": "identity",
+            "connection": "close",
+        }
+        if self.token is not None:
+            said["authorization"] = f"Bearer {self.token}"
+        if body is not None:
+            said |= {"content-type": "application/json", "content-length": str(len(body))}
+        said |= headers or {}
+        lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {said[name]}" for name in said)]
+        return "\r\n".join([*lines, "", ""]).encode("ascii") + (body or b"")
+
+
+def _check_sendable(text: str, what: str) -> str:
+    """A line break or a space in a request would be the beginning of another one."""
+    if not all("!" <= letter <= "~" for letter in text):
+        raise BadSettings(f"The {what} has a letter in it that cannot be sent.")
+    return text

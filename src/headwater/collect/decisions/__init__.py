@@ -1,1 +1,0 @@
-"""Every release that a tracking looked at, in the database."""

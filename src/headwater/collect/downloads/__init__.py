@@ -1,1 +1,0 @@
-"""Downloads and the files of the library, in the database."""

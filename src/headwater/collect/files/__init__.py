@@ -1,1 +1,0 @@
-"""The library's files, in the database."""

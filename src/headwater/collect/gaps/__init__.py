@@ -1,1 +1,0 @@
-"""Episodes that are missing between others."""

@@ -1,1 +1,0 @@
-"""Entries of followed feeds, read as offers."""

@@ -1,1 +1,0 @@
-"""Shows in the database."""

@@ -1,1 +1,0 @@
-"""Trackings in the database."""

@@ -1,0 +1,1 @@
+"""Values that many areas share: ids, moments, URLs, responses, signatures."""

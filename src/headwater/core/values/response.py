@@ -1,0 +1,77 @@
+"""What one HTTP exchange was: the question, the answer as served, and what went wrong."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from headwater.core.values.quickly_made import quickly_made
+
+Headers = tuple[tuple[str, str], ...]
+"""Header fields in wire order, names as received; secrets already redacted where marked so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """ETag and Last-Modified of one response, byte for byte; never a mix of two responses."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One redirect that was followed; `address` is where the host was found that said so."""
+
+    url: str
+    status: int
+    location: str
+    address: str | None = field(default=None, compare=False)
+
+
+@quickly_made
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """What one request to one URL brought back (no redirect followed), from the Web port.
+
+    `error` is None for a complete answer; otherwise a code such as `timeout`, `dns_error`,
+    `blocked_address`, `connect_error`, `tls_error`, `incomplete_body`, `body_too_large`,
+    `bad_http`. An answer may have a status and part of a body *and* an error.
+    """
+
+    url: str
+    status: int | None
+    request_headers: Headers
+    response_headers: Headers
+    body: bytes
+    elapsed: float
+    address: str | None = None
+    error: str | None = None
+    error_detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A whole visit on the wire: the last answer plus the way to it."""
+
+    asked_url: str
+    started_at: datetime
+    answer: HttpAnswer
+    hops: tuple[Hop, ...] = field(default=())
+
+    @property
+    def final_url(self) -> str:
+        return self.answer.url
+
+    @property
+    def own_address(self) -> str | None:
+        """Where the host of the asked URL was found, wherever it led."""
+        return self.hops[0].address if self.hops else self.answer.address
+
+
+def header(headers: Headers, name: str) -> str | None:
+    """The last value of a header field, or None."""
+    wanted = name.lower()
+    found = None
+    for key, value in headers:
+        if key.lower() == wanted:
+            found = value
+    return found

@@ -1,0 +1,1 @@
+"""Routes of shows, trackings, releases and downloads."""

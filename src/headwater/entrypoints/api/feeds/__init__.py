@@ -1,0 +1,1 @@
+"""Routes of feeds, their entries and raw bytes."""

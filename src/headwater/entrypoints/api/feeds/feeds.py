@@ -1,0 +1,213 @@
+"""Feeds over HTTP: list, follow, look, change, visit soon, take off; and a feed's history."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater.core.values.instant import to_micros
+from headwater.entrypoints.api.feeds.feed_records import (
+    FeedChanges,
+    FeedPage,
+    FeedRecord,
+    NewFeed,
+    RefetchIn,
+    RefetchRecord,
+    RemovedFeedRecord,
+    schedule_record,
+)
+from headwater.entrypoints.api.feeds.visit_records import (
+    DecisionPage,
+    DecisionRecord,
+    VisitPage,
+    VisitRecord,
+)
+from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.paging import PageRequest, cursor, decode_cursor
+from headwater.entrypoints.api.routing import (
+    ERROR_RESPONSES,
+    ApiContext,
+    Cursor,
+    Limit,
+    RouteContext,
+    TextWithoutNul,
+    json_response,
+    parse_public_id,
+)
+from headwater.feeds import change_feed as change_feed_module
+from headwater.feeds import feed_rows, visit_rows
+from headwater.feeds.feed import STATES, Feed, FeedState
+from headwater.feeds.schedule.replan import policy_from_overrides
+from headwater.feeds.visit_rows import Visit
+from headwater.subscriptions import unsubscribe
+from headwater.subscriptions.add_feed import add_feed, add_feed_later
+
+_NOT_REMOVED = tuple(state for state in STATES if state != "removed")
+
+
+async def feed_page(
+    at: ApiContext, piece: PageRequest, state: FeedState | None, url: str | None
+) -> FeedPage:
+    """In the order they were added. Removed feeds are listed only when asked for by state."""
+    size = at.page_size(piece.limit)
+    (after,) = decode_cursor(piece.cursor, "feeds", 1) if piece.cursor else (0,)
+    states = (state,) if state else _NOT_REMOVED
+    async with at.engine.database.read() as view:
+        found = await feed_rows.list_feeds(
+            view, after=after, limit=size + 1, states=states, url=url
+        )
+    shown = found[:size]
+    records = [FeedRecord.of(feed, at.engine.schedule) for feed in shown]
+    more = cursor("feeds", shown[-1].pk) if len(found) > size else None
+    return FeedPage(feeds=records, next_cursor=more)
+
+
+async def feed_record(at: ApiContext, feed_id: str) -> FeedRecord:
+    async with at.engine.database.read() as view:
+        feed = await feed_rows.get_feed(view, parse_public_id(feed_id, "feed"))
+    return FeedRecord.of(feed, at.engine.schedule)
+
+
+router = APIRouter(tags=["feeds"], responses=ERROR_RESPONSES)
+
+
+@router.get("/feeds", response_model=FeedPage)
+async def list_feeds(
+    at: RouteContext,
+    limit: Limit = None,
+    cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
+    state: FeedState | None = None,
+    url: Annotated[TextWithoutNul | None, Query(description="Only the feed at this URL.")] = None,
+) -> Response:
+    """In the order they were added. Removed feeds are listed only when asked for by state."""
+    return json_response(await feed_page(at, PageRequest(limit, cursor_), state, url))
+
+
+@router.post("/feeds", response_model=FeedRecord, status_code=201)
+async def follow_feed(body: NewFeed, request: Request, at: RouteContext) -> Response:
+    """Fetches at once and refuses what is no feed, unless `visit` is `later`.
+
+    A page that links to feeds is answered with 422 `not_a_feed` and its `candidates`.
+    """
+    wish, who = body.wish(), request.scope["credential"].name
+    policy_from_overrides(wish.overrides, at.engine.schedule)
+
+    async def effect(key: bytes | None) -> str:
+        follow = add_feed if body.visit == "now" else add_feed_later
+        return await follow(body.url, wish, at.engine, idempotency=key, who=who)
+
+    async def tell(feed_id: str) -> RouteAnswer:
+        return RouteAnswer(201, await feed_record(at, feed_id), location=f"/feeds/{feed_id}")
+
+    return await answer_idempotently(request, at.engine, effect, tell)
+
+
+@router.get("/feeds/{feed_id}", response_model=FeedRecord)
+async def show_feed(feed_id: str, at: RouteContext) -> Response:
+    """One feed: validators, hints, schedule with its reason, counts."""
+    return json_response(await feed_record(at, feed_id))
+
+
+@router.patch("/feeds/{feed_id}", response_model=FeedRecord)
+async def change_feed(feed_id: str, body: FeedChanges, at: RouteContext) -> Response:
+    """Only what is named changes; null goes back to the default. New limits count from the last
+    fetch, and never shorten a rest that the host asked for."""
+    known = parse_public_id(feed_id, "feed")
+    feed = await change_feed_module.change_feed(known, body.patch(), at.engine, at.gap)
+    return json_response(FeedRecord.of(feed, at.engine.schedule))
+
+
+@router.delete("/feeds/{feed_id}", response_model=RemovedFeedRecord)
+async def remove_feed(
+    feed_id: str, request: Request, at: RouteContext, hard: bool = False
+) -> Response:
+    """Soft: no more visits, all history stays. `hard`: entries, visits and raw go for good."""
+    known, who = parse_public_id(feed_id, "feed"), request.scope["credential"].name
+    feed = await unsubscribe.remove_feed(known, at.engine, hard=hard, who=who)
+    history = "deleted" if hard else "kept"
+    return json_response(
+        RemovedFeedRecord(feed_id=feed.id, url=feed.url, removed=True, hard=hard, history=history)
+    )
+
+
+@router.post("/feeds/{feed_id}/refetch", response_model=RefetchRecord, status_code=202)
+async def refetch_feed(
+    feed_id: str, request: Request, at: RouteContext, body: RefetchIn | None = None
+) -> Response:
+    """Due now; a worker visits it when its host's turn comes."""
+    known = parse_public_id(feed_id, "feed")
+    whole = body is not None and body.whole
+    done: list[change_feed_module.RefetchResult] = []
+
+    async def effect(key: bytes | None) -> str:
+        done.append(
+            await change_feed_module.refetch(
+                known, at.engine, whole=whole, gap=at.gap, idempotency=key
+            )
+        )
+        return known
+
+    async def tell(_: str) -> RouteAnswer:
+        return _refetch_answer(known, done[0])
+
+    async def tell_again(_: str) -> RouteAnswer:
+        async with at.engine.database.read() as view:
+            plan = (await feed_rows.get_feed(view, known)).schedule
+        planned = plan.next_visit_at or at.engine.clock.now()
+        return _refetch_answer(known, change_feed_module.RefetchResult(planned, plan.claimed))
+
+    return await answer_idempotently(request, at.engine, effect, tell, tell_again)
+
+
+@router.get("/feeds/{feed_id}/visits", response_model=VisitPage)
+async def list_visits(
+    feed_id: str,
+    at: RouteContext,
+    limit: Limit = None,
+    cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
+) -> Response:
+    """Newest first: what was asked, what came back, what was decided."""
+    _, visits, more = await _visits(at, feed_id, limit, cursor_)
+    return json_response(
+        VisitPage(visits=[VisitRecord.of(visit) for visit in visits], next_cursor=more)
+    )
+
+
+@router.get("/feeds/{feed_id}/schedule", response_model=DecisionPage)
+async def list_decisions(
+    feed_id: str,
+    at: RouteContext,
+    limit: Limit = None,
+    cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
+) -> Response:
+    """Newest first: every decision with its reason in words and all it was made from."""
+    feed, visits, more = await _visits(at, feed_id, limit, cursor_)
+    return json_response(
+        DecisionPage(
+            feed_id=feed.id,
+            schedule=schedule_record(feed, at.engine.schedule),
+            decisions=[DecisionRecord.of(visit) for visit in visits],
+            next_cursor=more,
+        )
+    )
+
+
+async def _visits(
+    at: RouteContext, feed_id: str, limit: int | None, cursor_: str | None
+) -> tuple[Feed, list[Visit], str | None]:
+    size = at.page_size(limit)
+    before = decode_cursor(cursor_, "visits", 1)[0] if cursor_ else None
+    async with at.engine.database.read() as view:
+        feed = await feed_rows.get_feed(view, parse_public_id(feed_id, "feed"))
+        found = await visit_rows.list_visits(view, feed.pk, before=before, limit=size + 1)
+    shown = found[:size]
+    more = cursor("visits", to_micros(shown[-1].scheduled_at)) if len(found) > size else None
+    return feed, shown, more
+
+
+def _refetch_answer(feed_id: str, done: change_feed_module.RefetchResult) -> RouteAnswer:
+    record = RefetchRecord(
+        feed_id=feed_id, next_visit_at=done.next_visit_at, in_progress=done.in_progress
+    )
+    return RouteAnswer(202, record)

@@ -1,0 +1,1 @@
+"""Routes of readers, their items and their feeds."""

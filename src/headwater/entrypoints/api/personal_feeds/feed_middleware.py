@@ -1,0 +1,69 @@
+"""Middleware that answers feed readers before any route is looked for: they ask all day long."""
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headwater.core.errors import HeadwaterError
+from headwater.core.telemetry.metrics import count_personal_feed_answer
+from headwater.entrypoints.api.personal_feeds.feed_query import has_token
+from headwater.entrypoints.api.personal_feeds.feed_server import (
+    FORMAT_BY_PATH,
+    FeedAnswer,
+    PersonalFeedServer,
+)
+
+CALENDAR_PATH = "/trackings/calendar.ics"
+"""Calendar programs cannot send a header either."""
+
+
+class _Route:
+    """What the ring that counts answers looks at."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+_ROUTES = {path: _Route(path) for path in FORMAT_BY_PATH}
+
+
+class PersonalFeedsMiddleware:
+    """Inside the rings that check the host and count, before the one that asks for API tokens."""
+
+    def __init__(self, app: ASGIApp, newsstand: PersonalFeedServer) -> None:
+        self._app = app
+        self._newsstand = newsstand
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        path = scope["path"]
+        if path in _ROUTES:
+            scope["route"] = _ROUTES[path]
+            await _send_answer(await self._counted(scope), send)
+            return
+        if (path.startswith("/meta/") or path == CALENDAR_PATH) and _has_reader_token(scope):
+            _, scope["holder"] = await self._newsstand.opened(scope)
+        await self._app(scope, receive, send)
+
+    async def _counted(self, scope: Scope) -> FeedAnswer:
+        try:
+            answer = await self._newsstand.answer(scope)
+        except HeadwaterError as trouble:
+            count_personal_feed_answer(trouble.status)
+            raise
+        count_personal_feed_answer(answer.status)
+        return answer
+
+
+def _has_reader_token(scope: Scope) -> bool:
+    """A token in the address counts only where none is in the head: that one says more."""
+    return has_token(scope["query_string"]) and "authorization" not in Headers(scope=scope)
+
+
+async def _send_answer(answer: FeedAnswer, send: Send) -> None:
+    start = {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
+    await send(start)
+    await send({"type": "http.response.body", "body": answer.body, "more_body": False})

@@ -1,0 +1,91 @@
+"""The query of a personal feed's URL, read once and strictly."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from headwater.core.errors import Unauthorized
+from headwater.entrypoints.api.errors import BadBody
+
+LONGEST_TOKEN = 256
+MOST_FIELDS = 1_000
+INVALID = "Invalid RSS token"
+
+_TOKEN_BYTES = frozenset(range(0x21, 0x7F))
+_NEEDS_DECODING = frozenset(b"&%+;")
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalQuery:
+    """`categories` None: all that the reader follows. `format` is for lists of feeds."""
+
+    token: str
+    limit: int | None = None
+    categories: tuple[str, ...] | None = None
+    format: str | None = None
+
+
+def parse_feed_query(raw: bytes, most: int | None) -> PersonalQuery:
+    """BadBody (422) for fields that are missing or do not work; Unauthorized (401) for what cannot
+    be a token. `most` bounds the limit; None leaves it to others. Names that mean nothing here are
+    left alone: readers add some of their own."""
+    if raw.startswith(b"token=") and _NEEDS_DECODING.isdisjoint(raw):  # as nearly all of them are
+        return PersonalQuery(_check_token(raw[6:].decode("latin-1")))
+    given = _parse_fields(raw)
+    tokens = given.get("token", [])
+    if not tokens:
+        raise bad_query_field("token", "missing", "Field required")
+    if len(tokens) > 1:
+        raise bad_query_field("token", "string_type", "Input should be one token")
+    limit = None if most is None else _parse_limit(given.get("limit", []), most)
+    categories = tuple(dict.fromkeys(given["category"])) if "category" in given else None
+    format = given["format"][-1] if "format" in given else None
+    return PersonalQuery(_check_token(tokens[0]), limit, categories, format)
+
+
+def has_token(raw: bytes) -> bool:
+    """Whether a reader's token is among the fields, whatever it is worth."""
+    return bool(raw) and "token" in _parse_fields(raw)
+
+
+def _parse_fields(raw: bytes) -> dict[str, list[str]]:
+    """Bytes that are no text become letters that no token and no category has."""
+    try:
+        pairs = parse_qsl(
+            raw.decode("utf-8", "surrogateescape"),
+            keep_blank_values=True,
+            errors="surrogateescape",
+            max_num_fields=MOST_FIELDS,
+        )
+    except ValueError as trouble:
+        raise BadBody(f"A question may have {MOST_FIELDS} fields.") from trouble
+    given: dict[str, list[str]] = {}
+    for name, value in pairs:
+        given.setdefault(name, []).append(value)
+    return given
+
+
+def _check_token(text: str) -> str:
+    """Any that another tool may have made, too: visible ASCII without spaces."""
+    plain = (
+        0 < len(text) <= LONGEST_TOKEN and text.isascii() and _TOKEN_BYTES.issuperset(text.encode())
+    )
+    if not plain:
+        raise Unauthorized(INVALID)
+    return text
+
+
+def _parse_limit(given: list[str], most: int) -> int | None:
+    if not given:
+        return None
+    text = given[-1]
+    if not (len(given) == 1 and text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
+        raise bad_query_field(
+            "limit", "int_range", f"Input should be a whole number from 1 to {most}"
+        )
+    return int(text[:9])
+
+
+def bad_query_field(field: str, kind: str, said: str) -> BadBody:
+    detail: list[dict[str, Any]] = [{"type": kind, "loc": ["query", field], "msg": said}]
+    return BadBody("The request has fields that do not work.", detail=detail)

@@ -1,0 +1,178 @@
+"""The server of personal feeds: one answer to each request, the body only when it is new."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from starlette.types import Scope
+
+from headwater.core.engine import Engine
+from headwater.core.errors import Unauthorized
+from headwater.core.values.instant import to_micros
+from headwater.entrypoints.api.feed_response import (
+    base_url_from,
+    is_later_than_asked,
+    is_not_modified,
+    last_modified,
+    link_header,
+)
+from headwater.entrypoints.api.personal_feeds.feed_list import MEDIA_TYPE, OPML_PATH, feeds_as_opml
+from headwater.entrypoints.api.personal_feeds.feed_query import PersonalQuery, parse_feed_query
+from headwater.entrypoints.api.personal_feeds.reader_auth import (
+    ReaderAuthenticator,
+    feeds_unavailable_on_error,
+)
+from headwater.personal_feeds.personal_feed import FEED_FORMATS, FeedFormat, shown_categories
+from headwater.personal_feeds.ports import TokenHolder
+from headwater.personal_feeds.served_feeds import BuiltFeed, PersonalFeedRequest
+from headwater.settings import Settings
+
+LONGEST_FIELD = 200
+"""A header that says which codings are welcome and is longer than this is not read."""
+
+FORMAT_BY_PATH: dict[str, FeedFormat | None] = {
+    **{shape.path: format for format, shape in FEED_FORMATS.items()},
+    OPML_PATH: None,
+}
+"""Where readers ask → the format of the feed there; None is the list of feeds."""
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+class FeedAnswer(NamedTuple):
+    """An answer, ready to be sent."""
+
+    status: int
+    headers: RawHeaders
+    body: bytes
+
+
+@dataclass(slots=True)
+class _RequestHeaders:
+    """The few header fields that matter here."""
+
+    host: str = ""
+    codings: str = ""
+    tags: str | None = None
+    since: str | None = None
+
+
+class PersonalFeedServer:
+    """One per app."""
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self._engine = engine
+        self._gate = ReaderAuthenticator(engine, settings)
+        self._public = settings.public_base_url
+        self._hub = settings.hub_url
+        self._most = settings.personal_limit_max
+        self._caching = f"private, max-age={settings.personal_max_age_sec}".encode()
+
+    async def opened(
+        self, scope: Scope, most: int | None = None
+    ) -> tuple[PersonalQuery, TokenHolder]:
+        """What is asked, and by whom. Without `most` a limit is somebody else's business."""
+        client = scope.get("client")
+        peer = str(client[0]) if client else ""
+        try:
+            query = parse_feed_query(scope["query_string"], most)
+        except Unauthorized:
+            self._gate.note_guess(peer)
+            raise
+        return query, await self._gate.let_in(query.token, peer)
+
+    async def answer(self, scope: Scope) -> FeedAnswer:
+        """For one of the places that are served."""
+        format = FORMAT_BY_PATH[scope["path"]]
+        return await (self._list(scope) if format is None else self._feed(scope, format))
+
+    async def _feed(self, scope: Scope, format: FeedFormat) -> FeedAnswer:
+        """A category that the reader does not follow holds nothing, whether it exists or not."""
+        query, holder = await self.opened(scope, self._most)
+        said = _read_headers(scope["headers"])
+        wanted = query.categories
+        if wanted is not None:  # names that anybody may make up are not worth remembering
+            wanted = shown_categories(holder.reader, wanted)
+        base = base_url_from(scope["scheme"], said.host, self._public)
+        with feeds_unavailable_on_error():
+            built = await self._engine.personal_feeds.built(
+                holder, PersonalFeedRequest(format, query.limit, wanted, base)
+            )
+        return self._handed(built, said)
+
+    async def _list(self, scope: Scope) -> FeedAnswer:
+        """The reader's own list of their feeds: it is full of tokens, so nobody keeps it."""
+        query, holder = await self.opened(scope, self._most)
+        base = base_url_from(scope["scheme"], _read_headers(scope["headers"]).host, self._public)
+        body = feeds_as_opml(query, holder.reader, base, self._engine.clock.now())
+        headers = [
+            (b"content-type", MEDIA_TYPE.encode()),
+            (b"content-disposition", b'attachment; filename="feeds.opml"'),
+            (b"cache-control", b"no-store"),
+            (b"content-length", b"%d" % len(body)),
+        ]
+        return FeedAnswer(200, headers, body)
+
+    def _handed(self, built: BuiltFeed, said: _RequestHeaders) -> FeedAnswer:
+        told = last_modified(built.modified, to_micros(self._engine.clock.now()))
+        modified = (b"last-modified", told.encode())
+        headers = [
+            (b"etag", built.etag.encode()),
+            modified,
+            (b"cache-control", self._caching),
+            (b"vary", b"accept-encoding"),
+            (b"link", _links(built.self_url, self._hub)),
+        ]
+        if is_not_modified(said.tags, said.since, built.etag, built.modified):
+            return FeedAnswer(304, headers, b"")
+        if not is_later_than_asked(told, said.since):
+            headers.remove(modified)
+        body = built.body
+        if accepts_gzip(said.codings):
+            body = built.zipped
+            headers.append((b"content-encoding", b"gzip"))
+        headers.append((b"content-type", built.media_type.encode()))
+        headers.append((b"content-length", b"%d" % len(body)))
+        return FeedAnswer(200, headers, body)
+
+
+def _read_headers(headers: Iterable[tuple[bytes, bytes]]) -> _RequestHeaders:
+    said = _RequestHeaders()
+    for name, value in headers:
+        if name == b"host":
+            said.host = value.decode("latin-1")
+        elif name == b"accept-encoding":
+            said.codings = _joined(said.codings or None, value)
+        elif name == b"if-none-match":
+            said.tags = _joined(said.tags, value)
+        elif name == b"if-modified-since":
+            said.since = value.decode("latin-1")
+    return said
+
+
+def _joined(before: str | None, value: bytes) -> str:
+    text = value.decode("latin-1")
+    return text if before is None else f"{before}, {text}"
+
+
+def accepts_gzip(field: str) -> bool:
+    """Named, or covered by `*`, and not with a weight of nought."""
+    return len(field) <= LONGEST_FIELD and _parse_accepts_gzip(field)
+
+
+@lru_cache(maxsize=256)
+def _parse_accepts_gzip(field: str) -> bool:
+    weights: dict[str, bool] = {}
+    for part in field.lower().split(","):
+        coding, _, weight = part.partition(";")
+        weights[coding.strip()] = weight.replace(" ", "") not in _NOUGHT
+    return weights.get("gzip", weights.get("x-gzip", weights.get("*", False)))
+
+
+_NOUGHT = frozenset({"q=0", "q=0.", "q=0.0", "q=0.00", "q=0.000"})
+
+
+@lru_cache(maxsize=256)
+def _links(self_url: str, hub: str | None) -> bytes:
+    return link_header({"self": self_url, "hub": hub}).encode()

@@ -1,0 +1,88 @@
+"""Personal feeds over HTTP, as the API describes them; the middleware answers first."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater.entrypoints.api.personal_feeds.feed_list import MEDIA_TYPE, OPML_PATH
+from headwater.entrypoints.api.personal_feeds.feed_server import PersonalFeedServer
+from headwater.entrypoints.api.routing import ERROR_RESPONSES
+from headwater.personal_feeds.personal_feed import FEED_FORMATS, FeedFormatSpec
+
+router = APIRouter(tags=["personal"], responses=ERROR_RESPONSES)
+
+Token = Annotated[str, Query(description="A reader's token.")]
+ItemLimitIn = Annotated[
+    int | None, Query(ge=1, description="How many items, up to personal_limit_max.")
+]
+Categories = Annotated[
+    list[str] | None, Query(description="Only these of the categories that the reader follows.")
+]
+
+
+RSS, ATOM, JSON = FEED_FORMATS["rss"], FEED_FORMATS["atom"], FEED_FORMATS["json"]
+
+
+def _described(shape: FeedFormatSpec, kind: str = "string") -> dict[int | str, dict[str, Any]]:
+    shown = {"schema": {"type": kind}}
+    return {
+        200: {"description": "The feed, newest first.", "content": {shape.media_type: shown}},
+        304: {"description": "Nothing has changed since then."},
+    }
+
+
+@router.get(RSS.path, response_class=Response, responses=_described(RSS))
+async def personal_rss(
+    request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
+) -> Response:
+    """A reader's own feed as RSS 2.0."""
+    return await _answer(request)
+
+
+@router.get(ATOM.path, response_class=Response, responses=_described(ATOM))
+async def personal_atom(
+    request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
+) -> Response:
+    """A reader's own feed as Atom 1.0."""
+    return await _answer(request)
+
+
+@router.get(JSON.path, response_class=Response, responses=_described(JSON, "object"))
+async def personal_json(
+    request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
+) -> Response:
+    """A reader's own feed as JSON Feed 1.1."""
+    return await _answer(request)
+
+
+@router.get(
+    OPML_PATH,
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The whole feed, and one for each category.",
+            "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+        }
+    },
+)
+async def personal_list(
+    request: Request,
+    token: Token,
+    format: Annotated[
+        Literal["rss", "atom", "json"], Query(description="Of the feeds in the list.")
+    ] = "rss",
+    limit: ItemLimitIn = None,
+    category: Categories = None,
+) -> Response:
+    """A reader's own feeds as OPML, to put into a feed reader. It holds the token."""
+    return await _answer(request)
+
+
+async def _answer(request: Request) -> Response:
+    newsstand: PersonalFeedServer = request.app.state.newsstand
+    handed = await newsstand.answer(request.scope)
+    answer = Response(handed.body, handed.status)
+    answer.raw_headers = handed.headers
+    return answer

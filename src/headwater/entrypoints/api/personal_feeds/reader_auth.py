@@ -1,0 +1,82 @@
+"""Who may read: whoever holds a reader's token, as often as is fair; guessing is made slow."""
+
+import asyncio
+import ipaddress
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from headwater.core.engine import Engine
+from headwater.core.errors import DatabaseError, NotFound
+from headwater.core.telemetry.log import get_logger
+from headwater.entrypoints.api.errors import RETRY_DATABASE_SECONDS, FeedsUnavailable
+from headwater.entrypoints.api.rate_limit import RateLimiter
+from headwater.personal_feeds.ports import TokenHolder
+from headwater.settings import Settings
+
+UNKNOWN = "RSS token not found"
+UNAVAILABLE = "RSS service temporarily unavailable"
+
+logger = get_logger("headwater.api")
+
+
+class ReaderAuthenticator:
+    """Known tokens are counted one by one, unknown ones by the address they come from.
+
+    So a flood of guesses locks nobody out: a real token from the same address goes on working, and
+    only waits for its turn where it has to be looked up. Nothing is counted where there is no
+    admin token: there only this machine can ask.
+    """
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self._engine = engine
+        self._counts = settings.admin_secret is not None
+        self._asked = RateLimiter(settings.personal_rate_per_minute)
+        self._guessed = RateLimiter(settings.personal_guesses_per_minute)
+        self._suspects = asyncio.Lock()
+
+    async def let_in(self, token: str, peer: str) -> TokenHolder:
+        """NotFound for a token that is unknown, ended or revoked: the same answer for all three."""
+        holder = await self._holder(token, peer)
+        if holder is None:
+            self.note_guess(peer)
+            raise NotFound(UNKNOWN, what="token")
+        if self._counts:
+            self._asked.spend(holder.token_id, self._engine.clock.monotonic())
+        self._engine.personal_feeds.note_use(holder.token_id)
+        return holder
+
+    def note_guess(self, peer: str) -> None:
+        """RateLimited when there were too many from there."""
+        if self._counts:
+            self._guessed.spend(_network(peer), self._engine.clock.monotonic())
+
+    async def _holder(self, token: str, peer: str) -> TokenHolder | None:
+        """Whoever guessed too often is looked up one at a time: the store is there for others."""
+        feeds, now = self._engine.personal_feeds, self._engine.clock.monotonic()
+        with feeds_unavailable_on_error():
+            if self._counts and self._guessed.is_spent(_network(peer), now):
+                async with self._suspects:
+                    return await feeds.holder(token)
+            return await feeds.holder(token)
+
+
+@contextmanager
+def feeds_unavailable_on_error() -> Iterator[None]:
+    """FeedsUnavailable where the store fails: an old feed is never shown in its place, as its token
+    may have been revoked."""
+    try:
+        yield
+    except DatabaseError as trouble:
+        logger.error("personal_feeds_failed", code=trouble.code, problem=trouble.message)
+        raise FeedsUnavailable(UNAVAILABLE, retry_after_sec=RETRY_DATABASE_SECONDS) from trouble
+
+
+def _network(peer: str) -> str:
+    """One customer has a whole /64 of IPv6."""
+    if ":" not in peer:
+        return peer
+    try:
+        address = ipaddress.IPv6Address(peer.partition("%")[0])
+    except ValueError:
+        return peer
+    return str(address.ipv4_mapped or ipaddress.IPv6Network((int(address), 64), strict=False))

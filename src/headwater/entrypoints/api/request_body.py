@@ -1,0 +1,157 @@
+"""Request bodies before any handler: bounded, plain JSON, shallow, fit for every database."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.entrypoints.api.errors import BadBody, BadRequest, BodyTooLarge, WrongMediaType
+
+DEEPEST = 32
+_MAY_HAVE_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
+
+
+_QUICKLY_READ = 1024 * 1024
+
+
+class RequestBodyMiddleware:
+    """`at_paths` holds the paths that have a limit of their own. Those in `of_lines` take many
+    JSON values, one on each line: their handler looks at each."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        most_bytes: int,
+        at_paths: Mapping[str, int] | None = None,
+        of_lines: frozenset[str] = frozenset(),
+    ) -> None:
+        self._app = app
+        self._most = most_bytes
+        self._at_paths = at_paths or {}
+        self._of_lines = of_lines
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] not in _MAY_HAVE_BODY:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        most = self._at_paths.get(scope["path"], self._most)
+        self._refuse_announced(headers, most)
+        body = await self._read(receive, most)
+        if body and scope["path"] in self._of_lines:
+            _check_ndjson_type(headers)
+        elif body:
+            _check_json_type(headers)
+            if len(body) <= _QUICKLY_READ:
+                check_json(body)
+            else:  # beside the loop, so that others are answered meanwhile
+                await asyncio.to_thread(check_json, body)
+        await self._app(scope, _replay_body(body, receive), send)
+
+    def _refuse_announced(self, headers: Headers, most: int) -> None:
+        announced = headers.get("content-length", "0")
+        if not (announced.isascii() and announced.isdigit()):
+            raise BadRequest("The Content-Length is not a number.")
+        if len(announced) > 18 or int(announced) > most:
+            raise _too_large(most)
+
+    async def _read(self, receive: Receive, most: int) -> bytes:
+        """Counted as it comes: a chunked body has no length to believe."""
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise BadRequest("The request ended early.")
+            body += message.get("body", b"")
+            if len(body) > most:
+                raise _too_large(most)
+            if not message.get("more_body", False):
+                return bytes(body)
+
+
+def _too_large(most: int) -> BodyTooLarge:
+    return BodyTooLarge(f"The body is larger than {most} bytes.", most_bytes=most)
+
+
+def check_json(body: bytes) -> None:
+    """BadBody unless this is one plain JSON value that every part of Headwater can hold."""
+    try:
+        said = json.loads(
+            body.decode("utf-8"), object_pairs_hook=_each_key_once, parse_constant=_no_constant
+        )
+    except RecursionError as trouble:
+        raise _bad("too_deep", f"nested deeper than {DEEPEST} levels") from trouble
+    except ValueError as trouble:
+        raise _bad("json_invalid", "this is not plain JSON in UTF-8") from trouble
+    _check_depth_and_text(said)
+
+
+def _check_depth_and_text(said: Any) -> None:
+    level = [said]
+    for _ in range(DEEPEST + 1):
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                below.extend(value.keys())
+                below.extend(value.values())
+            elif isinstance(value, list):
+                below.extend(value)
+            elif isinstance(value, str) and not _is_storable(value):
+                raise _bad("string_invalid", "a text has a NUL or half of a character")
+        if not below:
+            return
+        level = below
+    raise _bad("too_deep", f"nested deeper than {DEEPEST} levels")
+
+
+def _is_storable(text: str) -> bool:
+    if "\x00" in text:
+        return False
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    kept = dict(pairs)
+    if len(kept) != len(pairs):
+        raise ValueError("a key is there twice")
+    return kept
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _bad(kind: str, message: str) -> BadBody:
+    return BadBody(
+        f"The body does not work: {message}.",
+        detail=[{"type": kind, "loc": ["body"], "msg": message}],
+    )
+
+
+def _check_json_type(headers: Headers) -> None:
+    if _kind_of(headers) != "application/json":
+        raise WrongMediaType("Send JSON, with Content-Type: application/json.")
+
+
+def _check_ndjson_type(headers: Headers) -> None:
+    if _kind_of(headers) not in _LINES:
+        raise WrongMediaType("Send lines of JSON, with Content-Type: application/x-ndjson.")
+
+
+def _kind_of(headers: Headers) -> str:
+    if headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise WrongMediaType("Compressed requests are not accepted.")
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    unread = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Message:
+        return unread.pop() if unread else await receive()
+
+    return replayed

@@ -1,0 +1,102 @@
+"""What every route may ask for: the engine, the settings, a page's size, a name that can exist."""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Depends, Query
+from pydantic import AfterValidator, BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater.core.engine import Engine
+from headwater.core.errors import NotFound
+from headwater.entrypoints.api.errors import Problem
+from headwater.entrypoints.api.events.stream import SharedStreams
+from headwater.feeds.visit import Visitor
+from headwater.settings import Settings
+
+USUAL_PAGE = 50
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    "default": {"model": Problem, "description": "Refused; the envelope says why."}
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ApiContext:
+    """What the routes work with; put on the app when it is made.
+
+    `live` is what all event streams share; `streams` counts those of fetchers, by fetcher. Reports
+    of fetchers share their commits through `visits`.
+    """
+
+    engine: Engine
+    settings: Settings
+    visits: Visitor
+    live: SharedStreams
+    streams: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def closing(self) -> asyncio.Event:
+        """Set when the service stops: streams without an end come to theirs."""
+        return self.live.closing
+
+    @property
+    def gap(self) -> timedelta:
+        """The shortest time between two visits that a person may ask for."""
+        return timedelta(seconds=self.settings.refetch_min_seconds)
+
+    def page_size(self, asked: int | None) -> int:
+        """More than a page may hold is quietly a full page: the cursor goes on."""
+        most = self.settings.api_max_page
+        return min(USUAL_PAGE if asked is None else asked, most)
+
+
+def _context_of(request: Request) -> ApiContext:
+    desk: ApiContext = request.app.state.desk
+    return desk
+
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not have a NUL in it")
+    return text
+
+
+RouteContext = Annotated[ApiContext, Depends(_context_of)]
+Limit = Annotated[int | None, Query(ge=1, le=1_000_000, description="How many at most.")]
+Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
+TextWithoutNul = Annotated[str, AfterValidator(_without_nul)]
+MomentIn = Annotated[str | None, Query(description="RFC 3339, such as 2026-01-31T08:00:00Z.")]
+
+
+def json_response(record: BaseModel, status: int = 200) -> Response:
+    return Response(record.model_dump_json(), status, media_type="application/json")
+
+
+def parse_public_id(text: str, what: str) -> str:
+    """Ids are UUIDs: what is none cannot be found, and need not be looked for."""
+    try:
+        plain: str | None = str(UUID(text))
+    except ValueError:
+        plain = None
+    if plain is None or plain != text.lower():
+        raise NotFound(f"There is no such {what.replace('_', ' ')}.", what=what)
+    return plain
+
+
+LARGEST_ID = 2**63 - 1
+
+
+def parse_number(text: str, what: str) -> int:
+    """What is no plain number cannot be found, and need not be looked for."""
+    if not is_number(text) or int(text[:20]) > LARGEST_ID:
+        raise NotFound(f"There is no such {what}.", what=what)
+    return int(text)
+
+
+def is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and (text == "0" or not text.startswith("0"))

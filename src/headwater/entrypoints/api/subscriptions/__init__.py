@@ -1,0 +1,1 @@
+"""Routes of subscriptions, fetchers, conflicts and groups."""

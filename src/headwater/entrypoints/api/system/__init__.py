@@ -1,0 +1,1 @@
+"""Routes about the service itself: status, metrics, tokens, docs."""

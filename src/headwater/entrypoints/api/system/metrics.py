@@ -1,0 +1,69 @@
+"""Metrics over HTTP, for Prometheus: beside the rest of the API, or alone beside a worker."""
+
+import socket
+
+from fastapi import APIRouter
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.core.engine import Engine
+from headwater.entrypoints.api.auth import AuthMiddleware
+from headwater.entrypoints.api.errors import status_response
+from headwater.entrypoints.api.middleware import ErrorsAndHeadersMiddleware, HostAndOriginMiddleware
+from headwater.entrypoints.api.routing import ERROR_RESPONSES
+from headwater.entrypoints.api.system.metrics_report import MEDIA_TYPE, MetricsReport
+from headwater.entrypoints.server.listener import PortTaken, listening_socket
+from headwater.settings import Settings
+
+router = APIRouter(tags=["status"], responses=ERROR_RESPONSES)
+
+_SCRAPED = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+
+
+@router.get("/metrics", response_class=Response, responses={200: _SCRAPED})
+async def metrics(request: Request) -> Response:
+    """Counters of this process and figures of the whole engine, in the form Prometheus reads."""
+    scrape: MetricsReport = request.app.state.scrape
+    return Response(await scrape.text(), media_type=MEDIA_TYPE)
+
+
+def metrics_settings(settings: Settings) -> Settings:
+    """The same settings as they are for the door that only metrics leave by."""
+    where = {"host": settings.metrics_host, "port": settings.metrics_port}
+    return settings.model_copy(update=where)
+
+
+def metrics_socket(settings: Settings) -> socket.socket:
+    """Listening where a worker shows its metrics; the same rules as for the API."""
+    try:
+        return listening_socket(metrics_settings(settings))
+    except PortTaken as trouble:
+        raise PortTaken(
+            f"Cannot show metrics on {settings.metrics_host} port {settings.metrics_port}:"
+            " somebody listens there. Choose another with HEADWATER_METRICS_PORT.",
+            **trouble.facts,
+        ) from trouble
+
+
+def metrics_app(engine: Engine, settings: Settings) -> Starlette:
+    """Nothing but `/metrics`, for whom the API would let in too."""
+    app = Starlette(
+        routes=[Route("/metrics", metrics)],
+        middleware=[
+            Middleware(ErrorsAndHeadersMiddleware),
+            Middleware(HostAndOriginMiddleware, settings=metrics_settings(settings)),
+            Middleware(AuthMiddleware, engine=engine, settings=settings),
+        ],
+        exception_handlers={HTTPException: _router_refused},
+    )
+    app.state.scrape = MetricsReport(engine, settings)
+    return app
+
+
+async def _router_refused(_: Request, trouble: Exception) -> Response:
+    assert isinstance(trouble, HTTPException)
+    return status_response(trouble.status_code, trouble.headers)

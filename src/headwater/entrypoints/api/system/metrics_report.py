@@ -1,0 +1,92 @@
+"""The report of all metrics: what this process counted, and what the database says."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+
+from prometheus_client import generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from headwater.core.engine import Engine
+from headwater.core.errors import DatabaseError
+from headwater.core.telemetry.log import get_logger
+from headwater.core.telemetry.metrics import REGISTRY
+from headwater.entrypoints.api.single_flight import SingleFlight
+from headwater.entrypoints.api.system.database_metrics import (
+    DATABASE_METRICS,
+    Figure,
+    current_figures,
+    daily_figures,
+)
+from headwater.settings import Settings
+
+logger = get_logger("headwater.api")
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_PRESENT_SECONDS = 15.0
+_DAYS_SECONDS = 60.0
+"""How old figures may be: however often somebody scrapes, the database is not asked more often."""
+
+
+class MetricsReport:
+    """One per app."""
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self._kept = (
+            _CachedFigures(engine, partial(current_figures, engine), _PRESENT_SECONDS),
+            _CachedFigures(engine, partial(daily_figures, engine, settings), _DAYS_SECONDS),
+        )
+
+    async def text(self) -> bytes:
+        """A database that does not answer is a figure too."""
+        try:
+            figures = [figure for kept in self._kept for figure in await kept.figures()]
+        except DatabaseError as trouble:
+            logger.error("scrape_failed", error=trouble.code, detail=trouble.message)
+            figures = [("headwater_database_up", (), 0.0)]
+        return generate_latest(REGISTRY) + generate_latest(_Families(figures))
+
+
+class _CachedFigures:
+    """Figures for a while; who comes while they are being read waits for the same ones."""
+
+    def __init__(
+        self, engine: Engine, read: Callable[[], Awaitable[list[Figure]]], seconds: float
+    ) -> None:
+        self._engine = engine
+        self._read = read
+        self._seconds = seconds
+        self._question = SingleFlight(engine, self._read_anew)
+        self._figures: list[Figure] = []
+        self._until = float("-inf")
+
+    async def figures(self) -> list[Figure]:
+        if self._engine.clock.monotonic() < self._until:
+            return self._figures
+        return await self._question.answer()
+
+    async def _read_anew(self) -> list[Figure]:
+        self._figures = await self._read()
+        self._until = self._engine.clock.monotonic() + self._seconds
+        return self._figures
+
+
+class _Families(Collector):
+    """Every metric of the database with its help, whether or not it has a value just now."""
+
+    def __init__(self, figures: Iterable[Figure]) -> None:
+        self._figures = list(figures)
+
+    def collect(self) -> Iterable[Metric]:
+        families = {name: _family(name) for name in DATABASE_METRICS}
+        for name, labels, value in self._figures:
+            families[name].add_metric(labels, value)
+        return families.values()
+
+
+def _family(name: str) -> GaugeMetricFamily | CounterMetricFamily:
+    about, labels = DATABASE_METRICS[name]
+    if name.endswith("_total"):
+        return CounterMetricFamily(name.removesuffix("_total"), about, labels=labels)
+    return GaugeMetricFamily(name, about, labels=labels)

@@ -1,0 +1,1 @@
+"""Commands for shows, releases and downloads."""

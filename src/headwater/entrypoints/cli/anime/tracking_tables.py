@@ -1,0 +1,116 @@
+"""Tables and details of shows and trackings for people."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from headwater.entrypoints.cli.anime.tracking_options import weekday_in_words
+from headwater.entrypoints.cli.render import Record, details_table, safe_text, state_text, table
+from headwater.entrypoints.cli.times import local_time
+from headwater.feeds.schedule.durations import format_count
+
+
+def show_name(show: Mapping[str, Any]) -> str:
+    """As its folder is called, with the season where it is not the first."""
+    year = f" ({show['year']})" if show["year"] else ""
+    season = "" if show["season"] == 1 else f", season {show['season']}"
+    return f"{show['title']}{year}{season}"
+
+
+def trackings_table(
+    trackings: Iterable[Record], expected: Mapping[int, Record], now: datetime
+) -> Table:
+    made = table("id", "show", "feed", "state", "next", "since", wide=("show", "feed"))
+    for each in trackings:
+        made.add_row(
+            Text(str(each["id"]), style="dim"),
+            safe_text(show_name(each["show"]), 100),
+            safe_text(each["feed_title"] or each["feed_id"], 60),
+            state_text(tracking_state(each)),
+            safe_text(next_in_words(expected.get(each["show"]["id"]))),
+            safe_text("all" if each["since"] is None else local_time(each["since"], now)),
+        )
+    return made
+
+
+def tracking_state(each: Record) -> str:
+    if not each["enabled"]:
+        return "paused"
+    if each["feed_state"] is None:
+        return "gone"
+    return "active" if each["feed_state"] == "active" else f"feed {each['feed_state']}"
+
+
+def next_in_words(airing: Record | None) -> str | None:
+    if airing is None:
+        return None
+    late = " (late)" if airing["state"] == "late" else ""
+    return f"{airing['slot']['name']} on {airing['day']}{late}"
+
+
+def tracking_details(each: Record, now: datetime) -> Table:
+    wanted = each["preferences"]
+    counts = each.get("counts") or {}
+    return details_table(
+        [
+            ("tracking", str(each["id"])),
+            *show_rows(each["show"]),
+            ("feed", safe_text(each["feed_title"] or each["feed_id"])),
+            ("state", state_text(tracking_state(each))),
+            ("collects", safe_text(_begins(each, now))),
+            ("packs", "yes" if each["packs"] else "no"),
+            ("groups", safe_text(" > ".join(wanted["groups"]) or "whoever is first")),
+            ("subtitles", safe_text(" > ".join(wanted["subtitles"]))),
+            ("then", safe_text(" > ".join(wanted["further"]))),
+            ("include", safe_text("  ".join(each["include"]))),
+            ("exclude", safe_text("  ".join(each["exclude"]))),
+            ("folder", safe_text(each["save_path"])),
+            *[(f"{name.replace(':', ' by ')}", str(many)) for name, many in counts.items()],
+        ]
+    )
+
+
+def show_rows(show: Mapping[str, Any]) -> list[tuple[str, Text | str | None]]:
+    offset = show["episode_offset"]
+    return [
+        ("show", safe_text(show_name(show))),
+        ("called", safe_text(", ".join(show["titles"]) or "whatever is in the feed", 2_000)),
+        ("episodes", safe_text(show["episodes"])),
+        ("offset", safe_text(f"{offset:+}" if offset else None)),
+        ("specials", safe_text(_specials(show["specials"]))),
+        ("kind", safe_text(show["kind"])),
+        ("airs on", safe_text(weekday_in_words(show.get("air_weekday")))),
+    ]
+
+
+def _specials(numbers: Mapping[str, int]) -> str | None:
+    return ", ".join(f"{label} is S00E{number:02}" for label, number in numbers.items()) or None
+
+
+def proposal_details(proposal: Record, show: Mapping[str, Any]) -> Table:
+    """What was proposed and why, and what was found."""
+    rows = show_rows(show)
+    groups = [f"{each['name']} ({each['releases']})" for each in proposal["groups"]]
+    because = [f"{name}: {why}" for name, why in proposal["because"].items()]
+    return details_table(
+        [
+            *rows,
+            ("releases", format_count(proposal["releases"], "entry", "entries")),
+            ("groups there", safe_text(", ".join(groups), 2_000)),
+            ("because", safe_text(" ".join(because), 2_000)),
+        ]
+    )
+
+
+def slots_in_words(slots: list[Record]) -> str:
+    names = [each["name"] for each in slots]
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" if names else ""
+
+
+def _begins(each: Record, now: datetime) -> str:
+    if each["since"] is None:
+        return "everything"
+    return f"what came out after {local_time(each['since'], now)}"

@@ -1,0 +1,62 @@
+"""Who answers a command: the service that is running, or the same app in this process."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+
+from headwater.entrypoints.cli.api_caller import ApiConnection, HttpConnection
+from headwater.entrypoints.lazy_import import lazy_import
+from headwater.entrypoints.server.data_folder import (
+    POLL_SECONDS,
+    DataFolderInUse,
+    ServiceNotice,
+    is_locked,
+    lock_owner,
+    running_service,
+)
+from headwater.settings import Settings
+
+STARTING_SECONDS = 60.0
+"""How long a service that has just been started may take to say where it is."""
+
+
+@contextmanager
+def open_connection(
+    settings: Settings, *, url: str | None, token: str | None, what: str, writes: bool
+) -> Iterator[ApiConnection]:
+    """Over HTTP when a service is known or found; in process, under its locks, when not."""
+    with ExitStack() as stack:
+        notice = None if url else _service_of(settings)
+        where = url or (notice.url if notice else None)
+        if where is None:
+            yield _open_in_process_or_http(stack, settings, token=token, what=what, writes=writes)
+        else:
+            yield stack.enter_context(closing(HttpConnection(where, token)))
+
+
+def _open_in_process_or_http(
+    stack: ExitStack, settings: Settings, *, token: str | None, what: str, writes: bool
+) -> ApiConnection:
+    """A service may start between our look and our locks: then it is the one to ask."""
+    alone = lazy_import("headwater.entrypoints.cli.in_process_service:open_in_process")
+    try:
+        here: ApiConnection = stack.enter_context(
+            alone(settings, token=token, what=what, writes=writes)
+        )
+    except DataFolderInUse:
+        notice = _service_of(settings)
+        if notice is None:
+            raise
+        return stack.enter_context(closing(HttpConnection(notice.url, token)))
+    return here
+
+
+def _service_of(settings: Settings) -> ServiceNotice | None:
+    deadline = time.monotonic() + STARTING_SECONDS
+    while (notice := running_service(settings.data_dir)) is None:
+        who = lock_owner(settings.data_dir, "serve")
+        starting = who is not None and who.is_service and is_locked(settings.data_dir, "serve")
+        if not starting or time.monotonic() >= deadline:
+            return None
+        time.sleep(POLL_SECONDS)
+    return notice

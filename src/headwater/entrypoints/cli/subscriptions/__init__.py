@@ -1,0 +1,1 @@
+"""Commands for subscriptions, fetchers, conflicts and groups."""

@@ -1,0 +1,176 @@
+"""What `doctor` looks at on this machine: each check says what it saw and what to do about it."""
+
+import os
+import platform
+import resource
+import shutil
+import ssl
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from lxml import etree
+
+from headwater import __version__
+from headwater.core.values.safe_xml import LEAST_LIBXML2
+from headwater.entrypoints.lazy_import import lazy_import
+from headwater.entrypoints.server.binding import MOST_CONNECTIONS, MOST_OPEN_FILES, is_loopback
+from headwater.settings import Settings
+
+MIB = 1024 * 1024
+LITTLE_DISK = 2048 * MIB
+NO_DISK = 200 * MIB
+LEAST = {"SQLite": (3, 35), "libcurl": (7, 84)}
+EARLIEST_CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
+"""No clock that is right shows an earlier time than this."""
+CLOCK_SECONDS = 5.0
+COMPILE = "It is faster compiled: install a C compiler and Python's headers, then Headwater again."
+
+
+CheckState = Literal["ok", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    state: CheckState
+    saw: str
+    todo: str = ""
+
+
+def version_checks() -> Iterator[Check]:
+    yield Check("Headwater", "ok", __version__)
+    yield Check("Python", "ok", f"{platform.python_version()} on {platform.system()}")
+    for name, said in lazy_import("headwater.wiring.app:library_versions")().items():
+        yield _version_check(name, said, LEAST[name])
+    yield _version_check("libxml2", ".".join(map(str, etree.LIBXML_VERSION)), LEAST_LIBXML2)
+    yield Check("OpenSSL", "ok", ssl.OPENSSL_VERSION)
+    yield _parser_check(lazy_import("headwater.parse.accelerator:describe")())
+
+
+def _parser_check(words: str) -> Check:
+    return Check("parser", "ok", words, "" if words == "compiled" else COMPILE)
+
+
+def _version_check(name: str, said: str, least: tuple[int, ...]) -> Check:
+    if _numbers(said) >= least:
+        return Check(name, "ok", said)
+    wanted = ".".join(map(str, least))
+    return Check(name, "error", said, f"At least {wanted} is needed: use a newer Python build.")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("-")[0].split(".") if part.isdigit())
+
+
+def data_folder_checks(settings: Settings) -> Iterator[Check]:
+    folder = settings.data_dir.absolute()
+    if not folder.exists():
+        yield Check("data folder", "ok", f"{folder} will be made on the first start")
+        return
+    if not folder.is_dir():
+        todo = "Choose another with --data-dir or HEADWATER_DATA_DIR."
+        yield Check("data folder", "error", f"{folder} is a file", todo)
+        return
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        todo = "Correct its permissions, or how its disk is mounted."
+        yield Check("data folder", "error", f"{folder} cannot be written to", todo)
+        return
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & 0o077:
+        todo = f"Others can look inside; run `chmod 700 {folder}`."
+        yield Check("data folder", "warning", f"{folder} has mode {mode:o}", todo)
+    else:
+        yield Check("data folder", "ok", str(folder))
+    yield from _database_file_checks(folder)
+    yield _disk_check(folder)
+
+
+def _database_file_checks(folder: Path) -> Iterator[Check]:
+    """Left behind by another user, or put back by a restore: such a database can be read, and
+    every command that only looks says that all is well. A copy beside it is nobody's business."""
+    for name in ("headwater.db", "headwater.db-shm", "headwater.db-wal"):
+        path = folder / name
+        if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+            todo = "Correct its permissions, or whose it is."
+            yield Check("database file", "error", f"{path} cannot be written to", todo)
+
+
+def _disk_check(folder: Path) -> Check:
+    free = shutil.disk_usage(folder).free
+    said = f"{free // MIB:,} MiB free"
+    if free < NO_DISK:
+        return Check("disk", "error", said, "Make room now: nothing can be kept soon.")
+    if free < LITTLE_DISK:
+        return Check("disk", "warning", said, "Make room, or lower raw_keep_days.")
+    return Check("disk", "ok", said)
+
+
+def clock_checks(settings: Settings) -> Iterator[Check]:
+    now = datetime.now(UTC)
+    if now < EARLIEST_CLOCK:
+        todo = "Set the clock (NTP): schedules and validators depend on it."
+        yield Check("clock", "error", f"{now:%Y-%m-%d %H:%M} UTC is in the past", todo)
+        return
+    drift = max(_clock_drift(), _file_drift(settings.data_dir))
+    if drift > CLOCK_SECONDS:
+        todo = "The clock jumps or the disk's server has another time; look at NTP."
+        yield Check("clock", "warning", f"off by {drift:.0f} s", todo)
+    else:
+        yield Check("clock", "ok", f"{now:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def _clock_drift() -> float:
+    """How far the wall clock and the steady one part within a moment."""
+    wall, steady = time.time(), time.monotonic()
+    time.sleep(0.05)
+    return abs((time.time() - wall) - (time.monotonic() - steady))
+
+
+def _file_drift(folder: Path) -> float:
+    """How far the time that the disk writes is from ours (a network disk has its own)."""
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        return 0.0
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".doctor") as probe:
+            probe.write(b"now")
+            probe.flush()
+            return abs(os.fstat(probe.fileno()).st_mtime - time.time())
+    except OSError:  # a full disk, of which another check tells
+        return 0.0
+
+
+def open_file_checks(settings: Settings) -> Iterator[Check]:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
+    wanted = 2 * settings.visits_at_once + 2 * MOST_CONNECTIONS + 128
+    said = f"{most:,} open files allowed, {wanted:,} wanted"
+    if most < wanted:
+        todo = f"Raise the limit (`ulimit -Hn {wanted}`) or lower visits_at_once."
+        yield Check("open files", "warning", said, todo)
+    else:
+        yield Check("open files", "ok", said)
+
+
+def contact_checks(settings: Settings) -> Iterator[Check]:
+    if settings.user_agent_contact or settings.public_base_url:
+        yield Check("contact", "ok", settings.user_agent)
+    else:
+        todo = "Set HEADWATER_USER_AGENT_CONTACT to a URL or e-mail address of yours."
+        yield Check("contact", "warning", "publishers cannot reach you", todo)
+    yield _bind_check(settings)
+
+
+def _bind_check(settings: Settings) -> Check:
+    said = f"{settings.host} port {settings.port}"
+    if settings.admin_secret is not None:
+        return Check("way in", "ok", f"{said}, with an admin token")
+    if is_loopback(settings.host):
+        return Check("way in", "ok", f"{said}, this machine only, no token")
+    todo = "Set HEADWATER_ADMIN_TOKEN, or listen on 127.0.0.1."
+    return Check("way in", "error", f"{said}, no admin token", todo)

@@ -1,0 +1,96 @@
+"""Moments as people type and read them: `2h`, `today`, `2026-03-01`; `in 5 min`, `3 days ago`."""
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from headwater.core.errors import BadInput
+from headwater.feeds.schedule.durations import format_duration
+
+_LONG = re.compile(r"(\d{1,5})\s*(s|m|min|h|d|w)")
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+class LocalZone(tzinfo):
+    """This machine's own time zone, as it is at each moment: summer time comes and goes."""
+
+    def utcoffset(self, there: datetime | None) -> timedelta | None:
+        return None if there is None else there.replace(tzinfo=None).astimezone().utcoffset()
+
+    def dst(self, _: datetime | None) -> timedelta | None:
+        return None
+
+    def tzname(self, there: datetime | None) -> str | None:
+        return None if there is None else there.replace(tzinfo=None).astimezone().tzname()
+
+    def fromutc(self, there: datetime) -> datetime:
+        local = there.replace(tzinfo=UTC).astimezone()
+        said = local.replace(tzinfo=self)
+        return said if said.utcoffset() == local.utcoffset() else said.replace(fold=1)
+
+
+def parse_moment(text: str, now: datetime) -> datetime:
+    """`now` carries the reader's own time zone: `today` begins at their midnight."""
+    try:
+        return _moment(text, now)
+    except (OverflowError, ValueError) as trouble:  # the first day there is, or the last
+        raise _no_moment(text.strip()) from trouble
+
+
+def _moment(text: str, now: datetime) -> datetime:
+    said = text.strip().lower()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if said == "now":
+        return now.astimezone(UTC)
+    if said in {"today", "yesterday"}:
+        return (midnight - timedelta(days=said == "yesterday")).astimezone(UTC)
+    if (ago := parse_duration(said)) is not None:
+        return now.astimezone(UTC) - timedelta(seconds=ago)
+    return _parse_iso(text.strip(), now).astimezone(UTC)
+
+
+def parse_duration(text: str) -> int | None:
+    """`90s`, `15m`, `2h`, `3d`, `1w`; None for anything else."""
+    said = _LONG.fullmatch(text.strip().lower())
+    return int(said[1]) * _SECONDS[said[2]] if said else None
+
+
+def _parse_iso(text: str, now: datetime) -> datetime:
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError as trouble:
+        raise _no_moment(text) from trouble
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=now.tzinfo)
+
+
+def _no_moment(text: str) -> BadInput:
+    return BadInput(
+        f"{text!r} is not a time. Say 2h, 3d, today, yesterday, 2026-03-01"
+        " or 2026-03-01T12:00:00Z.",
+        given=text,
+    )
+
+
+def relative_time(text: str | None, now: datetime) -> str:
+    """`in 15 min`, `2 h ago`, `now`; `never` for None."""
+    if not text:
+        return "never"
+    seconds = (datetime.fromisoformat(text) - now).total_seconds()
+    if abs(seconds) < 1:
+        return "now"
+    return f"in {format_duration(seconds)}" if seconds > 0 else f"{format_duration(-seconds)} ago"
+
+
+def local_time(text: str | None, now: datetime) -> str:
+    """A moment in the reader's own time zone, to the minute.
+
+    The last evening of the year 9999 (some publishers' word for never) has no morning after it in
+    the east: such a moment is shown as it was given.
+    """
+    if not text:
+        return "–"
+    given = datetime.fromisoformat(text)
+    try:
+        there = given.astimezone(now.tzinfo)
+    except (OverflowError, ValueError):
+        there = given
+    return there.replace(tzinfo=None).isoformat(" ", "minutes")

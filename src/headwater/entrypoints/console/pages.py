@@ -1,0 +1,68 @@
+"""The console as a browser gets it: a few files, read once; all they show comes by the API."""
+
+from importlib.resources import files
+from pathlib import PurePath
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from headwater.core.errors import NotFound
+from headwater.entrypoints.api.routing import ERROR_RESPONSES
+
+PAGE = "index.html"
+
+KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
+    " require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Only our own files run, and even they cannot make markup out of text."""
+
+FILES: dict[str, tuple[str, bytes]] = {
+    each.name: (KINDS[PurePath(each.name).suffix], each.read_bytes())
+    for each in files(__package__).joinpath("static").iterdir()
+    if PurePath(each.name).suffix in KINDS
+}
+"""Name → media type and bytes. A request chooses from these and never names a path."""
+
+router = APIRouter(tags=["console"], responses=ERROR_RESPONSES)
+
+
+@router.get(
+    "/",
+    response_class=Response,
+    responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
+)
+async def console() -> Response:
+    """The console: a page for people who look after Headwater."""
+    return _file(PAGE)
+
+
+@router.get(
+    "/console/{name}",
+    response_class=Response,
+    responses={
+        200: {
+            "content": {
+                kind.partition(";")[0]: {"schema": {"type": "string"}} for kind in KINDS.values()
+            }
+        }
+    },
+)
+async def console_file(name: str) -> Response:
+    """What the console is made of."""
+    return _file(name)
+
+
+def _file(name: str) -> Response:
+    if name not in FILES:
+        raise NotFound("There is nothing here.", what="file")
+    kind, body = FILES[name]
+    return Response(body, media_type=kind, headers={"content-security-policy": POLICY})

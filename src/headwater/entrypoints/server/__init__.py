@@ -1,0 +1,1 @@
+"""The running service: API, worker and background work in one process."""

@@ -1,0 +1,73 @@
+"""What is done now and then: visits are counted, payloads nobody needs and old history go."""
+
+from datetime import timedelta
+
+from headwater.core import idempotency_rows
+from headwater.core.engine import Engine
+from headwater.core.telemetry.log import get_logger
+from headwater.core.values.instant import to_micros
+from headwater.feeds.retention import (
+    expire_payloads,
+    forget_visits,
+    resume_duplicates,
+    try_delete_unused_blobs,
+)
+from headwater.settings import Settings
+from headwater.statistics import day_rows
+from headwater.statistics.days import day_of
+from headwater.subscriptions.seal_credentials import reseal_secrets
+
+logger = get_logger("housekeeping")
+_COUNTED_AT_ONCE = 500
+
+_GATHERED_AT_ONCE = 2_000
+"""So many rows in one transaction, lest visits wait for it."""
+
+
+async def housekeeping_once(engine: Engine, settings: Settings) -> None:
+    """Small transactions, so that visits do not wait long for us."""
+    now = engine.clock.now()
+    kept_since = now - timedelta(days=settings.raw_keep_days) if settings.raw_keep_days else None
+    expired = await expire_payloads(engine, settings.raw_keep_unchanged, kept_since)
+    deleted = await try_delete_unused_blobs(engine)
+    counted = await count_visits(engine)
+    renewed = await reseal_secrets(engine)
+    await compact_old_days(engine, settings)
+    forgotten = await forget_visits(engine, settings.visits_keep)
+    await resume_duplicates(engine)
+    async with engine.database.write() as tx:
+        await idempotency_rows.delete_old_keys(
+            tx, now - timedelta(hours=settings.idempotency_hours)
+        )
+    logger.info(
+        "tidied",
+        raw_expired=expired,
+        blobs_deleted=deleted,
+        visits_counted=counted,
+        visits_forgotten=forgotten,
+        seals_renewed=renewed,
+    )
+
+
+async def count_visits(engine: Engine) -> int:
+    """Every visit that is not in the statistics yet, some in each transaction."""
+    total = 0
+    while True:
+        async with engine.database.write() as tx:
+            counted = await day_rows.count_visits(tx, _COUNTED_AT_ONCE)
+        total += counted
+        if counted < _COUNTED_AT_ONCE:
+            return total
+
+
+async def compact_old_days(engine: Engine, settings: Settings) -> None:
+    """Single days are kept for a while only, of subscriptions and of fetchers."""
+    today = day_of(to_micros(engine.clock.now()))
+    async with engine.database.write() as tx:
+        await day_rows.delete_fetcher_days(tx, today - settings.suggestion_days + 1)
+        await day_rows.delete_latency_days(tx, today - settings.statistics_days + 1)
+    gathered = _GATHERED_AT_ONCE
+    while gathered == _GATHERED_AT_ONCE:
+        async with engine.database.write() as tx:
+            before = today - settings.statistics_days + 1
+            gathered = await day_rows.gather_old_days(tx, before, _GATHERED_AT_ONCE)

@@ -1,0 +1,38 @@
+"""Look at the download client and the library, for the doctor."""
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from headwater.anime.downloads.ports import ClientDown, LibraryTrouble
+from headwater.settings import Settings
+from headwater.wiring.app import download_services_of
+
+
+@dataclass(frozen=True, slots=True)
+class MediaInfo:
+    """The client's own name and version, or why it could not be asked; what is wrong with the
+    folders; how many bytes are free in the downloads."""
+
+    client: str | None
+    trouble: str | None
+    folders: tuple[str, ...]
+    free_bytes: int | None
+
+
+async def inspect_media(settings: Settings) -> MediaInfo | None:
+    """For the doctor. None where nothing is downloaded."""
+    async with AsyncExitStack() as stack:
+        media = download_services_of(settings, stack)
+        if media is None:
+            return None
+        client, trouble = None, None
+        try:
+            client = await media.downloader.version()
+        except ClientDown as away:
+            trouble = away.message
+        folders = tuple(await media.library.troubles())
+        try:
+            free = await media.library.free_bytes()
+        except LibraryTrouble:  # the folder's own line has said so
+            free = None
+        return MediaInfo(client, trouble, folders, free)

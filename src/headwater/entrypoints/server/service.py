@@ -1,0 +1,305 @@
+"""The running service: locks taken, engine opened, API and worker in one loop, a calm stop."""
+
+import asyncio
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from socket import socket
+from typing import Any, Protocol
+
+from headwater import __version__
+from headwater.anime.tracking_commands import apply_track_policy
+from headwater.core.engine import Engine
+from headwater.core.telemetry.log import configure
+from headwater.core.values.ids import WorkerId
+from headwater.core.values.instant import rfc3339
+from headwater.core.values.safe_xml import libxml2_trouble
+from headwater.entrypoints.api.app import create_app
+from headwater.entrypoints.api.system.metrics import metrics_app, metrics_socket
+from headwater.entrypoints.lazy_import import lazy_import
+from headwater.entrypoints.server.binding import is_every_address
+from headwater.entrypoints.server.data_folder import (
+    Role,
+    ServiceNotice,
+    hold_locks,
+    publish_notice,
+    stable_worker_id,
+)
+from headwater.entrypoints.server.event_loop import new_event_loop
+from headwater.entrypoints.server.in_process import AsgiApp, Lifespan
+from headwater.entrypoints.server.listener import build_server, listening_socket, url_of_socket
+from headwater.entrypoints.server.loops import (
+    PersonalUpkeep,
+    ReleaseUpkeep,
+    download_loop,
+    news_delivery_loop,
+    sink_delivery_loop,
+)
+from headwater.entrypoints.server.open_files import raise_open_file_limit
+from headwater.entrypoints.server.schema import bring_up_to_date, check_clock
+from headwater.entrypoints.server.stop import (
+    LAST_SECONDS,
+    StopSignal,
+    forced_exit_after,
+    stop_by_signal,
+)
+from headwater.entrypoints.server.worker import Worker
+from headwater.personal_feeds.own_sink import ensure_personal_sink
+from headwater.settings import Settings
+from headwater.sinks.from_settings import apply_sink_settings
+from headwater.subscriptions.fetchers.fetcher_commands import add_builtin_fetchers
+from headwater.wiring.app import open_engine
+from headwater.wiring.policies import sink_definitions, track_policy
+
+GRACE_SECONDS = 2.0
+"""What the parts may take beyond their own time to come to an end."""
+
+COMMANDS: dict[tuple[Role, ...], str] = {
+    ("serve", "work"): "headwater run",
+    ("serve",): "headwater serve",
+    ("work",): "headwater work",
+}
+
+Say = Callable[[str], None]
+
+
+class ServicePart(Protocol):
+    """Something that runs until it is told to stop."""
+
+    async def run(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+def run_service(settings: Settings, roles: tuple[Role, ...], *, migrate: bool = False) -> bool:
+    """Until a signal. False when it had to be stopped by force."""
+    configure(settings.log_level, settings.log_format)
+    raise_open_file_limit()
+    with (
+        hold_locks(settings.data_dir, roles, COMMANDS[roles], is_service=True),
+        forced_exit_after(settings.stop_seconds + LAST_SECONDS, _print_line) as count,
+        asyncio.Runner(loop_factory=new_event_loop) as runner,
+    ):
+        return runner.run(_run_parts(settings, roles, count, migrate=migrate, say=_print_line))
+
+
+def _name_of_this_process(settings: Settings, roles: tuple[Role, ...]) -> WorkerId:
+    """The worker's name finds its own leases after a restart; a bare server must not share it.
+
+    Otherwise a restarting worker would take away the first visit that the server is making.
+    """
+    name = stable_worker_id(settings.data_dir)
+    return name if "work" in roles else WorkerId(f"{name}/serve")
+
+
+async def _run_parts(
+    settings: Settings,
+    roles: tuple[Role, ...],
+    count: Callable[[], None],
+    *,
+    migrate: bool,
+    say: Say,
+) -> bool:
+    stop = stop_by_signal(count)
+    async with AsyncExitStack() as stack:
+        # Before anything is opened: a port that is taken must not cost a start.
+        listener = stack.enter_context(listening_socket(settings)) if "serve" in roles else None
+        rpc = _open_grpc_listener(settings, stack) if "serve" in roles else None
+        apart = listener is None and settings.metrics_port is not None
+        door = stack.enter_context(metrics_socket(settings)) if apart else None
+        await _make_ready(settings, roles, migrate=migrate, say=say)
+        worker_id = _name_of_this_process(settings, roles)
+        engine = await stack.enter_async_context(open_engine(settings, worker_id))
+        await add_builtin_fetchers(engine)
+        parts: list[ServicePart] = [PersonalUpkeep(engine, settings)]
+        if "work" in roles:
+            parts += await _worker_parts(engine, settings)
+        if listener is not None:
+            app = create_app(engine, settings)
+            closing = app.state.desk.closing
+            parts.append(HttpServer(app, listener, settings, closing))
+            stack.enter_context(publish_notice(settings.data_dir, _notice(url_of_socket(listener))))
+            if rpc is not None:
+                parts.append(
+                    lazy_import("headwater.entrypoints.grpc.server:GrpcServer")(rpc, app.state.desk)
+                )
+        if door is not None:
+            parts.append(_metrics_server(engine, settings, door))
+            say(f"metrics on {url_of_socket(door)}/metrics")
+        url = url_of_socket(listener) if listener else None
+        for line in greeting(settings, url, roles, rpc and rpc.address):
+            say(line)
+        return await _until_stopped(parts, stop, settings.stop_seconds, say)
+
+
+async def _worker_parts(engine: Engine, settings: Settings) -> list[ServicePart]:
+    await apply_sink_settings(engine, sink_definitions(settings), most=settings.sinks_max)
+    await ensure_personal_sink(engine, days=settings.personal_days)
+    await apply_track_policy(engine, track_policy(settings))
+    parts: list[ServicePart] = [Worker(engine, settings)]
+    parts += [
+        news_delivery_loop(engine, settings),
+        sink_delivery_loop(engine, settings),
+        ReleaseUpkeep(engine),
+    ]
+    if engine.media is not None:
+        parts.append(download_loop(engine, engine.media, settings))
+    return parts
+
+
+async def _make_ready(
+    settings: Settings, roles: tuple[Role, ...], *, migrate: bool, say: Say
+) -> None:
+    await bring_up_to_date(settings, allowed=migrate, say=say)
+    if "work" in roles:
+        await check_clock(settings, time.time)
+
+
+def _open_grpc_listener(settings: Settings, stack: AsyncExitStack) -> Any:
+    """The port of gRPC, where it is wanted; what it needs is not even loaded where it is not."""
+    if settings.grpc_port is None:
+        return None
+    door = lazy_import("headwater.entrypoints.grpc.server:GrpcListener")(settings)
+    stack.push_async_callback(door.close)
+    return door
+
+
+class HttpServer:
+    """The API on a socket that listens already. `closing` tells its streams to end."""
+
+    def __init__(
+        self, app: AsgiApp, listener: socket, settings: Settings, closing: asyncio.Event
+    ) -> None:
+        self._app = app
+        self._server = build_server(
+            app,
+            stop_seconds=settings.stop_seconds,
+            streams=settings.streams_max + settings.news_streams_max,
+            unread_seconds=settings.stream_slow_seconds,
+        )
+        self._listener = listener
+        self._closing = closing
+
+    async def run(self) -> None:
+        async with Lifespan(self._app):
+            await self._server.serve(sockets=[self._listener])
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._closing.set()
+
+
+def _metrics_server(engine: Engine, settings: Settings, door: socket) -> ServicePart:
+    """A worker without an API still shows how it goes."""
+    app = metrics_app(engine, settings)
+    return HttpServer(app, door, settings, asyncio.Event())
+
+
+async def _until_stopped(
+    parts: Sequence[ServicePart], stop: StopSignal, seconds: float, say: Say
+) -> bool:
+    """All parts, until a signal or until one of them fails; then all are stopped."""
+    running = [asyncio.create_task(part.run()) for part in parts]
+    await _first(stop.asked, running)
+    failure = _failure(running)
+    if failure is None:
+        say("Stopping… (Ctrl-C again to stop at once)")
+    for part in parts:
+        part.stop()
+    calm = await _wait_for_end(running, stop, seconds)
+    if failure is not None:
+        raise failure
+    say("stopped" if calm else "stopped at once; work in hand will be taken up again")
+    return calm
+
+
+async def _wait_for_end(
+    running: list[asyncio.Task[None]], stop: StopSignal, seconds: float
+) -> bool:
+    """Every part came to its own end within its time and a little more."""
+    ending = asyncio.create_task(_wait_for_all(running))
+    hurry = asyncio.create_task(stop.at_once.wait())
+    await asyncio.wait(
+        {ending, hurry}, timeout=seconds + GRACE_SECONDS, return_when=asyncio.FIRST_COMPLETED
+    )
+    hurry.cancel()
+    calm = ending.done()
+    for part in running:
+        part.cancel()
+    await ending
+    return calm
+
+
+async def _wait_for_all(running: list[asyncio.Task[None]]) -> bool:
+    """Also of those that failed or were cancelled: the first failure has been told already."""
+    await asyncio.gather(*running, return_exceptions=True)
+    return True
+
+
+async def _first(asked: asyncio.Event, running: list[asyncio.Task[None]]) -> None:
+    waiting = asyncio.create_task(asked.wait())
+    await asyncio.wait({waiting, *running}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+
+
+def _failure(running: list[asyncio.Task[None]]) -> BaseException | None:
+    """A part that ended before anybody asked it to."""
+    for part in running:
+        if part.done():
+            return part.exception() or RuntimeError("A part of the service ended by itself.")
+    return None
+
+
+def _notice(url: str) -> ServiceNotice:
+    return ServiceNotice(url, os.getpid(), rfc3339(datetime.now(UTC).replace(microsecond=0)))
+
+
+def greeting(
+    settings: Settings, url: str | None, roles: tuple[Role, ...], rpc: str | None = None
+) -> Iterator[str]:
+    """Where it listens, where its data is, what to do next."""
+    where = "SQLite" if settings.is_embedded else "PostgreSQL"
+    yield f"Headwater {__version__}"
+    if url is not None:
+        yield f"  listening   {url}   ({_who_may_come(settings)})"
+        login = "   (any name, a token as password)" if settings.admin_secret else ""
+        yield f"  console     {url}/{login}"
+        if not settings.admin_secret:  # a browser is not asked for a token there
+            yield f"  explore     {url}/docs"
+    if rpc is not None:
+        yield f"  gRPC        {rpc}   ({'TLS' if settings.grpc_tls_key else 'plain text'})"
+    yield f"  data        {settings.data_dir.absolute()}   ({where})"
+    if "work" not in roles:
+        yield "  visits      none from here: `headwater work` makes them"
+    if url is not None:
+        yield f"  next        {_command_name()} add URL     follow a feed"
+        yield f"              {_command_name()} watch       see new entries as they come"
+    if (trouble := libxml2_trouble()) is not None:
+        yield f"  WARNING     {trouble}"
+    yield "  stop        Ctrl-C"
+
+
+def _command_name() -> str:
+    """What a person types for it: `make run` starts one that is not on the path."""
+    started_as = Path(sys.argv[0])
+    is_reachable = started_as.name != "headwater" or shutil.which("headwater") is not None
+    return "headwater" if is_reachable else sys.argv[0]
+
+
+def _who_may_come(settings: Settings) -> str:
+    """The URL is one for this machine, whatever address is listened on."""
+    if not settings.admin_secret:
+        return "this machine only, no token needed"
+    if is_every_address(settings.host):
+        return "on every address of this machine, with a token"
+    return "with a token"
+
+
+def _print_line(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,1 @@
+"""Follow feeds: visits, the schedule, fetching, merging."""

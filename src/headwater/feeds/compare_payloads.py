@@ -1,0 +1,107 @@
+"""What a publisher changed between two payloads: both are read again, nothing is written."""
+
+from dataclasses import dataclass
+
+from headwater.core.engine import Engine
+from headwater.core.errors import BadInput, ConflictError, NotFound
+from headwater.core.values.ids import FeedId
+from headwater.feeds.archive import read_archived_body
+from headwater.feeds.feed_rows import get_feed_to_reparse
+from headwater.feeds.fetch import raw_rows
+from headwater.feeds.fetch.raw_rows import ArchivedFetch
+from headwater.feeds.merge.diff_entries import Difference, FieldChange, diff_entries
+from headwater.feeds.merge.read_document import (
+    ParseJob,
+    ReadFeed,
+    ReadResult,
+    UnreadableDocument,
+    read_document,
+)
+
+_OF_THE_FEED = ("format", "title", "home_link")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`feed`: what the document says of the feed itself. `same_bytes`: nothing can differ."""
+
+    before: ArchivedFetch
+    after: ArchivedFetch
+    same_bytes: bool
+    feed: tuple[FieldChange, ...]
+    entries: tuple[Difference, ...]
+
+
+async def compare_payloads(engine: Engine, fetch_id: str, other_id: str | None) -> Comparison:
+    """`other_id` None: the payload before this one. Whatever the order given, older → newer."""
+    async with engine.database.read() as view:
+        one = await raw_rows.get_raw_fetch(view, fetch_id)
+        if other_id is None:
+            other = await raw_rows.find_document_before(view, one)
+        else:
+            other = await raw_rows.get_raw_fetch(view, other_id)
+        identity = (await get_feed_to_reparse(view, one.feed_id)).identity
+    if other is None:
+        raise NotFound("There is no payload before this one.", what="raw_fetch")
+    if other.feed_id != one.feed_id:
+        raise BadInput("These are payloads of two feeds.", feeds=[one.feed_id, other.feed_id])
+    before, after = sorted((one, other), key=lambda raw: (raw.fetched_at, raw.fetch_id))
+    if before.body_sha256 == after.body_sha256:
+        return Comparison(before, after, True, (), ())
+    old, new = (
+        await _parse_payload(engine, before, identity),
+        await _parse_payload(engine, after, identity),
+    )
+    return Comparison(before, after, False, _feed_changes(old, new), _entry_changes(old, new))
+
+
+async def parse_archived_body(
+    engine: Engine,
+    raw: ArchivedFetch,
+    feed_id: FeedId,
+    identity: dict[str, object] | None,
+    *,
+    url: str,
+) -> ReadResult:
+    """A body of the archive, read as a visit would read it today. `url` is where it came from."""
+    job = ParseJob(
+        url=url,
+        content_encoding=header_of(raw, "content-encoding"),
+        content_type=raw.content_type,
+        feed_id=feed_id,
+        identity=identity,
+        known_document=None,
+    )
+    return await read_document(
+        engine.parsers, job, await read_archived_body(engine, raw), engine.reading
+    )
+
+
+def header_of(raw: ArchivedFetch, name: str) -> str | None:
+    for each, value in raw.response_headers.items():
+        if each.lower() == name:
+            return value
+    return None
+
+
+async def _parse_payload(
+    engine: Engine, raw: ArchivedFetch, identity: dict[str, object] | None
+) -> ReadFeed:
+    said = await parse_archived_body(engine, raw, raw.feed_id, identity, url=raw.url)
+    if isinstance(said, ReadFeed):
+        return said
+    assert isinstance(said, UnreadableDocument), "no document was named as known"
+    raise ConflictError(
+        f"The payload {raw.fetch_id} cannot be read as a feed: {said.detail}.",
+        fetch_id=raw.fetch_id,
+        reason=said.code,
+    )
+
+
+def _feed_changes(before: ReadFeed, after: ReadFeed) -> tuple[FieldChange, ...]:
+    pairs = ((name, getattr(before, name), getattr(after, name)) for name in _OF_THE_FEED)
+    return tuple(FieldChange(name, old, new) for name, old, new in pairs if old != new)
+
+
+def _entry_changes(before: ReadFeed, after: ReadFeed) -> tuple[Difference, ...]:
+    return tuple(diff_entries(before.entries, after.entries))

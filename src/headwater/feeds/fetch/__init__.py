@@ -1,0 +1,1 @@
+"""Fetch a feed: one polite, conditional request, and what came of it."""

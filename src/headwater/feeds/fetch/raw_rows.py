@@ -1,0 +1,314 @@
+"""Raw fetches and the blobs behind them: rows first promised, then kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+import orjson
+
+from headwater.core.errors import NotFound
+from headwater.core.ports import Row, Transaction, View, placeholders
+from headwater.core.values.ids import FeedId, FeedPk, FetchId
+from headwater.core.values.instant import from_micros, maybe_moment, to_micros
+from headwater.core.values.response import Headers
+from headwater.feeds.fetch.raw_fetch import RawFetch, blob_key
+
+
+async def blob_keys(view: View, digests: Sequence[str], generation: int) -> dict[str, str]:
+    """The key under which each body is; for a body that is not there, or going, a new one."""
+    wanted = sorted(set(digests))
+    rows = await view.rows(
+        "SELECT body_sha256, generation FROM blobs WHERE dying_since IS NULL"
+        f" AND body_sha256 IN ({placeholders(len(wanted))})",
+        *wanted,
+    )
+    new = {digest: blob_key(digest, generation) for digest in wanted}
+    return new | {row.body_sha256: blob_key(row.body_sha256, row.generation) for row in rows}
+
+
+async def lock_blobs(tx: Transaction, digests: Sequence[str], generation: int) -> dict[str, str]:
+    """The keys again, now safe from deletion: a dying blob is never used, its content moves on.
+
+    When they differ from what `blob_keys` said, somebody came between: put the bodies again.
+    """
+    wanted = sorted(set(digests))
+    await tx.run_many(
+        "INSERT INTO blobs (body_sha256, generation) VALUES (?, ?)"
+        " ON CONFLICT (body_sha256) DO UPDATE SET dying_since = NULL, generation = CASE"
+        " WHEN blobs.dying_since IS NULL THEN blobs.generation ELSE excluded.generation END",
+        [(digest, generation) for digest in wanted],
+    )
+    return await blob_keys(tx, wanted, generation)
+
+
+async def insert_raw_fetches(
+    tx: Transaction, raws: Sequence[RawFetch], keys: Mapping[str, str], storage: str
+) -> None:
+    """Only after the blobs are durable: a row is a promise that its bytes can be had (R1)."""
+    await tx.run_many(
+        "INSERT INTO raw_fetches (fetch_id, feed_id, fetched_at, url, http_status,"
+        " request_headers, response_headers, storage, blob_key, body_sha256, content_type,"
+        " content_length, truncated, error, keep)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                raw.fetch_id,
+                raw.feed,
+                raw.fetched_at,
+                raw.url,
+                raw.status,
+                headers_json(raw.request_headers),
+                headers_json(raw.response_headers),
+                storage,
+                keys[raw.body_sha256],
+                raw.body_sha256,
+                raw.content_type,
+                len(raw.body),
+                raw.truncated,
+                raw.error,
+                False,
+            )
+            for raw in raws
+        ],
+    )
+
+
+async def set_kept(tx: Transaction, fetch_ids: Sequence[str]) -> None:
+    """These payloads brought or changed an entry."""
+    await tx.run_many(
+        "UPDATE raw_fetches SET keep = ? WHERE fetch_id = ?", [(True, each) for each in fetch_ids]
+    )
+
+
+class ExpirableFetches(NamedTuple):
+    """Raw fetches that retention lets go. Those that are `unneeded` may be needed by now."""
+
+    unneeded: list[str]
+    old: list[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.unneeded or self.old)
+
+
+async def list_expirable(
+    view: View, *, unchanged_kept: int, kept_before: datetime | None
+) -> ExpirableFetches:
+    """Some of the unneeded payloads beyond the newest N of each feed.
+
+    `kept_before` also lets go of payloads that did bring entries, when an operator says so.
+    """
+    unneeded = await view.rows(
+        "SELECT fetch_id FROM (SELECT fetch_id, row_number() OVER"
+        " (PARTITION BY feed_id ORDER BY fetched_at DESC) AS place"
+        " FROM raw_fetches WHERE expired_at IS NULL AND NOT keep) ranked WHERE place > ?"
+        " LIMIT 5000",
+        unchanged_kept,
+    )
+    old: Sequence[Row] = ()
+    if kept_before is not None:
+        old = await view.rows(
+            "SELECT fetch_id FROM raw_fetches WHERE expired_at IS NULL AND fetched_at < ?"
+            " LIMIT 5000",
+            to_micros(kept_before),
+        )
+    return ExpirableFetches([row.fetch_id for row in unneeded], [row.fetch_id for row in old])
+
+
+async def expire(tx: Transaction, found: ExpirableFetches, now: datetime) -> None:
+    """One that has brought an entry since, by being read again, stays."""
+    moment = to_micros(now)
+    await tx.run_many(
+        "UPDATE raw_fetches SET expired_at = ? WHERE fetch_id = ? AND NOT keep",
+        [(moment, each) for each in found.unneeded],
+    )
+    await tx.run_many(
+        "UPDATE raw_fetches SET expired_at = ? WHERE fetch_id = ?",
+        [(moment, each) for each in found.old],
+    )
+
+
+_UNUSED = (
+    "NOT EXISTS (SELECT 1 FROM raw_fetches r WHERE r.body_sha256 = b.body_sha256"
+    " AND r.expired_at IS NULL)"
+)
+
+
+async def list_unused_blobs(view: View) -> list[str]:
+    """Some of the contents that no living raw fetch refers to."""
+    rows = await view.rows(
+        f"SELECT body_sha256 FROM blobs b WHERE dying_since IS NULL AND {_UNUSED} LIMIT 1000"
+    )
+    return [row.body_sha256 for row in rows]
+
+
+async def mark_blobs_dying(tx: Transaction, digests: Sequence[str], now: datetime) -> list[str]:
+    """Mark those that are still unused, locked first, lest a reference slips in; their keys."""
+    if tx.dialect == "postgresql":
+        await tx.rows(
+            f"SELECT 1 FROM blobs WHERE body_sha256 IN ({placeholders(len(digests))})"
+            " ORDER BY body_sha256 FOR UPDATE",
+            *digests,
+        )
+    rows = await tx.rows(
+        f"UPDATE blobs AS b SET dying_since = ? WHERE body_sha256 IN ({placeholders(len(digests))})"
+        f" AND dying_since IS NULL AND {_UNUSED} RETURNING body_sha256, generation",
+        to_micros(now),
+        *digests,
+    )
+    return [blob_key(row.body_sha256, row.generation) for row in rows]
+
+
+async def list_dying_blobs(view: View) -> list[str]:
+    """Keys of blobs that were marked before, the newest first: a crash may have come between."""
+    rows = await view.rows(
+        "SELECT body_sha256, generation FROM blobs WHERE dying_since IS NOT NULL"
+        " ORDER BY dying_since DESC LIMIT 5000"
+    )
+    return [blob_key(row.body_sha256, row.generation) for row in rows]
+
+
+async def delete_dying_blobs(tx: Transaction, dying_before: datetime) -> None:
+    """Tombstones stay a while: whoever looked before the deletion must find out after it."""
+    await tx.run("DELETE FROM blobs WHERE dying_since < ?", to_micros(dying_before))
+
+
+async def upsert_parser_death(tx: Transaction, body_sha256: str, error: str, now: datetime) -> None:
+    await tx.run(
+        "INSERT INTO quarantine (body_sha256, crashes, last_error, last_at) VALUES (?, 1, ?, ?)"
+        " ON CONFLICT (body_sha256) DO UPDATE SET crashes = quarantine.crashes + 1,"
+        " last_error = excluded.last_error, last_at = excluded.last_at",
+        body_sha256,
+        error,
+        to_micros(now),
+    )
+
+
+async def count_parser_deaths(tx: Transaction, digests: Sequence[str]) -> dict[str, int]:
+    """How often each of these bodies has killed its parse process."""
+    wanted = sorted(set(digests))
+    rows = await tx.rows(
+        f"SELECT body_sha256, crashes FROM quarantine WHERE body_sha256 IN "
+        f"({placeholders(len(wanted))})",
+        *wanted,
+    )
+    return {row.body_sha256: row.crashes for row in rows}
+
+
+def headers_json(headers: Headers) -> str:
+    return orjson.dumps(headers).decode()
+
+
+_IN_ONE_QUERY = 400
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedFetch:
+    """A raw fetch as its row tells it; `expired_at` when retention let the bytes go."""
+
+    fetch_id: FetchId
+    feed_id: FeedId
+    fetched_at: datetime
+    url: str
+    http_status: int
+    request_headers: Mapping[str, str]
+    response_headers: Mapping[str, str]
+    storage: str
+    blob_key: str
+    body_sha256: str
+    content_type: str | None
+    content_length: int
+    truncated: bool
+    error: str | None
+    expired_at: datetime | None
+
+
+async def get_raw_fetch(view: View, fetch_id: str) -> ArchivedFetch:
+    row = await view.row(
+        "SELECT r.*, f.feed_id AS public_id FROM raw_fetches r JOIN feeds f ON f.id = r.feed_id"
+        " WHERE r.fetch_id = ?",
+        fetch_id,
+    )
+    if row is None:
+        raise NotFound("There is no such raw fetch.", what="raw_fetch")
+    return _archived_of(row)
+
+
+async def list_unexpired(view: View, fetch_ids: Sequence[str]) -> set[str]:
+    """Those of these raw fetches whose bytes can still be had."""
+    wanted, there = sorted(set(fetch_ids)), set[str]()
+    for start in range(0, len(wanted), _IN_ONE_QUERY):
+        some = wanted[start : start + _IN_ONE_QUERY]
+        rows = await view.rows(
+            "SELECT fetch_id FROM raw_fetches WHERE expired_at IS NULL"
+            f" AND fetch_id IN ({placeholders(len(some))})",
+            *some,
+        )
+        there.update(row.fetch_id for row in rows)
+    return there
+
+
+_A_DOCUMENT = "r.error IS NULL AND NOT r.truncated AND r.http_status BETWEEN 200 AND 299"
+"""A whole answer that said yes: what a visit would have read."""
+
+
+async def find_document_before(view: View, raw: ArchivedFetch) -> ArchivedFetch | None:
+    """The newest payload of the same feed, older than this one, whose bytes can be had."""
+    row = await view.row(
+        "SELECT r.*, f.feed_id AS public_id FROM raw_fetches r JOIN feeds f ON f.id = r.feed_id"
+        f" WHERE f.feed_id = ? AND r.fetch_id < ? AND r.expired_at IS NULL AND {_A_DOCUMENT}"
+        " ORDER BY r.fetch_id DESC LIMIT 1",
+        raw.feed_id,
+        raw.fetch_id,
+    )
+    return None if row is None else _archived_of(row)
+
+
+async def list_documents(
+    view: View, feed: FeedPk, *, after: str | None, limit: int
+) -> list[ArchivedFetch]:
+    """Payloads of a feed, oldest first. Of those that have expired, the ones entries came from."""
+    rows = await view.rows(
+        "SELECT r.*, f.feed_id AS public_id FROM raw_fetches r JOIN feeds f ON f.id = r.feed_id"
+        f" WHERE r.feed_id = ? AND r.fetch_id > ? AND {_A_DOCUMENT} AND (r.expired_at IS NULL OR"
+        " EXISTS (SELECT 1 FROM entries e WHERE e.feed_id = r.feed_id AND e.fetch_id = r.fetch_id))"
+        " ORDER BY r.fetch_id LIMIT ?",
+        feed,
+        after or "",
+        limit,
+    )
+    return [_archived_of(row) for row in rows]
+
+
+async def count_raw_fetches(view: View) -> int:
+    row = await view.row("SELECT count(*) AS fetches FROM raw_fetches")
+    assert row is not None
+    return int(row.fetches)
+
+
+def _archived_of(row: Row) -> ArchivedFetch:
+    return ArchivedFetch(
+        fetch_id=row.fetch_id,
+        feed_id=row.public_id,
+        fetched_at=from_micros(row.fetched_at),
+        url=row.url,
+        http_status=row.http_status,
+        request_headers=_by_name(row.request_headers),
+        response_headers=_by_name(row.response_headers),
+        storage=row.storage,
+        blob_key=row.blob_key,
+        body_sha256=row.body_sha256,
+        content_type=row.content_type,
+        content_length=row.content_length,
+        truncated=bool(row.truncated),
+        error=row.error,
+        expired_at=maybe_moment(row.expired_at),
+    )
+
+
+def _by_name(stored: str) -> dict[str, str]:
+    """An object; a field that came several times is joined as HTTP allows."""
+    joined: dict[str, str] = {}
+    for name, value in orjson.loads(stored):
+        joined[name] = f"{joined[name]}, {value}" if name in joined else value
+    return joined

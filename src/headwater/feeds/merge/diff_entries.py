@@ -1,0 +1,134 @@
+"""Diff two readings of an entry, field by field, short enough to be shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from headwater.core.values.instant import rfc3339_at
+from headwater.feeds.merge.entry import NormalisedEntry
+
+DifferenceKind = Literal["added", "removed", "changed"]
+
+FIELDS = (
+    "link", "title", "summary", "content", "authors", "categories", "enclosures", "details",
+    "published", "updated",
+)  # fmt: skip
+"""What an entry says. Its hash and its keys are made of these."""
+
+_MOMENTS = {"published", "updated"}
+_ROOM = 120
+_AROUND = 24
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field before and after. Of long texts, the part that differs, with … for the rest."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """`silent`: what it says has changed, and its own date of change has not."""
+
+    uid: str
+    kind: DifferenceKind
+    title: str | None
+    fields: tuple[FieldChange, ...] = ()
+    silent: bool = False
+
+
+def compared_values(entry: NormalisedEntry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in FIELDS}
+
+
+def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    """Of those of the fields that differ, in their usual order."""
+    return tuple(
+        FieldChange(name, *_shown(name, before[name], after[name]))
+        for name in FIELDS
+        if before[name] != after[name]
+    )
+
+
+def diff_entry(uid: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Difference | None:
+    """None when both say the same."""
+    fields = field_changes(before, after)
+    if not fields:
+        return None
+    silent = before["updated"] == after["updated"] and before["published"] == after["published"]
+    return Difference(uid, "changed", after["title"], fields, silent)
+
+
+def diff_entries(
+    before: Sequence[NormalisedEntry], after: Sequence[NormalisedEntry]
+) -> list[Difference]:
+    """In the order of the later document; what it does not have any more comes last.
+
+    Of a uid that a document shows twice, the first counts: so it is when entries are kept.
+    """
+    old, new = _by_uid(before), _by_uid(after)
+    found = []
+    for key, entry in new.items():
+        if key not in old:
+            found.append(Difference(entry.uid, "added", entry.title))
+        elif change := diff_entry(entry.uid, compared_values(old[key]), compared_values(entry)):
+            found.append(change)
+    gone = [Difference(e.uid, "removed", e.title) for key, e in old.items() if key not in new]
+    return found + gone
+
+
+def _by_uid(entries: Sequence[NormalisedEntry]) -> dict[bytes, NormalisedEntry]:
+    first: dict[bytes, NormalisedEntry] = {}
+    for entry in entries:
+        first.setdefault(entry.uid_key, entry)
+    return first
+
+
+def _shown(name: str, before: Any, after: Any) -> tuple[str | None, str | None]:
+    if name in _MOMENTS:
+        return _moment(before), _moment(after)
+    if before is None or after is None:
+        return _cut(before), _cut(after)
+    return _excerpts(before, after)
+
+
+def _moment(micros: int | None) -> str | None:
+    return None if micros is None else rfc3339_at(micros)
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= _ROOM else f"{text[:_ROOM]}…"
+
+
+def _excerpts(before: str, after: str) -> tuple[str, str]:
+    """What both begin and end with is left out, but for a little: linear, however long they are."""
+    if max(len(before), len(after)) <= _ROOM:
+        return before, after
+    start = _alike(before, after)
+    most = min(len(before), len(after)) - start
+    end = _alike(before[::-1], after[::-1], most)
+    begin = max(0, start - _AROUND)
+    return _part(before, begin, len(before) - end), _part(after, begin, len(after) - end)
+
+
+def _part(text: str, begin: int, end: int) -> str:
+    end = min(len(text), end + _AROUND)
+    shown = text[begin:end]
+    if len(shown) > _ROOM:
+        shown, end = shown[:_ROOM], begin + _ROOM
+    return f"{'…' if begin else ''}{shown}{'…' if end < len(text) else ''}"
+
+
+def _alike(one: str, other: str, most: int | None = None) -> int:
+    """How many characters both begin with, found by halving: slices compare at memory's speed."""
+    least, top = 0, min(len(one), len(other)) if most is None else most
+    while least < top:
+        middle = (least + top + 1) // 2
+        if one[least:middle] == other[least:middle]:
+            least = middle
+        else:
+            top = middle - 1
+    return least

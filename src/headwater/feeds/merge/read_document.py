@@ -1,0 +1,223 @@
+"""Bytes as served → what merging needs, made in a parse process and sent back as JSON.
+
+Both sides of that journey are here: `read_job` runs in the process, `decode_read_result` in the
+engine.
+"""
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from headwater.feeds.fetch.content_coding import decode_body
+from headwater.feeds.merge.entry import NormalisedEntry
+from headwater.feeds.merge.normalise import Emails, normalise_entry
+from headwater.feeds.ports import Parsers
+from headwater.feeds.schedule.hints import Hints, hints_of
+from headwater.parse import parse
+from headwater.parse.document import Document, Feed
+from headwater.parse.identity import IdentityMemory, identify
+from headwater.parse.limits import ParseLimits
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPolicy:
+    """What bounds a reading."""
+
+    max_bytes: int = 10 * 1024 * 1024
+    limits: ParseLimits = field(default=ParseLimits())
+    emails: Emails = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class ParseJob:
+    """Everything a parse process must know beside the body itself."""
+
+    url: str
+    content_encoding: str | None
+    content_type: str | None
+    feed_id: str
+    identity: dict[str, Any] | None
+    known_document: str | None
+
+    def as_bytes(self, policy: ReadingPolicy) -> bytes:
+        return orjson.dumps({"job": self, "policy": policy})
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFeed:
+    """What a document said, ready to be merged. `decoded_bytes` is its size once unpacked."""
+
+    document_hash: bytes
+    format: str
+    title: str | None
+    home_link: str | None
+    hints: Hints
+    identity: dict[str, Any] | None
+    published: tuple[int, ...]
+    partial: bool
+    problems: tuple[tuple[str, str], ...]
+    entries: tuple[NormalisedEntry, ...]
+    decoded_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SameDocument:
+    """Byte for byte the document we read last time: nothing to compare."""
+
+    document_hash: bytes
+    decoded_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableDocument:
+    """No feed came out of it. `code` is stable, `detail` is for people.
+
+    `decoded_bytes` is None when it did not even come to unpacking, or unpacking failed.
+    """
+
+    code: str
+    detail: str
+    decoded_bytes: int | None = None
+
+
+ReadResult = ReadFeed | SameDocument | UnreadableDocument
+
+
+def read_job(job: bytes, body: bytes) -> bytes:
+    """Decode, parse and normalise one body; runs where it can be killed."""
+    told = orjson.loads(job)
+    asked, policy = told["job"], told["policy"]
+    plain = decode_body(body, asked["content_encoding"], max_bytes=policy["max_bytes"])
+    if plain.error is not None:
+        return orjson.dumps({"error": plain.error, "detail": plain.detail})
+    return orjson.dumps(_read(plain.body, asked, policy) | {"decoded": len(plain.body)})
+
+
+def _read(body: bytes, asked: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
+    digest = sha256(body).hexdigest()
+    if digest == asked["known_document"]:
+        return {"same": digest}
+    headers = {"content-type": asked["content_type"]} if asked["content_type"] else {}
+    document = parse(
+        body, url=asked["url"], headers=headers, limits=ParseLimits(**policy["limits"])
+    )
+    if document.format == "unknown":
+        return {"error": "not_a_feed", "detail": _why_no_feed(document)}
+    if document.partial and not document.entries:
+        return {"error": "parse_error", "detail": "it ends before the first entry"}
+    return _encode_document(document, asked, digest, policy["emails"])
+
+
+def decode_read_result(payload: bytes) -> ReadResult:
+    """What the parse process answered, as nouns."""
+    told = orjson.loads(payload)
+    if "error" in told:
+        return UnreadableDocument(told["error"], told["detail"], told.get("decoded"))
+    if "same" in told:
+        return SameDocument(bytes.fromhex(told["same"]), told["decoded"])
+    return ReadFeed(
+        document_hash=bytes.fromhex(told["document_hash"]),
+        format=told["format"],
+        title=told["title"],
+        home_link=told["home_link"],
+        hints=Hints.from_json(told["hints"]),
+        identity=told["identity"],
+        published=tuple(told["published"]),
+        partial=told["partial"],
+        problems=tuple((code, detail) for code, detail in told["problems"]),
+        entries=tuple([_entry(row) for row in told["entries"]]),
+        decoded_bytes=told["decoded"],
+    )
+
+
+def _encode_document(
+    document: Document, asked: dict[str, Any], digest: str, emails: Emails
+) -> dict[str, Any]:
+    memory = IdentityMemory.from_json(asked["identity"] or {})
+    uids, memory = identify(document.entries, asked["feed_id"], memory)
+    entries = [
+        normalise_entry(e, uid, emails) for e, uid in zip(document.entries, uids, strict=True)
+    ]
+    feed = document.feed
+    dated = (entry.published or entry.updated for entry in document.entries)
+    times = sorted(int(moment.timestamp()) for moment in dated if moment)
+    return {
+        "document_hash": digest,
+        "format": document.format,
+        "title": feed.title.value if feed.title else None,
+        "home_link": feed.link,
+        "hints": _hints(feed).as_json(),
+        "identity": memory.as_json() or None,
+        "published": times,
+        "partial": document.partial,
+        "problems": [tuple(problem) for problem in document.problems[:50]],
+        "entries": [_row(entry) for entry in entries],
+    }
+
+
+def _hints(feed: Feed) -> Hints:
+    return hints_of(
+        feed.ttl_minutes,
+        feed.skip_hours,
+        feed.skip_days,
+        feed.update_period,
+        feed.update_frequency,
+    )
+
+
+def _row(entry: NormalisedEntry) -> list[Any]:
+    """JSON has no bytes: keys travel as hexadecimal digits."""
+    return [
+        entry.uid,
+        entry.uid_key.hex(),
+        entry.link,
+        entry.link_key.hex() if entry.link_key else None,
+        entry.title,
+        entry.summary,
+        entry.content,
+        entry.authors,
+        entry.categories,
+        entry.enclosures,
+        entry.details,
+        entry.published,
+        entry.updated,
+        entry.content_hash,
+        entry.offset,
+        entry.length,
+    ]
+
+
+def _entry(row: list[Any]) -> NormalisedEntry:
+    row[1] = bytes.fromhex(row[1])
+    if row[3]:
+        row[3] = bytes.fromhex(row[3])
+    return NormalisedEntry._make(row)
+
+
+def _why_no_feed(document: Document) -> str:
+    for code, detail in document.problems:
+        if code == "not_a_feed":
+            return detail
+    return "not a feed"
+
+
+DEADLY = {"parser_crashed", "parser_timeout", "parser_memory"}
+"""Answers that the document is to blame for; not `parser_unavailable`, our own trouble."""
+
+NOT_THE_DOCUMENTS_FAULT = {"parser_unavailable"}
+"""Answers that say nothing of the document: no parse process could be had."""
+
+
+async def read_document(
+    parsers: Parsers, job: ParseJob, body: bytes, policy: ReadingPolicy
+) -> ReadResult:
+    answered = await parsers.read(job.as_bytes(policy), body)
+    if answered.error is not None:
+        return UnreadableDocument(answered.error, answered.detail)
+    return decode_read_result(answered.payload)
+
+
+def killed_its_parser(read: ReadResult | None) -> bool:
+    return isinstance(read, UnreadableDocument) and read.code in DEADLY

@@ -1,0 +1,1 @@
+"""The schedule: when a feed is visited next, and why."""

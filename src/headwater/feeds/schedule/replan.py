@@ -1,0 +1,115 @@
+"""A user changed a feed's clamps or cadence: when the next visit is now, without asking anybody."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from headwater.core.ports import Transaction
+from headwater.feeds import feed_rows
+from headwater.feeds.feed import Feed, Overrides
+from headwater.feeds.schedule.decide_next_visit import interval_in_force
+from headwater.feeds.schedule.durations import format_duration
+from headwater.feeds.schedule.hints import Hints, end_of_quiet, floors
+from headwater.feeds.schedule.policy import SchedulePolicy
+from headwater.feeds.schedule.rhythm import interval_from_rhythm
+from headwater.feeds.schedule.state import ScheduleState
+
+
+@dataclass(frozen=True, slots=True)
+class ReplannedVisit:
+    interval_sec: float
+    next_visit_at: datetime
+    reason: str
+
+
+def policy_from_overrides(overrides: Overrides, policy: SchedulePolicy) -> SchedulePolicy:
+    """The feed's own clamps; BadInput when they contradict each other."""
+    return policy.overridden(
+        min_interval=overrides.min_interval_sec, max_interval=overrides.max_interval_sec
+    )
+
+
+def replan_visit(
+    feed: Feed, policy: SchedulePolicy, now: datetime, *, before: Overrides | None = None
+) -> ReplannedVisit:
+    """The new interval counts from the last fetch; what politeness asked for stays as it was."""
+    own = policy_from_overrides(feed.overrides, policy)
+    state = _state_of(feed)
+    if (
+        before is not None
+        and _has_fixed_interval(before)
+        and not _has_fixed_interval(feed.overrides)
+    ):
+        # The interval was the order's own and says nothing about the feed.
+        state = replace(state, interval=interval_from_rhythm(feed.stats.ewma_sec, own))
+    interval = interval_in_force(state, own)
+    planned = feed.schedule.next_visit_at
+    last = _last_fetch(feed, now)
+    if planned is not None and _held_by_politeness(feed):
+        said = "the limits were changed; errors or the host's own wish still decide"
+        return ReplannedVisit(interval, planned, said)
+    if last is None:
+        return ReplannedVisit(
+            interval, planned or now, "the limits were changed before the first visit"
+        )
+    hints = Hints.from_json(feed.hints)
+    wait = max(interval, *floors(hints, own.max_interval).values(), 0.0)
+    limit = timedelta(days=own.quiet_limit_days)
+    moment = end_of_quiet(max(last + timedelta(seconds=wait), now), hints, limit)
+    away = format_duration((moment - now).total_seconds())
+    return ReplannedVisit(interval, moment, f"in {away}: the limits were changed by a user")
+
+
+def _has_fixed_interval(overrides: Overrides) -> bool:
+    """Whether a person's word takes the place of what is learnt from the feed."""
+    return overrides.push_only or overrides.interval_sec is not None
+
+
+def _state_of(feed: Feed) -> ScheduleState:
+    return ScheduleState(
+        interval=feed.schedule.interval_sec,
+        asked_interval=feed.overrides.interval_sec,
+        push_only=feed.overrides.push_only,
+        ceiling=feed.overrides.ceiling_sec,
+    )
+
+
+def _held_by_politeness(feed: Feed) -> bool:
+    """Backoff after errors and Retry-After are not ours to shorten."""
+    return feed.stats.failures > 0 or feed.schedule.retry_after_sec is not None
+
+
+def earliest_visit(feed: Feed, gap: timedelta, now: datetime) -> datetime:
+    """Before this moment not even a person's wish may send us there again."""
+    moments = [now]
+    last = _last_fetch(feed, now)
+    if last is not None:
+        moments.append(last + gap)
+    rest, since = feed.schedule.retry_after_sec, feed.schedule.last_decision_at
+    if rest is not None and since is not None:
+        moments.append(min(since, now) + timedelta(seconds=rest))
+    return max(moments)
+
+
+def _last_fetch(feed: Feed, now: datetime) -> datetime | None:
+    """By a clock that was ahead and has been put right it is still to come; it was not."""
+    last = feed.stats.last_fetch_at
+    return None if last is None else min(last, now)
+
+
+async def replan_feed(
+    tx: Transaction, before: Feed, after: Feed, policy: SchedulePolicy, now: datetime
+) -> None:
+    """A feed whose pace was changed. One that is not visited, or is to be visited at once, has the
+    new interval for later: else a cadence that was taken back would still be its interval."""
+    plan = replan_visit(after, policy, now, before=before.overrides)
+    if before.state != "active" or after.state != "active":
+        await feed_rows.keep_interval(tx, after, plan.interval_sec)
+        return
+    await feed_rows.set_next_visit(
+        tx,
+        after,
+        at=plan.next_visit_at,
+        interval_sec=plan.interval_sec,
+        reason=plan.reason,
+        now=now,
+    )

@@ -1,0 +1,64 @@
+"""Report each visit: one structured line of the log, and its metrics."""
+
+from headwater.core.errors import DatabaseRefused
+from headwater.core.telemetry import metrics
+from headwater.core.telemetry.log import get_logger
+from headwater.core.telemetry.trace import current_trace
+from headwater.core.values.url import redacted
+from headwater.feeds.commit_visits import ClaimLost, CommitResult
+from headwater.feeds.fetch.failures import FAULTS, fault_of
+from headwater.feeds.judge_visit import JudgedVisit
+from headwater.feeds.schedule.due import DueFeed
+from headwater.feeds.visit_trace import describe_end
+
+logger = get_logger("visits")
+
+
+def report_visit(due: DueFeed, remembered: CommitResult) -> None:
+    """What happened, and when we come back and why."""
+    current_trace().tell(describe_end, remembered)
+    if isinstance(remembered, ClaimLost):
+        logger.warning("visit_not_ours", feed=due.feed_id, url=redacted(due.url))
+        metrics.count_dropped_visit("lost")
+        return
+    if isinstance(remembered, DatabaseRefused):
+        logger.error("visit_refused", feed=due.feed_id, detail=remembered.message)
+        metrics.count_dropped_visit("refused")
+        return
+    metrics.count_visit(_measured_visit(due, remembered))
+    answer = remembered.finished.outcome.exchange.answer
+    logger.info(
+        "visit",
+        feed=due.feed_id,
+        url=redacted(due.url),
+        outcome=remembered.name,
+        status=answer.status,
+        error=remembered.error,
+        bytes=len(answer.body),
+        ms=round(answer.elapsed * 1000, 1),
+        new=len(remembered.changes.new),
+        updated=len(remembered.changes.edited),
+        interval_before=round(due.state.interval),
+        interval_after=round(remembered.decision.interval),
+        reason=remembered.decision.reason,
+    )
+
+
+def _measured_visit(due: DueFeed, settled: JudgedVisit) -> metrics.MeasuredVisit:
+    answer, read, error = (
+        settled.finished.outcome.exchange.answer,
+        settled.finished.read,
+        settled.error,
+    )
+    return metrics.MeasuredVisit(
+        settled.name,
+        error if error is None or error in FAULTS else metrics.UNKNOWN,
+        "" if error is None else fault_of(error),
+        answer.elapsed,
+        len(answer.body),
+        None if read is None else read.decoded_bytes,
+        len(settled.changes.new),
+        len(settled.changes.edited),
+        settled.decision.interval,
+        due.after_failure,
+    )

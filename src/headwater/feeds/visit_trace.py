@@ -1,0 +1,222 @@
+"""What the spans of a visit say: facts under names that others know, URLs without their secrets."""
+
+from headwater.core.engine import Engine
+from headwater.core.errors import DatabaseRefused
+from headwater.core.telemetry.trace import NoTrace, SharedWork, Span, SpanFacts, VisitTrace
+from headwater.core.values.instant import rfc3339, rfc3339_at, to_micros
+from headwater.core.values.url import host_of, redacted
+from headwater.feeds.commit_visits import ClaimLost, CommitResult
+from headwater.feeds.fetch.outcome import Failed, Outcome, Throttled, Unchanged
+from headwater.feeds.fetch.raw_fetch import RawFetch
+from headwater.feeds.fetch.request_feed import FetchRequest
+from headwater.feeds.judge_visit import JudgedVisit
+from headwater.feeds.merge.read_document import (
+    ReadFeed,
+    ReadResult,
+    SameDocument,
+    UnreadableDocument,
+)
+from headwater.feeds.schedule.due import DueFeed
+
+NANOS = 1_000
+"""In a microsecond."""
+
+LOST = ("lost_claim", "the claim was no longer ours: nothing was written")
+
+
+def start_visit_trace(engine: Engine, due: DueFeed) -> VisitTrace | NoTrace:
+    """From the claim on; to be entered around everything that is done for this visit."""
+    if not engine.tracer:
+        return engine.tracer.trail("visit")
+    began = None if due.claimed_at is None else due.claimed_at * NANOS
+    trail = engine.tracer.trail("visit", began)
+    if trail:
+        trail.note(**_feed_facts(due), **{"headwater.visit.kind": "scheduled"})
+    return trail
+
+
+def start_first_visit_trace(engine: Engine, url: str) -> VisitTrace | NoTrace:
+    """Of a feed that somebody wants followed: it is not even known whether it is one."""
+    trail = engine.tracer.trail("visit")
+    if trail:
+        trail.note(**_url_facts(url), **{"headwater.visit.kind": "first"})
+    return trail
+
+
+def describe_report(root: Span, due: DueFeed, outcome: Outcome, by: str) -> None:
+    """The request was made by a registered fetcher, before we came in."""
+    root.note(**{"headwater.visit.kind": "reported"})
+    with root.trail.span("schedule") as scheduled:
+        describe_schedule(scheduled, due, by)
+    exchange = outcome.exchange
+    asked = root.trail.span("request", to_micros(exchange.started_at) * NANOS)
+    asked.ended = asked.began + round(exchange.answer.elapsed * 1_000_000_000)
+    root.began = min(root.began, asked.began)
+    describe_request(asked, FetchRequest(due.url), outcome)
+    # What a fetcher asked with, only it knows.
+    asked.note(**{"headwater.conditional": None})
+
+
+def describe_schedule(span: Span, due: DueFeed, worker: str) -> None:
+    """When this visit was to be made, why, and the decision that led to it."""
+    if due.claimed_at is not None:
+        span.began = min(span.began, due.claimed_at * NANOS)
+    late = span.trail.now() // NANOS - due.scheduled_at
+    span.note(
+        **{
+            "headwater.scheduled_at": rfc3339_at(due.scheduled_at),
+            "headwater.late_seconds": round(max(0, late) / 1_000_000, 6),
+            "headwater.worker": worker,
+            "headwater.fence": due.fence,
+            "headwater.decision.reason": due.reason or "not visited yet",
+            "headwater.decision.at": _moment(due.decided_at),
+            "headwater.decision.interval_seconds": due.state.interval,
+            "headwater.failures": due.state.failures,
+        }
+    )
+    span.trail.note(**_feed_facts(due))
+
+
+def describe_request(span: Span, question: FetchRequest, outcome: Outcome) -> None:
+    exchange, answer = outcome.exchange, outcome.exchange.answer
+    span.note(
+        **_url_facts(question.url),
+        **{
+            "http.request.method": "GET",
+            "http.request.resend_count": len(exchange.hops) or None,
+            "http.response.status_code": answer.status,
+            "http.response.body.size": len(answer.body),
+            "network.peer.address": answer.address,
+            "headwater.conditional": question.is_conditional,
+            "headwater.final_url": redacted(answer.url) if exchange.hops else None,
+            "headwater.hops": [f"{hop.status} {redacted(hop.location)}" for hop in exchange.hops],
+            "headwater.elapsed_seconds": round(answer.elapsed, 6),
+            "headwater.outcome": type(outcome).__name__.lower(),
+        },
+    )
+    if isinstance(outcome, Failed):
+        span.fail(outcome.code, outcome.detail)
+    elif isinstance(outcome, Throttled):
+        span.note(**{"headwater.retry_after_seconds": outcome.retry_after})
+        span.fail(f"http_{answer.status}", "the server asked us to wait")
+    elif answer.status is not None and answer.status >= 400:
+        span.fail(f"http_{answer.status}")
+
+
+def describe_archive(span: Span, raw: RawFetch) -> None:
+    _share(span)
+    span.note(
+        **{
+            "headwater.fetch_id": raw.fetch_id,
+            "headwater.body.sha256": raw.body_sha256,
+            "headwater.body.size": len(raw.body),
+            "headwater.body.truncated": raw.truncated or None,
+        }
+    )
+
+
+def describe_reading(span: Span, read: ReadResult, size: int) -> None:
+    span.note(**{"headwater.body.size": size})
+    match read:
+        case ReadFeed():
+            span.note(
+                **{
+                    "headwater.document.format": read.format,
+                    "headwater.document.entries": len(read.entries),
+                    "headwater.document.partial": read.partial or None,
+                    "headwater.document.problems": [code for code, _ in read.problems],
+                }
+            )
+        case SameDocument():
+            span.note(**{"headwater.document.same": True})
+        case UnreadableDocument():
+            span.fail(read.code, read.detail)
+
+
+def describe_merge(span: Span, remembered: CommitResult) -> None:
+    """The second commit: merging up to the events, then the events, in the times of the group."""
+    group = _share(span)
+    if isinstance(remembered, DatabaseRefused):
+        span.fail(remembered.code, remembered.message)
+    elif isinstance(remembered, ClaimLost):
+        span.fail(*LOST)
+    if not isinstance(remembered, JudgedVisit):
+        return
+    changes = remembered.changes
+    span.note(
+        **{
+            "headwater.entries.new": len(changes.new),
+            "headwater.entries.updated": len(changes.edited),
+            "headwater.entries.cut": changes.cut or None,
+        }
+    )
+    # Beside the merge, not inside it: when it is added, the merge is over.
+    told = span.trail.span("events", span.ended)
+    told.parent_id = span.parent_id
+    if group is not None:
+        span.ended = told.began = min(group.laps.get("events", group.ended), group.ended)
+        told.note(**{"headwater.group.size": group.size})
+    told.ended = span.trail.now() if group is None else group.ended
+    told.note(
+        **{
+            "headwater.events.count": len(remembered.events),
+            "headwater.events.types": sorted({each.type for each in remembered.events}),
+        },
+        **_decision_facts(remembered),
+    )
+
+
+def describe_end(root: Span, remembered: CommitResult) -> None:
+    """What the whole visit came to."""
+    if isinstance(remembered, ClaimLost):
+        root.fail(*LOST)
+        return
+    if isinstance(remembered, DatabaseRefused):
+        root.fail(remembered.code, remembered.message)
+        return
+    finished = remembered.finished
+    root.note(
+        **_feed_facts(finished.due),
+        **{
+            "headwater.outcome": remembered.name,
+            "http.response.status_code": finished.outcome.exchange.answer.status,
+            "headwater.not_modified": isinstance(finished.outcome, Unchanged) or None,
+            "headwater.fetch_id": finished.archived.fetch_id if finished.archived else None,
+            "headwater.entries.new": len(remembered.changes.new),
+        },
+        **_decision_facts(remembered),
+    )
+    if remembered.error is not None:
+        root.fail(remembered.error, remembered.detail or "")
+
+
+def _share(span: Span) -> SharedWork | None:
+    """A span of shared work has the group's times, and says how many shared it."""
+    group = span.trail.group
+    span.trail.group = None
+    if group is not None:
+        span.began, span.ended = group.began, group.ended
+        span.note(**{"headwater.group.size": group.size})
+    return group
+
+
+def _feed_facts(due: DueFeed) -> SpanFacts:
+    return {"headwater.feed.id": due.feed_id, **_url_facts(due.url)}
+
+
+def _url_facts(url: str) -> SpanFacts:
+    return {"url.full": redacted(url), "server.address": host_of(url)}
+
+
+def _decision_facts(settled: JudgedVisit) -> SpanFacts:
+    decision = settled.decision
+    return {
+        "headwater.next.at": rfc3339(decision.next) if decision.next else None,
+        "headwater.next.interval_seconds": round(decision.interval, 3),
+        "headwater.next.code": decision.code,
+        "headwater.next.reason": decision.reason,
+    }
+
+
+def _moment(micros: int | None) -> str | None:
+    return None if micros is None else rfc3339_at(micros)

@@ -1,0 +1,1 @@
+"""The worker's side of feeds: claims and turns of hosts."""

@@ -1,0 +1,110 @@
+"""Claims in the database: which worker may visit which feed, and until when."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from headwater.core.ports import Transaction, placeholders
+from headwater.core.values.ids import FeedPk, WorkerId
+from headwater.feeds.schedule.due import DUE_COLUMNS, DueFeed, due_feed_of
+
+
+class ClaimState(NamedTuple):
+    """A claimed feed as it is in the database now."""
+
+    fence: int
+    overrides: str
+
+
+async def claim_feeds(
+    tx: Transaction, worker: WorkerId, now: int, lease_end: int, limit: int
+) -> list[DueFeed]:
+    """Due feeds of our shards, the most important and longest overdue first. Those below zero are
+    for registered fetchers; saying so lets the index leave them out.
+
+    The claim moves `next_visit_at` to the end of the lease: if we die, the feed is due again then.
+    """
+    skip = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
+    rows = await tx.rows(
+        "UPDATE feeds SET next_visit_at = ?, fence = fence + 1, claimed_by = ? WHERE id IN"
+        " (SELECT id FROM feeds WHERE next_visit_at <= ? AND state = 'active' AND shard >= 0"
+        " AND shard IN (SELECT shard FROM shards WHERE worker_id = ? AND until > ?)"
+        f" ORDER BY priority DESC, next_visit_at LIMIT ?{skip}) RETURNING {DUE_COLUMNS}, priority",
+        lease_end,
+        worker,
+        now,
+        worker,
+        now,
+        limit,
+    )
+    # What an UPDATE returns comes in no order at all.
+    in_order = sorted(rows, key=lambda row: (-row.priority, row.scheduled_at))
+    return [due_feed_of(row[:-1], now) for row in in_order]
+
+
+async def claim_feed(tx: Transaction, feed: FeedPk, worker: WorkerId, lease_end: int) -> DueFeed:
+    """A claim on a feed just made: its first visit is under way already."""
+    row = await tx.row(
+        "UPDATE feeds SET next_visit_at = ?, fence = fence + 1, claimed_by = ? WHERE id = ?"
+        f" RETURNING {DUE_COLUMNS}",
+        lease_end,
+        worker,
+        feed,
+    )
+    assert row is not None, "the feed was made in this transaction"
+    return due_feed_of(row)
+
+
+def _by_feed(due: DueFeed) -> int:
+    """Everybody locks feeds in the same order, so that nobody waits for somebody who waits."""
+    return due.feed
+
+
+async def renew_claims(tx: Transaction, held: Iterable[DueFeed], lease_end: int) -> None:
+    """Visits that take long keep their feed; the fence keeps us off feeds we have lost."""
+    await tx.run_many(
+        "UPDATE feeds SET next_visit_at = ? WHERE id = ? AND fence = ? AND claimed_by IS NOT NULL",
+        [(lease_end, due.feed, due.fence) for due in sorted(held, key=_by_feed)],
+    )
+
+
+async def release_claims(
+    tx: Transaction, later: Iterable[tuple[DueFeed, int]], why: str | None = None
+) -> None:
+    """Unvisited, due again at the given moment. `scheduled_at` stays: it is the same visit.
+
+    `why` takes the place of the reason, which spoke of another moment.
+    """
+    await tx.run_many(
+        "UPDATE feeds SET next_visit_at = CASE WHEN state = 'active' THEN CAST(? AS BIGINT) END,"
+        " reason = coalesce(?, reason), claimed_by = NULL"
+        " WHERE id = ? AND fence = ? AND claimed_by IS NOT NULL",
+        [
+            (when, why, due.feed, due.fence)
+            for due, when in sorted(later, key=lambda each: each[0].feed)
+        ],
+    )
+
+
+async def release_own_claims(tx: Transaction, worker: WorkerId) -> list[str]:
+    """After a restart: what this worker held when it died is due again. Answers the hosts."""
+    rows = await tx.rows(
+        "UPDATE feeds SET next_visit_at = CASE WHEN state = 'active' THEN scheduled_at END,"
+        " claimed_by = NULL, fence = fence + 1 WHERE claimed_by = ? RETURNING host",
+        worker,
+    )
+    return sorted({row.host for row in rows})
+
+
+async def lock_claimed_feeds(
+    tx: Transaction, feeds: Sequence[FeedPk], now: int
+) -> dict[FeedPk, ClaimState]:
+    """Feeds whose lease runs, locked until the end, so that what we check stays true meanwhile."""
+    lock = " ORDER BY id FOR UPDATE" if tx.dialect == "postgresql" else ""
+    rows = await tx.rows(
+        "SELECT id, fence, overrides FROM feeds"
+        " WHERE claimed_by IS NOT NULL AND next_visit_at > ?"
+        f" AND id IN ({placeholders(len(feeds))}){lock}",
+        now,
+        *feeds,
+    )
+    return {FeedPk(pk): ClaimState(fence, overrides) for pk, fence, overrides in rows}

@@ -1,1 +1,0 @@
-"""Station 3: bytes over the wire, politely and safely."""

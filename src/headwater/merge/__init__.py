@@ -1,1 +1,0 @@
-"""Station 5: new, edited, moved or seen again."""

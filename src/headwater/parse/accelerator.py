@@ -1,0 +1,47 @@
+"""Two ways to the same answers: compiled where it could be compiled, and Python everywhere."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import NamedTuple, Protocol
+
+from lxml import etree
+
+from headwater.parse import lift
+from headwater.parse.draft import Context, Dispatch, DraftNotes, EntryDraft
+from headwater.parse.lift import Places
+from headwater.parse.plain_entries import PlainEntryReader
+
+
+class EntryReader(Protocol):
+    """Reads the children of the entries of one document."""
+
+    def draft(self) -> EntryDraft: ...
+    def spare(self) -> DraftNotes: ...
+    def read(self, draft: EntryDraft, element: etree._Element, language: str | None) -> None: ...
+
+
+class ParserBackend(NamedTuple):
+    """How entries are read, and how long texts are taken out before."""
+
+    reader: Callable[[Context, Dispatch], EntryReader]
+    lifted: Callable[[bytes], tuple[bytes, dict[str, str], Places]]
+
+
+def _load_compiled() -> tuple[ParserBackend | None, str]:
+    """With what is in its way where it is not there."""
+    try:
+        entries = import_module("headwater.parse.native.entries")
+        lifting = import_module("headwater.parse.native.lifting")
+    except Exception as missing:  # noqa: BLE001 -- compiled for another lxml or Headwater: not ours
+        return None, str(missing)
+    return ParserBackend(entries.EntryReader, lifting.lifted), ""
+
+
+PLAIN = ParserBackend(PlainEntryReader, lift.lifted)
+COMPILED, _missing = _load_compiled()
+in_use = COMPILED or PLAIN
+"""The one that is taken."""
+
+
+def describe() -> str:
+    return "compiled" if COMPILED is not None else f"plain Python, nothing is compiled ({_missing})"

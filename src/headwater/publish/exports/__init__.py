@@ -1,1 +1,0 @@
-"""Everything that is kept, handed out whole: entries by the log, payloads by their ids."""

@@ -1,1 +1,0 @@
-"""Readers of personal feeds and their tokens, as the database keeps them."""

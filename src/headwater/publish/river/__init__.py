@@ -1,1 +1,0 @@
-"""Entries on their way into the categories of their feeds, where they are items."""

@@ -1,1 +1,0 @@
-"""Which sources fill a category."""

@@ -1,1 +1,0 @@
-"""Station 2: when to visit next, and why."""

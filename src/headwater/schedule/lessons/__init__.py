@@ -1,1 +1,0 @@
-"""What visits leave in the calendar."""

@@ -1,1 +1,0 @@
-"""The part of the calendar that registered fetchers work off themselves."""

@@ -1,0 +1,1 @@
+"""Events told to other programs."""

@@ -1,0 +1,93 @@
+"""Sinks from the settings: made and changed at every start, as the settings say."""
+
+from collections.abc import Sequence
+
+from headwater.core.engine import Engine
+from headwater.core.errors import BadInput, BadSettings, ConflictError, SecretUnreadable
+from headwater.core.ports import Transaction
+from headwater.core.telemetry.log import get_logger
+from headwater.sinks import sink_rows
+from headwater.sinks.ports import SinkConfig
+from headwater.sinks.sink import OWN_KINDS, WEBHOOK, Sink, SinkDefinition, SinkPatch
+from headwater.sinks.sink_commands import (
+    SinkNameTaken,
+    check_definition,
+    insert_new_sink,
+    open_secrets,
+    seal_secrets,
+)
+
+logger = get_logger("sinks")
+
+
+async def apply_sink_settings(
+    engine: Engine, wishes: Sequence[SinkDefinition], *, most: int
+) -> None:
+    """The database says what the settings say. BadSettings, and no change, when it cannot."""
+    while True:
+        try:
+            async with engine.database.write() as tx:
+                await _apply_definitions(tx, engine, wishes, most=most)
+        except SinkNameTaken:  # another process began at the same moment
+            continue
+        except (BadInput, ConflictError) as trouble:
+            raise BadSettings(f"sinks: {trouble.message}", **trouble.facts) from trouble
+        return
+
+
+async def _apply_definitions(
+    tx: Transaction, engine: Engine, wishes: Sequence[SinkDefinition], *, most: int
+) -> None:
+    there = {sink.name: sink for sink in await sink_rows.list_sinks(tx)}
+    for wish in wishes:
+        try:
+            await _apply_definition(tx, engine, wish, there.pop(wish.name, None), most=most)
+        except BadInput as trouble:
+            raise BadInput(f"{wish.name}: {trouble.message}", **trouble.facts) from trouble
+    for sink in there.values():
+        if sink.origin == "settings" and sink.kind not in OWN_KINDS:
+            left = SinkPatch(enabled=False, origin="api")
+            await sink_rows.update_sink(tx, sink.id, left, engine.clock.now())
+            logger.warning("sink_left_the_settings", sink=sink.name, cursor=sink.cursor)
+
+
+async def _apply_definition(
+    tx: Transaction, engine: Engine, wish: SinkDefinition, sink: Sink | None, *, most: int
+) -> None:
+    if wish.kind == WEBHOOK and "secret" not in wish.secrets:
+        # One that we made could be shown to nobody.
+        raise BadInput("A webhook in the settings needs its secret there.", field="secret")
+    plan = check_definition(engine, wish)
+    if sink is None:
+        await insert_new_sink(tx, engine, wish, plan, most=most, origin="settings")
+        logger.info("sink_made", sink=wish.name, kind=wish.kind)
+    elif sink.kind != wish.kind:
+        raise BadInput(
+            f"There is one of this name already, a {sink.kind}; a {wish.kind} needs another name.",
+            field="kind",
+        )
+    elif not _matches_definition(engine, sink, wish, plan):
+        await sink_rows.update_sink(tx, sink.id, _patch_for(engine, wish, plan), engine.clock.now())
+        logger.info("sink_changed", sink=wish.name)
+
+
+def _patch_for(engine: Engine, wish: SinkDefinition, plan: SinkConfig) -> SinkPatch:
+    return SinkPatch(
+        options=plan.options,
+        secrets=seal_secrets(engine, plan),
+        wanted=wish.wanted,
+        enabled=wish.enabled,
+        max_attempts=wish.attempts,
+        origin="settings",
+    )
+
+
+def _matches_definition(engine: Engine, sink: Sink, wish: SinkDefinition, plan: SinkConfig) -> bool:
+    """Secrets that do not open are not as wished: the settings have them."""
+    said = (sink.origin, sink.enabled, sink.max_attempts, sink.wanted, dict(sink.options))
+    if said != ("settings", wish.enabled, wish.attempts, wish.wanted, dict(plan.options)):
+        return False
+    try:
+        return open_secrets(engine, sink) == dict(plan.secrets)
+    except SecretUnreadable:
+        return False

@@ -1,0 +1,182 @@
+"""Raw bytes beside the lines that came of them: copies, each once, whole or not there."""
+
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import lru_cache
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from headwater.core.durable_files import Disk
+from headwater.events.event_json import WireEvent
+from headwater.feeds.merge.entry_versions import ENTRY_EVENTS, KeptBody
+from headwater.sinks.kinds.ndjson_files import day_of
+
+BYTES_AT_ONCE = 32 * 1024 * 1024
+"""Raw bytes in memory while they are copied; one larger than this travels alone."""
+FILES_AT_ONCE = 64
+
+_REMEMBERED = 10_000
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+_FETCH_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class RawCopy(NamedTuple):
+    """One raw fetch and the day of the event that speaks of it: together the name of its file."""
+
+    day: str
+    fetch_id: str
+
+    @property
+    def file(self) -> str:
+        """As lines name it, from the folder of the sink."""
+        return f"raw/{self.day}/{self.fetch_id}.blob"
+
+
+class RawReferences(dict[tuple[RawCopy, ...], bytes]):
+    """What lines say of raw fetches, as JSON: the file, or a note why there is none.
+
+    The entries of one document say the same, so it is spelled once.
+    """
+
+    def __init__(self, notes: Mapping[RawCopy, str]) -> None:
+        super().__init__()
+        self._notes = notes
+
+    def __missing__(self, raws: tuple[RawCopy, ...]) -> bytes:
+        self[raws] = words = orjson.dumps([self._ref(each) for each in raws])
+        return words
+
+    def _ref(self, each: RawCopy) -> dict[str, str | None]:
+        note = self._notes.get(each)
+        file = each.file if note is None else None
+        return {"fetch_id": each.fetch_id, "file": file, "note": note}
+
+
+def raw_copies_of(parcel: WireEvent) -> tuple[RawCopy, ...]:
+    """Only a UUID becomes the name of a file."""
+    refs = parcel.payload.get("raw_refs")
+    if parcel.type not in ENTRY_EVENTS or not isinstance(refs, list):
+        return ()
+    ids = [ref.get("fetch_id") for ref in refs if isinstance(ref, dict)]
+    return _cached_raw_copies(day_of(parcel), tuple(each for each in ids if isinstance(each, str)))
+
+
+@lru_cache(maxsize=64)
+def _cached_raw_copies(day: str, fetch_ids: tuple[str, ...]) -> tuple[RawCopy, ...]:
+    """The entries of one document ask for the same."""
+    return tuple(RawCopy(day, each) for each in fetch_ids if _FETCH_ID.fullmatch(each))
+
+
+def split_by_size(bodies: Mapping[RawCopy, KeptBody]) -> list[dict[RawCopy, KeptBody]]:
+    """As many at a time as memory is meant to hold, and no more open files than that."""
+    found: list[dict[RawCopy, KeptBody]] = [{}]
+    room = BYTES_AT_ONCE
+    for each, body in bodies.items():
+        if body.size > room or len(found[-1]) == FILES_AT_ONCE:
+            found.append({})
+            room = BYTES_AT_ONCE
+        found[-1][each] = body
+        room -= body.size
+    return [some for some in found if some]
+
+
+class RawCopyFolder:
+    """The methods work on files and wait for disks: call them in a thread, one at a time.
+
+    Copies, not links: whoever changes a file here must not change the archive. A file is written
+    aside, synced and renamed, so what has its name is whole.
+
+    The syncs of a batch overlap in a few threads. One after the other, each waits for the file
+    system's journal by itself, and a busy disk makes that ten times as long. `syncfs`, one call
+    for all of them, is as fast, but waits for everything that anybody has written on that disk.
+    """
+
+    def __init__(self, root: Path, disk: Disk, pool: ThreadPoolExecutor, threads: int) -> None:
+        """`threads` of the pool are free for it, beside the one that calls."""
+        self._root, self._disk, self._pool, self._threads = str(root), disk, pool, threads
+        self._unfinished = os.path.join(self._root, ".unfinished")
+        self._numbers = count()
+        self._there: dict[RawCopy, None] = {}
+
+    def sweep(self) -> None:
+        """What a dead process never finished."""
+        os.makedirs(self._unfinished, exist_ok=True)
+        for entry in os.scandir(self._unfinished):
+            os.unlink(entry.path)
+
+    def missing(self, wanted: Collection[RawCopy]) -> list[RawCopy]:
+        unsure = [each for each in wanted if each not in self._there]
+        found = [each for each in unsure if not os.path.exists(self._path(each))]
+        self._remember(set(unsure) - set(found))
+        return found
+
+    def keep(self, bodies: Sequence[tuple[RawCopy, bytes, str]]) -> list[RawCopy]:
+        """Each with its SHA-256; those that are damaged come back and are not written."""
+        sound = [(each, body) for each, body, digest in bodies if _is_sound(body, digest)]
+        folders = {os.path.join(self._root, "raw", each.day) for each, _ in sound}
+        is_new = [folder for folder in folders if not os.path.isdir(folder)]
+        for folder in folders:
+            os.makedirs(folder, exist_ok=True)
+        self._write(sound)
+        for folder in folders:
+            self._disk.sync_folder(folder)
+        if is_new:
+            self._disk.sync_folder(os.path.join(self._root, "raw"))
+            self._disk.sync_folder(self._root)
+        there = {each for each, _ in sound}
+        self._remember(there)
+        return [each for each, _, _ in bodies if each not in there]
+
+    def _write(self, sound: Sequence[tuple[RawCopy, bytes]]) -> None:
+        with ExitStack() as stack:
+            written = []
+            for each, body in sound:
+                beside = os.path.join(self._unfinished, str(next(self._numbers)))
+                descriptor = os.open(beside, _NEW_FILE, 0o644)
+                stack.callback(os.close, descriptor)
+                _write_all(descriptor, body)
+                written.append((descriptor, beside, self._path(each)))
+            self._sync([descriptor for descriptor, _, _ in written])
+            for _, beside, path in written:
+                self._disk.move(beside, path)
+
+    def _sync(self, descriptors: Sequence[int]) -> None:
+        """Ends only when no thread is at work on it any more."""
+        first, *others = (descriptors[at :: self._threads + 1] for at in range(self._threads + 1))
+        waiting = [self._pool.submit(self._sync_each, some) for some in others if some]
+        try:
+            self._sync_each(first)
+        finally:
+            failures = [done.exception() for done in waiting]
+        for failure in failures:
+            if failure is not None:
+                raise failure
+
+    def _sync_each(self, descriptors: Sequence[int]) -> None:
+        for descriptor in descriptors:
+            self._disk.sync_file(descriptor)
+
+    def _path(self, wanted: RawCopy) -> str:
+        return f"{self._root}/{wanted.file}"
+
+    def _remember(self, there: Collection[RawCopy]) -> None:
+        self._there.update(dict.fromkeys(there))
+        while len(self._there) > _REMEMBERED:
+            del self._there[next(iter(self._there))]
+
+
+def _is_sound(body: bytes, digest: str) -> bool:
+    return sha256(body).hexdigest() == digest
+
+
+def _write_all(descriptor: int, body: bytes) -> None:
+    left = memoryview(body)
+    while left:
+        left = left[os.write(descriptor, left) :]

@@ -1,0 +1,185 @@
+"""Events posted to somebody's server, one at a time and in order, as Standard Webhooks asks."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from secrets import token_bytes
+from typing import Any
+
+from headwater.core.errors import BadInput
+from headwater.core.ports import Clock
+from headwater.core.values.response import Headers, HttpAnswer, header
+from headwater.core.values.signature import SIGNATURE, key_of_secret, secret_of, sign
+from headwater.core.values.url import check_source_url
+from headwater.events.event_json import WireEvent
+from headwater.sinks.kinds.options import SinkOptions
+from headwater.sinks.ports import DeliveryResult, SinkConfig
+from headwater.web.address_gate import AddressPolicy, check_url
+from headwater.web.http_client import CurlWeb
+from headwater.web.limits import WebLimits
+from headwater.web.retry_after import DAY, parse_retry_after
+
+MOST_ANSWER_BYTES = 64 * 1024
+TIMEOUT, SHORTEST_TIMEOUT, LONGEST_TIMEOUT = 10.0, 1.0, 30.0
+TURN_SECONDS = 2.0
+"""A turn that lasts longer ends after the message it is at, so that progress can be noted."""
+
+_SECRET_BYTES = 32
+_GONE = 410
+_ABOUT_THE_EVENT = frozenset({400, 413, 422})
+_ASKS_FOR_REST = frozenset({429, 503})
+_SHOWN = 200
+_LONGEST_REST = 366 * DAY
+"""Of those that anybody may set; how long a rest is believed is the sink's own policy."""
+
+
+def check_webhook_options(
+    options: Mapping[str, Any], secrets: Mapping[str, str], address: AddressPolicy
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """A secret is made where none was given."""
+    given, hidden = SinkOptions("webhook", options), SinkOptions("webhook secret", secrets)
+    whole = {
+        "url": _checked_url(given, address),
+        "timeout_sec": given.number(
+            "timeout_sec", TIMEOUT, least=SHORTEST_TIMEOUT, most=LONGEST_TIMEOUT
+        ),
+    }
+    given.refuse_others()
+    kept = {"secret": hidden.text("secret", secret_of(token_bytes(_SECRET_BYTES)))}
+    if (previous := hidden.maybe_text("previous_secret")) is not None:
+        kept["previous_secret"] = previous
+    hidden.refuse_others()
+    for name, secret in kept.items():
+        _checked_secret(name, secret)
+    return whole, kept
+
+
+async def open_webhook_sink(
+    plan: SinkConfig, limits: WebLimits, address: AddressPolicy, clock: Clock, user_agent: str
+) -> "WebhookSink":
+    names = ("secret", "previous_secret")
+    return WebhookSink(
+        plan.options["url"],
+        [key_of_secret(plan.secrets[name]) for name in names if name in plan.secrets],
+        timeout=plan.options["timeout_sec"],
+        limits=limits,
+        address=address,
+        clock=clock,
+        user_agent=user_agent,
+    )
+
+
+class WebhookSink:
+    """One connection, kept for as long as the receiver keeps it.
+
+    A receiver that answers 2xx has taken the event, whatever becomes of the rest of its answer.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        keys: Sequence[bytes],
+        *,
+        timeout: float,
+        limits: WebLimits,
+        address: AddressPolicy,
+        clock: Clock,
+        user_agent: str,
+        turn: float = TURN_SECONDS,
+    ) -> None:
+        """`keys`: the present one first, then the one it replaces; every message bears both."""
+        small = replace(
+            limits,
+            body_bytes=MOST_ANSWER_BYTES,
+            host_connections=1,
+            kept_connections=1,
+            kept_handles=1,
+            first_byte=timeout,
+            idle=timeout,
+        )
+        self._web = CurlWeb(small, address)
+        self._url, self._keys, self._timeout = url, tuple(keys), timeout
+        self._clock, self._turn = clock, turn
+        self._common: Headers = (
+            ("User-Agent", user_agent),
+            ("Content-Type", "application/json"),
+            ("Accept", "*/*"),
+        )
+
+    async def deliver(self, parcels: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
+        """Fewer than all and no trouble: there was no time for more in this turn."""
+        began = time.monotonic()
+        for taken, parcel in enumerate(parcels):
+            if taken and time.monotonic() - began > self._turn:
+                return DeliveryResult(taken)
+            refusal = await self._refusal(parcel, taken)
+            if refusal is not None:
+                return refusal
+        return DeliveryResult(len(parcels))
+
+    async def close(self) -> None:
+        await self._web.close()
+
+    async def _refusal(self, parcel: WireEvent, taken: int) -> DeliveryResult | None:
+        now = self._clock.now()
+        try:
+            signed = signature_headers(self._keys, parcel.event_id, now, parcel.body)
+        except BadInput as trouble:  # an id that no header can carry
+            return DeliveryResult(taken, trouble.code, trouble.message, about="event")
+        answer = await self._web.post(
+            self._url, (*self._common, *signed), parcel.body, deadline=self._timeout
+        )
+        return refusal_of(answer, taken, now)
+
+
+def signature_headers(keys: Sequence[bytes], message_id: str, at: datetime, body: bytes) -> Headers:
+    """The three fields of Standard Webhooks; one signature for each key, with a space between."""
+    signed = [dict(sign(key, message_id, at, body)) for key in keys]
+    together = " ".join(fields[SIGNATURE] for fields in signed)
+    return tuple((signed[0] | {SIGNATURE: together}).items())
+
+
+def refusal_of(answer: HttpAnswer, taken: int, now: datetime) -> DeliveryResult | None:
+    """Why this message was not taken; None when it was."""
+    status = answer.status
+    if status is None:
+        return DeliveryResult(taken, answer.error or "bad_http", answer.error_detail)
+    if 200 <= status < 300:
+        return None
+    trouble, detail = f"http_{status}", _answer_text(answer)
+    if status == _GONE:
+        return DeliveryResult(taken, trouble, detail, gone=True)
+    if status in _ABOUT_THE_EVENT:
+        return DeliveryResult(taken, trouble, detail, about="event")
+    rest = header(answer.response_headers, "Retry-After") if status in _ASKS_FOR_REST else None
+    return DeliveryResult(
+        taken, trouble, detail, retry_after=parse_retry_after(rest, now, _LONGEST_REST)
+    )
+
+
+def _answer_text(answer: HttpAnswer) -> str:
+    """The beginning of what it answered, for people: printable, in one line."""
+    if answer.status is not None and 300 <= answer.status < 400:
+        return "The receiver redirects; webhooks follow no redirects."
+    text = answer.body[: 4 * _SHOWN].decode("utf-8", "replace")[:_SHOWN]
+    return "".join(letter if letter.isprintable() else " " for letter in text).strip()
+
+
+def _checked_url(given: SinkOptions, address: AddressPolicy) -> str:
+    """Refused early when a look is enough; the address that is dialled is checked at the socket."""
+    try:
+        url = check_source_url(given.text("url"))
+        check_url(url, address)
+    except BadInput as trouble:
+        trouble.facts.setdefault("field", "url")
+        raise
+    return url
+
+
+def _checked_secret(name: str, secret: str) -> None:
+    try:
+        key_of_secret(secret)
+    except BadInput as trouble:
+        trouble.facts["field"] = name
+        raise

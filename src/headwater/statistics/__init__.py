@@ -1,0 +1,1 @@
+"""Statistics: visits counted by day and fetcher, totals, and service levels."""

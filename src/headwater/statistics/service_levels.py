@@ -1,0 +1,180 @@
+"""What Headwater promises of itself, and whether it keeps it: speed, failures, freshness."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from headwater.core.engine import Engine
+from headwater.core.errors import BadInput
+from headwater.core.ports import View
+from headwater.core.values.ids import FeedId
+from headwater.core.values.latency import quantile_ms, slower_than
+from headwater.feeds import feed_rows
+from headwater.feeds.fetch.failures import codes_of
+from headwater.feeds.schedule.durations import format_count, format_duration
+from headwater.statistics import total_rows
+from headwater.statistics.subscriptions import Window, date_of
+from headwater.statistics.total_rows import DayFailures, FailureFilter, FeedDayFailures, SlowFeed
+
+ServiceLevelName = Literal["fetch_latency", "failed_fetches", "freshness"]
+Unit = Literal["seconds", "share"]
+
+P99 = 0.99
+TIMES = 2.0
+"""A feed is fresh while it has not waited longer than so many of its chosen intervals."""
+
+_JUDGED_FAILURES = FailureFilter(never=codes_of("theirs"), sometimes=codes_of("network"))
+"""Publishers' faults never count; the network's only on days when everybody has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTargets:
+    """Targets. On a day when more than `network_share` of all visits fail in the network it is our
+    own network that has trouble: then those failures count as ours."""
+
+    p99_ms: float = 5_000.0
+    failed_share: float = 0.02
+    fresh_share: float = 0.95
+    network_share: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Offender:
+    """A feed that keeps a promise from being kept, with its own figure and what it is about."""
+
+    feed_id: FeedId
+    url: str
+    value: float
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceLevel:
+    """One promise. `value` and `met` are None while there is nothing to judge.
+
+    `measured` fetches or feeds, of which so many are `beyond` the target.
+    """
+
+    name: ServiceLevelName
+    promise: str
+    unit: Unit
+    target: float
+    value: float | None
+    met: bool | None
+    window: str
+    measured: int
+    beyond: int
+    worst: tuple[Offender, ...]
+
+
+async def service_levels(
+    engine: Engine, promises: ServiceTargets, window: Window, *, worst: int
+) -> tuple[ServiceLevel, ...]:
+    """All three, from the sums: visits of the last minute may not be counted yet."""
+    if window.days is None:
+        raise BadInput("window must be a number of days, such as 1d.", field="window")
+    now = engine.clock.now()
+    async with engine.database.read() as view:
+        return (
+            await _fetch_latency(view, promises, window, now, worst),
+            await _failed_fetches(view, promises, window, now, worst),
+            await _freshness(view, promises, now, worst),
+        )
+
+
+async def _fetch_latency(
+    view: View, promises: ServiceTargets, window: Window, now: datetime, worst: int
+) -> ServiceLevel:
+    first = window.first_day(now)
+    counts = await total_rows.latencies(view, first)
+    found = quantile_ms(counts, P99)
+    target = promises.p99_ms / 1000
+    return ServiceLevel(
+        name="fetch_latency",
+        promise=f"99 of 100 fetches of up to 1 MiB take {target:g} s at most.",
+        unit="seconds",
+        target=target,
+        value=None if found is None else found / 1000,
+        met=None if found is None else found <= promises.p99_ms,
+        window=_in_days(window),
+        measured=sum(counts.values()),
+        beyond=slower_than(counts, promises.p99_ms),
+        worst=tuple(
+            _slow(each) for each in await total_rows.list_slowest_feeds(view, first, worst)
+        ),
+    )
+
+
+def _slow(slow: SlowFeed) -> Offender:
+    detail = f"on average, in {format_count(slow.visits, 'visit', 'visits')}"
+    return Offender(slow.feed_id, slow.url, slow.mean_ms / 1000, detail)
+
+
+async def _failed_fetches(
+    view: View, promises: ServiceTargets, window: Window, now: datetime, worst: int
+) -> ServiceLevel:
+    first, share = window.first_day(now), promises.failed_share
+    days = await total_rows.list_day_failures(view, first, _JUDGED_FAILURES)
+    blame = replace(_JUDGED_FAILURES, days=network_trouble_days(days, promises.network_share))
+    found = await total_rows.list_most_failed_days(view, first, blame, max(1, worst))
+    measured = sum(_judged(day, blame) for day in days)
+    value = found[0].share if found else 0.0
+    return ServiceLevel(
+        name="failed_fetches",
+        promise=f"No feed fails {share:.0%} of its fetches on a day, publishers' faults left out.",
+        unit="share",
+        target=share,
+        value=value if measured else None,
+        met=value < share if measured else None,
+        window=_in_days(window),
+        measured=measured,
+        beyond=await total_rows.count_over_budget(view, first, blame, share),
+        worst=tuple(_failing(each) for each in found[:worst]),
+    )
+
+
+def network_trouble_days(days: Sequence[DayFailures], network_share: float) -> tuple[int, ...]:
+    """Days on which so many visits failed in the network that it was not the hosts."""
+    return tuple(day.day for day in days if day.sometimes > day.visits * network_share)
+
+
+def _judged(day: DayFailures, blame: FailureFilter) -> int:
+    left_out = day.never if day.day in blame.days else day.never + day.sometimes
+    return day.visits - left_out
+
+
+def _failing(judged: FeedDayFailures) -> Offender:
+    fetches = format_count(judged.visits, "fetch", "fetches")
+    detail = f"{judged.failures} of {fetches} on {date_of(judged.day).isoformat()}"
+    return Offender(judged.feed_id, judged.url, judged.share, detail)
+
+
+async def _freshness(
+    view: View, promises: ServiceTargets, now: datetime, worst: int
+) -> ServiceLevel:
+    feeds, late = await feed_rows.count_active_and_overdue(view, now, TIMES)
+    share = (feeds - late) / feeds if feeds else None
+    waiting = await feed_rows.list_overdue_feeds(view, now, TIMES, worst) if late else []
+    return ServiceLevel(
+        name="freshness",
+        promise=f"{promises.fresh_share:.0%} of active feeds are visited within {TIMES:g} times"
+        " the interval chosen for them.",
+        unit="share",
+        target=promises.fresh_share,
+        value=share,
+        met=None if share is None else share >= promises.fresh_share,
+        window="now",
+        measured=feeds,
+        beyond=late,
+        worst=tuple(
+            Offender(
+                each.feed_id, each.url, each.times, f"times {format_duration(each.chosen_sec)}"
+            )
+            for each in waiting
+        ),
+    )
+
+
+def _in_days(window: Window) -> str:
+    return f"{window.days}d"

@@ -1,0 +1,83 @@
+"""Statistics in the database: how a subscription goes, and which go worst."""
+
+from datetime import datetime
+
+import orjson
+
+from headwater.core.ports import Row, View
+from headwater.core.values.ids import FeedId, FeedPk, FetcherId
+from headwater.core.values.instant import maybe_moment
+from headwater.statistics.day_rows import SAVED_BYTES
+from headwater.statistics.days import DAY_MICROS, SubscriptionDay
+from headwater.statistics.subscriptions import Statistics, Window, WorstSubscription, statistics_of
+
+
+async def get_statistics(
+    view: View, subscription_id: int, feed: FeedPk, window: Window, now: datetime
+) -> Statistics:
+    """To the last visit: those that wait to be counted are counted here and now.
+
+    One statement, so that no visit is in both parts, or in neither.
+    """
+    first = window.first_day(now)
+    rows = await view.rows(
+        f"SELECT {', '.join(SubscriptionDay._fields)} FROM subscription_days"
+        " WHERE subscription_id = ? AND day >= ?"
+        f" UNION ALL SELECT CAST(? AS BIGINT), finished_at / {DAY_MICROS}, coalesce(error, ''), 1,"
+        " CASE WHEN outcome = 'unchanged' THEN 1 ELSE 0 END, new_entries, updated_entries,"
+        " bytes_in, latency_ms, dated_entries, late_sec, CASE WHEN retry THEN 1 ELSE 0 END,"
+        f" {SAVED_BYTES}, coalesce(decoded_bytes, 0),"
+        " CASE WHEN decoded_bytes IS NULL THEN 0 ELSE bytes_in END, finished_at FROM visits v"
+        " WHERE feed_id = ? AND NOT counted AND finished_at >= ?",
+        subscription_id,
+        first,
+        subscription_id,
+        feed,
+        first * DAY_MICROS,
+    )
+    return statistics_of([SubscriptionDay(*row) for row in rows])
+
+
+async def list_worst_subscriptions(
+    view: View, window: Window, now: datetime, *, min_visits: int, limit: int
+) -> list[WorstSubscription]:
+    """Active ones whose visits fail: by the share that does, then by failures in a row."""
+    first = window.first_day(now)
+    rows = await view.rows(
+        "SELECT * FROM (SELECT s.subscription_id, f.feed_id, s.source_url, f.overrides,"
+        " s.fetcher_id, m.name AS fetcher_name, failed.visits AS failures,"
+        " (SELECT sum(d.visits) FROM subscription_days d WHERE d.day >= ?"
+        " AND d.subscription_id = s.subscription_id) AS visits, f.failures AS in_a_row,"
+        " (SELECT d.error FROM subscription_days d WHERE d.subscription_id = s.subscription_id"
+        " AND d.day >= ? AND d.error <> '' ORDER BY d.last_at DESC, d.error LIMIT 1) AS last_error,"
+        " f.last_success_at,"
+        " CASE WHEN f.claimed_by IS NULL THEN f.next_visit_at ELSE f.scheduled_at END AS next_at"
+        " FROM (SELECT subscription_id, sum(visits) AS visits FROM subscription_days"
+        " WHERE day >= ? AND error <> '' GROUP BY subscription_id) failed"
+        " JOIN rss_subscriptions s ON s.subscription_id = failed.subscription_id AND s.is_active"
+        " JOIN feeds f ON f.id = s.feed_id"
+        " JOIN fetcher_modules m ON m.fetcher_id = s.fetcher_id) ranked WHERE visits >= ?"
+        " ORDER BY failures * 1.0 / visits DESC, in_a_row DESC, failures DESC, subscription_id"
+        " LIMIT ?",
+        *(first,) * 3,
+        min_visits,
+        limit,
+    )
+    return [_worst_of(row) for row in rows]
+
+
+def _worst_of(row: Row) -> WorstSubscription:
+    return WorstSubscription(
+        subscription_id=row.subscription_id,
+        feed_id=FeedId(row.feed_id),
+        source_url=row.source_url,
+        name=orjson.loads(row.overrides).get("title"),
+        fetcher_id=FetcherId(row.fetcher_id),
+        fetcher_name=row.fetcher_name,
+        visits=int(row.visits),
+        failures=int(row.failures),
+        in_a_row=row.in_a_row,
+        last_error=row.last_error,
+        last_success_at=maybe_moment(row.last_success_at),
+        next_visit_at=maybe_moment(row.next_at),
+    )

@@ -1,1 +1,0 @@
-"""Station 1: who wants which source."""

@@ -1,1 +1,0 @@
-"""Who is able to fetch: built-in fetchers and registered ones, as the database knows them."""

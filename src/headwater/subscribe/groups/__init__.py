@@ -1,1 +1,0 @@
-"""Groups of subscriptions in the database."""

@@ -1,1 +1,0 @@
-"""Sealed credentials of subscriptions and groups."""

@@ -1,0 +1,1 @@
+"""Who fetches what: subscriptions, fetchers, conflicts, groups."""

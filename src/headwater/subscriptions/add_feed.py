@@ -1,0 +1,262 @@
+"""Following a new feed: one request that is both the check and the first visit."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from uuid_utils import uuid7
+
+from headwater.core.engine import Engine
+from headwater.core.errors import (
+    ConflictError,
+    DatabaseRefused,
+    DuplicateUrl,
+    FetchFailed,
+    NoCapableFetcher,
+)
+from headwater.core.idempotency_rows import set_key_resource
+from headwater.core.ports import Transaction
+from headwater.core.telemetry.trace import span
+from headwater.core.values.ids import FeedId, FeedPk
+from headwater.core.values.instant import to_micros
+from headwater.core.values.response import Validators
+from headwater.core.values.url import check_source_url, origin_of, redacted
+from headwater.events import event_rows
+from headwater.events.event import Event
+from headwater.feeds import feed_rows
+from headwater.feeds.archive import ArchivedBody
+from headwater.feeds.feed import FeedOptions
+from headwater.feeds.feed_rows import FollowedFeed
+from headwater.feeds.fetch.outcome import Fetched
+from headwater.feeds.fetch.request_feed import FetchRequest
+from headwater.feeds.first_fetch import (
+    check_fetched,
+    not_a_feed_error,
+    read_first_document,
+    request_in_turn,
+)
+from headwater.feeds.judge_visit import FinishedVisit, JudgedVisit
+from headwater.feeds.keyring import Keyring, bind_to_origin
+from headwater.feeds.merge.read_document import NOT_THE_DOCUMENTS_FAULT, UnreadableDocument
+from headwater.feeds.schedule.due import DueFeed
+from headwater.feeds.visit import Visitor
+from headwater.feeds.visit_report import report_visit
+from headwater.feeds.visit_trace import describe_schedule, start_first_visit_trace
+from headwater.feeds.worker import claim_rows
+from headwater.subscriptions import history_rows, subscription_rows
+from headwater.subscriptions.fetchers.builtin import best_builtin
+from headwater.subscriptions.fetchers.fetcher_rows import list_fetchers
+from headwater.subscriptions.groups.apply_group_values import apply_group_values
+from headwater.subscriptions.registry_events import subscription_created
+from headwater.subscriptions.seal_credentials import open_keyring, save_credentials
+from headwater.subscriptions.subscription import (
+    SYSTEM_ACTOR,
+    USUAL_SOURCE_TYPE,
+    Subscription,
+    assignment_facts,
+)
+from headwater.subscriptions.subscription_rows import (
+    find_subscription_by_url,
+    get_subscription_of_feed,
+)
+from headwater.web.address_gate import check_url
+
+_LEASE = timedelta(minutes=2)
+
+
+async def add_feed(
+    url: str,
+    wish: FeedOptions,
+    engine: Engine,
+    *,
+    idempotency: bytes | None = None,
+    who: str = SYSTEM_ACTOR,
+) -> FeedId:
+    """Fetch, refuse what is no feed, and keep what came as the first visit.
+
+    Of several who add the same at once, one asks; the others then find a feed that is followed.
+    """
+    source = check_source_url(url)
+    check_url(source, engine.fetch.address)
+    async with engine.adding.at(feed_rows.url_key(source)):
+        former = await _former(engine, source)
+        with start_first_visit_trace(engine, source):
+            return await _first_visit(source, wish, engine, former, idempotency, who)
+
+
+@dataclass(frozen=True, slots=True)
+class _Former:
+    """A feed that was removed: when it comes back, it keeps its id."""
+
+    feed_pk: FeedPk
+    feed_id: FeedId
+    identity: dict[str, Any] | None
+
+
+async def _first_visit(
+    source: str,
+    wish: FeedOptions,
+    engine: Engine,
+    former: "_Former | None",
+    idempotency: bytes | None,
+    who: str,
+) -> FeedId:
+    visits = Visitor(engine)
+    keys = await _keys(engine, source, wish, former)
+    question = FetchRequest(source, Validators(), wish.all_overrides.verify_tls, keys)
+    fetched = check_fetched(await request_in_turn(engine, visits, question))
+    feed_id = former.feed_id if former else FeedId(str(uuid7()))
+    document = await read_first_document(
+        visits, fetched, feed_id, former.identity if former else None
+    )
+    if isinstance(document, UnreadableDocument) and document.code in NOT_THE_DOCUMENTS_FAULT:
+        raise FetchFailed(
+            f"The document came, but could not be read here: {document.detail}.",
+            outcome=document.code,
+            status=fetched.exchange.answer.status,
+        )
+    if isinstance(document, UnreadableDocument):
+        offers = not wish.all_overrides.disable_autodiscovery
+        # Beside the loop: a hostile coding may take a second to undo.
+        most = engine.reading.max_bytes
+        raise await asyncio.to_thread(
+            not_a_feed_error, fetched, document, most, offers_links=offers
+        )
+    if fetched.exchange.hops:
+        await _former(engine, fetched.exchange.final_url)
+    with span("schedule") as scheduled:
+        due = await _claimed_row(engine, source, wish, feed_id, idempotency, who)
+        scheduled.tell(describe_schedule, due, engine.worker)
+    archived = await _archive_body(visits, due, fetched)
+    now = engine.clock.now()
+    finished = FinishedVisit(due, fetched, archived, document, conditional=False, finished_at=now)
+    remembered = await visits.remember(finished)
+    report_visit(due, remembered)
+    if isinstance(remembered, DatabaseRefused):
+        raise remembered
+    if not isinstance(remembered, JudgedVisit):
+        raise _changed_meanwhile()
+    return due.feed_id
+
+
+async def _archive_body(visits: Visitor, due: DueFeed, fetched: Fetched) -> ArchivedBody | None:
+    try:
+        return await visits.keep(due.feed, fetched)
+    except DatabaseRefused as trouble:
+        if await visits.is_still_ours(due):
+            raise
+        raise _changed_meanwhile() from trouble  # somebody has deleted it for good
+
+
+def _changed_meanwhile() -> ConflictError:
+    return ConflictError("Somebody else changed this feed while it was being added.")
+
+
+async def add_feed_later(
+    url: str,
+    wish: FeedOptions,
+    engine: Engine,
+    *,
+    idempotency: bytes | None = None,
+    who: str = SYSTEM_ACTOR,
+) -> FeedId:
+    """For lists (OPML): written down now, due at once, first visited by the worker."""
+    source = check_source_url(url)
+    check_url(source, engine.fetch.address)
+    feed_id = FeedId(str(uuid7()))
+    async with engine.database.write() as tx:
+        followed, fact = await _insert_feed_and_subscription(tx, engine, source, wish, feed_id, who)
+        if idempotency is not None:
+            await set_key_resource(tx, idempotency, followed.id)
+        await event_rows.append_events(tx, [fact], engine.clock.now())
+    engine.woken.set()
+    return followed.id
+
+
+async def _insert_feed_and_subscription(
+    tx: Transaction, engine: Engine, url: str, wish: FeedOptions, feed_id: FeedId, who: str
+) -> tuple[FollowedFeed, Event]:
+    """A feed's row and its subscription, and the fact that is to be told last."""
+    now = engine.clock.now()
+    known = await list_fetchers(tx, enabled_only=True)
+    chosen = best_builtin(engine.builtins, known, url, USUAL_SOURCE_TYPE)
+    if chosen is None:
+        raise NoCapableFetcher(
+            "No built-in fetcher that can visit this URL is enabled.", url=redacted(url)
+        )
+    followed = await feed_rows.insert_or_restore_feed(
+        tx,
+        url,
+        wish,
+        feed_id=feed_id,
+        interval_sec=engine.schedule.initial_interval,
+        now=now,
+        visit_at=now,
+    )
+    former = await get_subscription_of_feed(tx, followed.id) if followed.revived else None
+    made = await subscription_rows.insert_auto_assigned(tx, followed, url, chosen.id, now=now)
+    made = await apply_group_values(tx, engine, made, now)
+    await save_credentials(tx, engine, made.id, url, wish.credentials)
+    await _record_history(tx, made, former, who)
+    return followed, subscription_created(made, revived=followed.revived)
+
+
+async def _record_history(
+    tx: Transaction, made: Subscription, former: Subscription | None, who: str
+) -> None:
+    await history_rows.insert_history(
+        tx,
+        made.id,
+        at=made.updated_at,
+        who=who,
+        what="created" if former is None else "revived",
+        why="the best built-in fetcher for this URL" if former is None else None,
+        before=None if former is None else assignment_facts(former),
+        after=assignment_facts(made),
+    )
+
+
+async def _former(engine: Engine, url: str) -> _Former | None:
+    """Who lived at this URL, or was asked for under it; one that is followed is refused."""
+    async with engine.database.read() as view:
+        there = await find_subscription_by_url(view, url)
+        if there is None:
+            return None
+        if not there.is_active:
+            identity = await feed_rows.find_feed_identity(view, there.feed_pk)
+            return _Former(there.feed_pk, there.feed_id, identity)
+    raise DuplicateUrl(
+        "This URL is followed already.",
+        subscription_id=there.id,
+        feed_id=there.feed_id,
+        url=url,
+    )
+
+
+async def _keys(
+    engine: Engine, url: str, wish: FeedOptions, former: _Former | None
+) -> Keyring | None:
+    """What is said now, or failing that what a feed that comes back was given before."""
+    if wish.credentials is not None:
+        return Keyring(origin_of(url), (bind_to_origin(url, wish.credentials),))
+    return None if former is None else await open_keyring(engine, former.feed_pk, url)
+
+
+async def _claimed_row(
+    engine: Engine,
+    url: str,
+    wish: FeedOptions,
+    feed_id: FeedId,
+    idempotency: bytes | None,
+    who: str,
+) -> DueFeed:
+    """The feed's row, already claimed by us: if we die now, a worker makes the first visit."""
+    lease_end = to_micros(engine.clock.now() + _LEASE)
+    async with engine.database.write() as tx:
+        followed, fact = await _insert_feed_and_subscription(tx, engine, url, wish, feed_id, who)
+        if idempotency is not None:
+            await set_key_resource(tx, idempotency, followed.id)
+        due = await claim_rows.claim_feed(tx, followed.pk, engine.worker, lease_end)
+        await event_rows.append_events(tx, [fact], engine.clock.now())
+    return due

@@ -1,0 +1,1 @@
+"""Conflicts: several fetchers fit one subscription; a person or the evidence decides."""

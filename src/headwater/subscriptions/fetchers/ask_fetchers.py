@@ -1,0 +1,271 @@
+"""Who can handle a source: all fetchers are asked at once, and the best who can is chosen."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.core.engine import Engine
+from headwater.core.errors import BroadcastFailed, DatabaseError, NoCapableFetcher, SecretUnreadable
+from headwater.core.telemetry.log import get_logger
+from headwater.core.values.ids import FetcherId
+from headwater.core.values.url import redacted
+from headwater.subscriptions.fetchers import fetcher_rows
+from headwater.subscriptions.fetchers.address import about_fetcher
+from headwater.subscriptions.fetchers.builtin import BuiltinFetcher
+from headwater.subscriptions.fetchers.fetcher import Fetcher, rank_fetchers
+from headwater.subscriptions.fetchers.ports import FetcherAnswer
+from headwater.subscriptions.fetchers.rank_candidates import (
+    CandidateFetcher,
+    Ranking,
+    decide_winner,
+)
+
+logger = get_logger("assigning")
+RETRY_DATABASE_SECONDS = 5
+
+_OUR_SET_UP = frozenset({"secret_unreadable", "not_installed"})
+"""Why a fetcher was silent that only an operator can mend."""
+_TIMED_OUT = FetcherAnswer("silent", "timeout", "no answer within the time for all of them")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenFetcher:
+    """Who fetches. `tied` has everybody at the top, the winner first, when there are several.
+
+    `able` is everybody who said yes before the choice was certain, best first.
+    """
+
+    winner: FetcherId
+    tied: tuple[FetcherId, ...]
+    able: tuple[CandidateFetcher, ...]
+    asked: tuple[FetcherId, ...]
+
+
+async def broadcast_can_handle(
+    engine: Engine,
+    source_url: str,
+    source_type: str,
+    timeout: float | None = None,  # noqa: ASYNC109 -- what 60 s means is our clock's to say
+    target: FetcherId | None = None,
+) -> list[tuple[FetcherId, int]]:
+    """Those who can, with our own priority of each, best first; nobody waits for the slow rest."""
+    race = await _run_broadcast(engine, source_url, source_type, timeout, target)
+    return [(each.fetcher_id, each.priority) for each in race.standing.able]
+
+
+async def choose_fetcher(
+    engine: Engine,
+    source_url: str,
+    source_type: str,
+    timeout: float | None = None,  # noqa: ASYNC109 -- what 60 s means is our clock's to say
+    target: FetcherId | None = None,
+) -> ChosenFetcher:
+    """The best of those who can, or NoCapableFetcher: nothing is assigned to somebody who cannot.
+
+    `target` asks that one alone. BroadcastFailed when the question could not even be put.
+    """
+    race = await _run_broadcast(engine, source_url, source_type, timeout, target)
+    shown, stands = redacted(source_url), race.standing
+    if stands.winner is None:
+        logger.info("no_capable_fetcher", source_url=shown, source_type=source_type, target=target)
+        raise _no_capable_fetcher(target, race)
+    logger.info("fetcher_chosen", source_url=shown, fetcher=stands.winner, tied=list(stands.tied))
+    return ChosenFetcher(
+        stands.winner, stands.tied, stands.able, tuple(each.id for each in race.asked)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    source_url: str
+    source_type: str
+
+    @property
+    def shown_url(self) -> str:
+        """Before anything is assigned to it, no fetcher outside sees what could be a secret."""
+        return redacted(self.source_url)
+
+
+class _Broadcast:
+    """One question to many. Whatever is still under way when the answer is certain is dropped."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        question: _Question,
+        asked: Sequence[Fetcher],
+        sealed: Mapping[FetcherId, bytes],
+    ) -> None:
+        self._engine, self._question, self.asked, self._sealed = engine, question, asked, sealed
+        self._builtins = {builtin.base_url: builtin for builtin in engine.builtins}
+        self._entrants = [CandidateFetcher(each.id, each.priority) for each in asked]
+        self._turns = asyncio.Semaphore(engine.broadcast.at_once)
+        self.answers: dict[FetcherId, FetcherAnswer] = {}
+
+    @property
+    def standing(self) -> Ranking:
+        said = {each: answer.verdict == "yes" for each, answer in self.answers.items()}
+        return decide_winner(self._entrants, said)
+
+    async def run(self, seconds: float) -> None:
+        """Those in this process answer first: that costs nothing, and may be enough."""
+        for fetcher in self.asked:
+            if fetcher.is_builtin:
+                self._hear(fetcher, self._in_process(fetcher))
+        if self.standing.is_certain:
+            return
+        ends_at = self._engine.clock.monotonic() + seconds
+        limit = asyncio.create_task(self._engine.clock.sleep(seconds))
+        asking = {
+            asyncio.create_task(self._ask(fetcher, ends_at)): fetcher
+            for fetcher in self.asked
+            if not fetcher.is_builtin
+        }
+        try:
+            await self._until_certain(asking, limit)
+        finally:
+            for task in (limit, *asking):
+                task.cancel()
+            await asyncio.gather(limit, *asking, return_exceptions=True)
+
+    async def _until_certain(
+        self, asking: Mapping["asyncio.Task[FetcherAnswer]", Fetcher], limit: "asyncio.Task[None]"
+    ) -> None:
+        waiting = set(asking)
+        while not self.standing.is_certain:
+            done, _ = await asyncio.wait({limit, *waiting}, return_when=asyncio.FIRST_COMPLETED)
+            for task in waiting & done:
+                self._hear(asking[task], task.result())
+            waiting -= done
+            if limit in done:
+                for task in waiting:
+                    self._hear(asking[task], _TIMED_OUT)
+                return
+
+    async def _ask(self, fetcher: Fetcher, ends_at: float) -> FetcherAnswer:
+        """Few at once, the best first; each has its own time, and never more than is left."""
+        try:
+            key = self._key(fetcher)
+        except SecretUnreadable as trouble:
+            return FetcherAnswer("silent", trouble.code, trouble.message)
+        async with self._turns:
+            left = ends_at - self._engine.clock.monotonic()
+            return await self._engine.fetchers.can_handle(
+                fetcher.base_url,
+                key,
+                self._question.shown_url,
+                self._question.source_type,
+                min(left, self._engine.broadcast.answer_timeout),
+            )
+
+    def _key(self, fetcher: Fetcher) -> bytes | None:
+        sealed = self._sealed.get(fetcher.id)
+        if sealed is None:
+            return None
+        return self._engine.vault.open(sealed, about=about_fetcher(fetcher.name))
+
+    def _in_process(self, fetcher: Fetcher) -> FetcherAnswer:
+        builtin = self._builtins.get(fetcher.base_url)
+        if builtin is None:
+            return FetcherAnswer("silent", "not_installed", f"{fetcher.base_url} is not installed")
+        return _ask_builtin(builtin, self._question)
+
+    def _hear(self, fetcher: Fetcher, answer: FetcherAnswer) -> None:
+        self.answers[fetcher.id] = answer
+        _level_of(answer)(
+            "fetcher_silent" if answer.verdict == "silent" else "fetcher_answered",
+            fetcher=fetcher.id,
+            fetcher_name=fetcher.name,
+            can_handle=answer.verdict == "yes",
+            code=answer.code,
+            detail=answer.detail,
+            source_url=self._question.shown_url,
+        )
+
+
+def _level_of(answer: FetcherAnswer) -> Callable[..., Any]:
+    if answer.verdict != "silent":
+        return logger.debug
+    return logger.error if answer.code in _OUR_SET_UP else logger.warning
+
+
+def _ask_builtin(builtin: BuiltinFetcher, question: _Question) -> FetcherAnswer:
+    try:
+        can: object = builtin.handles(question.source_url, question.source_type)
+    except Exception as trouble:  # noqa: BLE001 -- a plug-in's own code: its trouble is its answer
+        return FetcherAnswer("silent", "plugin_error", f"{type(trouble).__name__}: {trouble}")
+    if not isinstance(can, bool):
+        return FetcherAnswer("silent", "bad_answer", "it answered neither true nor false")
+    return FetcherAnswer("yes", "yes") if can else FetcherAnswer("no", "no")
+
+
+async def _run_broadcast(
+    engine: Engine,
+    source_url: str,
+    source_type: str,
+    seconds: float | None,
+    target: FetcherId | None,
+) -> "_Broadcast":
+    try:
+        asked, sealed = await _fetchers_to_ask(engine, target)
+    except BroadcastFailed as failed:
+        logger.error("broadcast_failed", source_url=redacted(source_url), detail=failed.message)
+        raise
+    race = _Broadcast(engine, _Question(source_url, source_type), asked, sealed)
+    await race.run(engine.broadcast.timeout if seconds is None else seconds)
+    return race
+
+
+async def _fetchers_to_ask(
+    engine: Engine, target: FetcherId | None
+) -> tuple[list[Fetcher], Mapping[FetcherId, bytes]]:
+    """Best first, with the sealed keys that sign what each is asked."""
+    try:
+        async with engine.database.read() as view:
+            enabled = rank_fetchers(list(await fetcher_rows.list_fetchers(view, enabled_only=True)))
+            sealed = await fetcher_rows.list_signing_keys(view)
+    except DatabaseError as trouble:
+        logger.error("fetchers_unknown", detail=trouble.message)
+        raise BroadcastFailed(
+            "The fetchers cannot be looked up: the database does not answer.",
+            retry_after_sec=RETRY_DATABASE_SECONDS,
+        ) from trouble
+    wanted = [each for each in enabled if target in (None, each.id)]
+    _check_askable(wanted, target)
+    return _not_too_many(wanted, engine.broadcast.max_fetchers), sealed
+
+
+def _not_too_many(wanted: Sequence[Fetcher], most: int) -> list[Fetcher]:
+    """Those of the highest priority. Those in this process are all asked: they cost nothing."""
+    outside = [each.id for each in wanted if not each.is_builtin]
+    if len(outside) > most:
+        logger.warning("too_many_fetchers", enabled=len(outside), asked=most)
+    left_out = set(outside[most:])
+    return [each for each in wanted if each.id not in left_out]
+
+
+def _check_askable(wanted: Sequence[Fetcher], target: FetcherId | None) -> None:
+    if not wanted and target is not None:
+        raise BroadcastFailed(
+            f"Fetcher {target} does not exist or is not enabled", fetcher_id=target
+        )
+    if not wanted:
+        raise BroadcastFailed("No fetcher is enabled")
+    for each in wanted:
+        if not each.base_url.strip():
+            raise BroadcastFailed(f"Fetcher {each.id} has no base_url", fetcher_id=each.id)
+
+
+def _no_capable_fetcher(target: FetcherId | None, race: "_Broadcast") -> NoCapableFetcher:
+    asked = [
+        {"fetcher_id": fetcher_id, "answer": answer.verdict, "code": answer.code}
+        for fetcher_id, answer in race.answers.items()
+    ]
+    if target is None:
+        return NoCapableFetcher("No fetcher can handle this subscription request", asked=asked)
+    return NoCapableFetcher(
+        f"Fetcher {target} cannot handle this subscription request",
+        asked=asked,
+        fetcher_id=target,
+    )

@@ -1,0 +1,73 @@
+"""The fetcher as a noun: somebody able to visit some source URLs, built in or registered."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from headwater.core.values.ids import FetcherId
+from headwater.core.values.keep import KEEP, Keep
+
+USUAL_FETCHER_PRIORITY = 50
+"""Where a registered fetcher stands: before the built-in one for any feed."""
+
+IN_PROCESS = "inproc:"
+"""A built-in fetcher's `base_url` is this and its name: it is asked in process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetcher:
+    """Somebody who can be asked to visit. `priority` is ours: no answer of theirs changes it.
+
+    `wants_news`: news of subscriptions is posted to it. `config_schema` is a JSON Schema as text.
+    """
+
+    id: FetcherId
+    name: str
+    version: str
+    description: str | None
+    base_url: str
+    priority: int
+    is_enabled: bool
+    config_schema: str | None
+    wants_news: bool
+    last_seen_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def is_builtin(self) -> bool:
+        return self.base_url.startswith(IN_PROCESS)
+
+    @property
+    def builtin_name(self) -> str | None:
+        return self.base_url.removeprefix(IN_PROCESS) if self.is_builtin else None
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What a service says of itself when it joins."""
+
+    name: str
+    version: str
+    description: str | None
+    base_url: str
+    priority: int
+    config_schema: str | None
+    wants_news: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FetcherPatch:
+    """What an operator may change of a fetcher."""
+
+    priority: int | Keep = KEEP
+    is_enabled: bool | Keep = KEEP
+    base_url: str | Keep = KEEP
+    version: str | Keep = KEEP
+    description: str | Keep | None = KEEP
+    config_schema: str | Keep | None = KEEP
+    wants_news: bool | Keep = KEEP
+
+
+def rank_fetchers(fetchers: list[Fetcher]) -> list[Fetcher]:
+    """The highest priority first, and of equals the oldest."""
+    return sorted(fetchers, key=lambda fetcher: (-fetcher.priority, fetcher.id))

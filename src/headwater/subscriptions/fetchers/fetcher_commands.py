@@ -1,0 +1,208 @@
+"""How a service joins as a fetcher: its name, its own token, its key; and what operators change."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from headwater.auth.token_rows import insert_token, revoke_token
+from headwater.auth.tokens import Credential, token_hash
+from headwater.core.engine import Engine
+from headwater.core.errors import ConflictError, Forbidden, NameTaken
+from headwater.core.idempotency_rows import set_key_resource
+from headwater.core.ports import Transaction
+from headwater.core.telemetry.log import get_logger
+from headwater.core.values.ids import FetcherId
+from headwater.core.values.keep import KEEP
+from headwater.core.values.signature import secret_of
+from headwater.subscriptions.fetchers import fetcher_rows, receiver_rows
+from headwater.subscriptions.fetchers.address import about_fetcher, check_base_url
+from headwater.subscriptions.fetchers.config_schema import check_config_schema
+from headwater.subscriptions.fetchers.fetcher import Fetcher, FetcherPatch, Registration
+from headwater.subscriptions.fetchers.fetcher_rows import FetcherOwner
+from headwater.web.address_gate import check_url
+
+join_logger = get_logger("joining")
+logger = get_logger("assigning")
+
+
+@dataclass(frozen=True, slots=True)
+class NewFetcherKeys:
+    """New secrets, in case they are needed."""
+
+    token: str = field(repr=False)
+    signing_key: bytes = field(repr=False)
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """As the fetcher gets them, once."""
+        return {"token": self.token, "signing_key": secret_of(self.signing_key)}
+
+
+@dataclass(frozen=True, slots=True)
+class JoinRules:
+    """On which fetchers may join: how many there may be, and whether they wait for an admin."""
+
+    most: int
+    start_disabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JoinResult:
+    """`has_keys`: the new secrets are in force."""
+
+    fetcher: Fetcher
+    is_new: bool
+    has_keys: bool
+
+
+async def register_fetcher(
+    registration: Registration,
+    engine: Engine,
+    credential: Credential,
+    keys: NewFetcherKeys,
+    terms: JoinRules,
+    *,
+    rotate: bool = False,
+    idempotency: bytes | None = None,
+) -> JoinResult:
+    """New under this name, or brought up to date by whoever the name belongs to."""
+    checked = _check_registration(registration, engine)
+    while True:
+        try:
+            async with engine.database.write() as tx:
+                joining = _RegistrationUpdate(
+                    tx, engine, credential, keys, terms, engine.clock.now()
+                )
+                joined = await joining.run(checked, rotate=rotate)
+                if idempotency is not None:
+                    await set_key_resource(tx, idempotency, str(joined.fetcher.id))
+        except _NameJustTaken:
+            continue
+        except NameTaken:
+            join_logger.warning("name_taken", fetcher_name=checked.name, by=credential.name)
+            raise
+        break
+    join_logger.info(
+        "fetcher_joined" if joined.is_new else "fetcher_registered_again",
+        fetcher=joined.fetcher.id,
+        fetcher_name=joined.fetcher.name,
+        new_keys=joined.has_keys,
+        by=credential.name,
+    )
+    return joined
+
+
+async def change_fetcher(
+    fetcher_id: FetcherId, patch: FetcherPatch, engine: Engine, who: str
+) -> Fetcher:
+    """What an operator decides about a fetcher."""
+    now = engine.clock.now()
+    async with engine.database.write() as tx:
+        there = await fetcher_rows.get_fetcher(tx, fetcher_id)
+        if patch.base_url is not KEEP and not there.is_builtin:
+            patch = replace(patch, base_url=_check_reachable(patch.base_url, engine))
+        changed = await fetcher_rows.update_fetcher(tx, fetcher_id, patch, now)
+    join_logger.info(
+        "fetcher_changed",
+        fetcher=changed.id,
+        is_enabled=changed.is_enabled,
+        priority=changed.priority,
+        by=who,
+    )
+    return changed
+
+
+class _NameJustTaken(Exception):
+    """Somebody else registered this name between our look and our write."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RegistrationUpdate:
+    tx: Transaction
+    engine: Engine
+    credential: Credential
+    keys: NewFetcherKeys
+    terms: JoinRules
+    now: datetime
+
+    async def run(self, registration: Registration, *, rotate: bool) -> JoinResult:
+        there = await self._of_name(registration.name)
+        keeper = None if there is None else await fetcher_rows.get_owner(self.tx, there.id)
+        registered_by = self._speaks_as(there, keeper)
+        issues = keeper is None or keeper.token_id is None or rotate
+        token_id, sealed = await self._issued(registration.name) if issues else (None, None)
+        fetcher, is_new = await fetcher_rows.upsert_fetcher(
+            self.tx,
+            registration,
+            registered_by=registered_by,
+            token_id=token_id,
+            signing_key=sealed,
+            now=self.now,
+            is_enabled=not self.terms.start_disabled,
+            may_move=True,
+        )
+        if there is None and not is_new:
+            raise _NameJustTaken
+        if registration.wants_news and (there is None or not there.wants_news):
+            await receiver_rows.start_news(self.tx, fetcher.id)
+        if issues and keeper is not None and keeper.token_id is not None:
+            await revoke_token(self.tx, keeper.token_id, self.now)
+        return JoinResult(fetcher, is_new, issues)
+
+    async def _of_name(self, name: str) -> Fetcher | None:
+        known = await fetcher_rows.list_fetchers(self.tx)
+        found = [each for each in known if each.name == name]
+        joined = sum(not each.is_builtin for each in known)
+        if not found and joined >= self.terms.most:
+            raise ConflictError(
+                f"There are {joined} registered fetchers already, and no more may join.",
+                max_fetchers=self.terms.most,
+            )
+        return found[0] if found else None
+
+    def _speaks_as(self, there: Fetcher | None, keeper: FetcherOwner | None) -> str:
+        """A fetcher's own token and admins speak for whoever registered it."""
+        own = self.credential.fetcher_id
+        if self.credential.scope == "fetcher" and (there is None or own != there.id):
+            if there is not None:
+                raise NameTaken("Another fetcher has this name.", name=there.name)
+            raise Forbidden("A fetcher's own token speaks for that fetcher alone.")
+        speaks_for_it = self.credential.is_admin or own is not None
+        if keeper is not None and keeper.registered_by is not None and speaks_for_it:
+            return keeper.registered_by
+        return self.credential.name
+
+    async def _issued(self, name: str) -> tuple[int, bytes]:
+        token = await insert_token(
+            self.tx, f"fetcher {name}", "fetcher", token_hash(self.keys.token), self.now
+        )
+        about = about_fetcher(name)
+        return token.id, self.engine.vault.seal(self.keys.signing_key, about=about)
+
+
+def _check_registration(registration: Registration, engine: Engine) -> Registration:
+    return replace(
+        registration,
+        base_url=_check_reachable(registration.base_url, engine),
+        config_schema=check_config_schema(registration.config_schema),
+    )
+
+
+def _check_reachable(base_url: str, engine: Engine) -> str:
+    """Names are looked up when they are asked; addresses that are plainly wrong are told now."""
+    checked = check_base_url(base_url)
+    check_url(checked, engine.fetch.address)
+    return checked
+
+
+async def add_builtin_fetchers(engine: Engine) -> None:
+    """A fetcher that came with an installed package gets its row when a service starts."""
+    async with engine.database.read() as view:
+        if await fetcher_rows.has_all_builtins(view, engine.builtins):
+            return
+    now = engine.clock.now()
+    async with engine.database.write() as tx:
+        for builtin in engine.builtins:
+            try:
+                await fetcher_rows.insert_missing_builtins(tx, (builtin,), now)
+            except NameTaken as taken:  # a plug-in's trouble must not stop a start
+                logger.warning("fetcher_left_out", name=builtin.name, detail=taken.message)

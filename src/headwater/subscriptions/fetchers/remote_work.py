@@ -1,0 +1,400 @@
+"""The work of registered fetchers: they claim what is due, keep it, and report what they met."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import orjson
+
+from headwater.core.engine import Engine
+from headwater.core.errors import (
+    ConflictError,
+    DatabaseRefused,
+    Forbidden,
+    NotFound,
+    SecretUnreadable,
+    StaleClaim,
+)
+from headwater.core.idempotency_rows import set_key_resource
+from headwater.core.ports import Transaction, View
+from headwater.core.telemetry.log import get_logger
+from headwater.core.values.ids import FeedPk, FetcherId, WorkerId
+from headwater.core.values.instant import from_micros, maybe_moment, to_micros
+from headwater.core.values.response import Headers, Validators
+from headwater.feeds import visit_rows
+from headwater.feeds.commit_visits import ClaimLost
+from headwater.feeds.fetch.outcome import Outcome, Unchanged
+from headwater.feeds.schedule.due import DueFeed, wants_whole_document
+from headwater.feeds.visit import Visitor
+from headwater.feeds.visit_report import report_visit
+from headwater.feeds.visit_rows import Visit
+from headwater.feeds.visit_trace import describe_report, start_visit_trace
+from headwater.feeds.worker import claim_rows
+from headwater.subscriptions import subscription_rows
+from headwater.subscriptions.fetchers import fetcher_rows, remote_claim_rows
+from headwater.subscriptions.fetchers.fetcher import Fetcher
+from headwater.subscriptions.fetchers.fetcher_reports import (
+    FetcherReport,
+    ReportContext,
+    outcome_of_report,
+)
+from headwater.subscriptions.fetchers.remote_claim_rows import AssignedFeed, HeldClaim
+from headwater.subscriptions.seal_credentials import open_keyring
+
+logger = get_logger("remote_work")
+
+_SEEN_EVERY = timedelta(minutes=1)
+_REPORT_TIME = timedelta(seconds=60)
+"""What a report may need from its arrival to its commit: for that long its claim is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What its holder must show: the subscription, which visit of it, and the fence."""
+
+    subscription_id: int
+    scheduled_at: datetime
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteVisit:
+    """One visit to make. `validators` are empty when the whole document is wanted.
+
+    `not_before`: the source's host asked this fetcher to rest until then. `headers` are what a
+    private source wants to see; they are for its own origin, and for whoever has the claim.
+    """
+
+    claim: Claim
+    assigned: AssignedFeed
+    validators: Validators
+    not_before: datetime | None
+    headers: Headers = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedWork:
+    """Work until the end of its lease; when the next is due, for those who have nothing to do."""
+
+    works: tuple[RemoteVisit, ...]
+    lease_until: datetime
+    next_due_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RenewedClaims:
+    """Claims that are kept, and those that were lost already."""
+
+    kept: tuple[int, ...]
+    lost: tuple[int, ...]
+    lease_until: datetime
+
+
+async def claim_work(
+    engine: Engine,
+    fetcher: Fetcher,
+    *,
+    limit: int,
+    lease_seconds: float,
+    idempotency: bytes | None = None,
+) -> ClaimedWork:
+    """Due work of this fetcher, which is its own until the lease ends or it has reported."""
+    check_may_work(fetcher)
+    now = engine.clock.now()
+    until = now + timedelta(seconds=lease_seconds)
+    await _note_heartbeat(engine, fetcher, now)
+    async with engine.database.read() as view:
+        next_due = await remote_claim_rows.find_next_due(view, fetcher.id)
+    if idempotency is None and (next_due is None or next_due > to_micros(now)):
+        return ClaimedWork((), until, maybe_moment(next_due))
+    async with engine.database.write() as tx:
+        found = await remote_claim_rows.claim_assigned_feeds(
+            tx, fetcher.id, to_micros(now), to_micros(until), limit
+        )
+        resting = await _resting(tx, engine, fetcher, now)
+        next_due = await remote_claim_rows.find_next_due(tx, fetcher.id)
+        if idempotency is not None:
+            claims = [_claim_on(each) for each in found]
+            await set_key_resource(tx, idempotency, _encode_claims(claims, until, next_due))
+    works = [await _remote_visit_of(engine, each, resting, now) for each in found]
+    return ClaimedWork(tuple(works), until, maybe_moment(next_due))
+
+
+async def repeat_claim_answer(engine: Engine, fetcher: Fetcher, name: str) -> ClaimedWork:
+    """What `claim` answered then, without what is not the fetcher's any more."""
+    check_may_work(fetcher)
+    now = engine.clock.now()
+    until, next_due, *names = orjson.loads(name)
+    async with engine.database.write() as tx:
+        found = await _still_claimed(tx, fetcher.id, [decode_claim(each) for each in names], now)
+        resting = await _resting(tx, engine, fetcher, now)
+    works = [await _remote_visit_of(engine, each, resting, now) for each in found]
+    return ClaimedWork(tuple(works), from_micros(until), maybe_moment(next_due))
+
+
+async def _still_claimed(
+    tx: Transaction, fetcher: FetcherId, claims: Sequence[Claim], now: datetime
+) -> list[AssignedFeed]:
+    """Kept as long as they are, and no longer."""
+    if not claims:
+        return []
+    found: dict[Claim, AssignedFeed] = {}
+    feeds = await remote_claim_rows.list_feeds_of_fetcher(
+        tx, fetcher, [each.subscription_id for each in claims]
+    )
+    for each in _in_order_of(feeds, claims):
+        if each.subscription_id not in feeds:
+            continue
+        held = _held_claim_of(feeds[each.subscription_id], each)
+        due = await remote_claim_rows.extend_claim(
+            tx, fetcher, held, to_micros(now), to_micros(now)
+        )
+        if due is not None:
+            known = await subscription_rows.get_subscription(tx, each.subscription_id)
+            found[each] = AssignedFeed(
+                due, known.id, known.source_url, known.source_type, known.config
+            )
+    return [found[each] for each in claims if each in found]
+
+
+async def _resting(view: View, engine: Engine, fetcher: Fetcher, now: datetime) -> dict[str, int]:
+    """Hosts that asked this fetcher to rest, and until when."""
+    unsaid = engine.schedule.initial_interval
+    return await remote_claim_rows.list_resting_hosts(view, fetcher.id, unsaid, to_micros(now))
+
+
+async def _note_heartbeat(engine: Engine, fetcher: Fetcher, now: datetime) -> None:
+    """Who asks for work is there; writing that down now and then is enough."""
+    seen = fetcher.last_seen_at
+    if seen is None or not timedelta() <= now - seen < _SEEN_EVERY:  # a clock may be set back
+        async with engine.database.write() as tx:
+            await fetcher_rows.set_last_seen(tx, fetcher.id, now)
+
+
+async def _remote_visit_of(
+    engine: Engine, assigned: AssignedFeed, resting: dict[str, int], now: datetime
+) -> RemoteVisit:
+    due = assigned.due
+    whole = wants_whole_document(due, to_micros(now), engine.rules.whole_fetch_days)
+    return RemoteVisit(
+        claim=_claim_on(assigned),
+        assigned=assigned,
+        validators=Validators() if whole else due.validators,
+        not_before=maybe_moment(resting.get(due.host)),
+        headers=await _secret_headers(engine, due) if due.has_credentials else (),
+    )
+
+
+async def _secret_headers(engine: Engine, due: DueFeed) -> Headers:
+    """A secret that does not open must not keep a fetcher from all its other work."""
+    try:
+        return (await open_keyring(engine, due.feed, due.url)).headers_for(due.url)
+    except SecretUnreadable as trouble:
+        logger.error("secret_unreadable", feed=due.feed_id, detail=trouble.message)
+        return ()
+
+
+async def renew_claims(
+    engine: Engine,
+    fetcher: Fetcher,
+    claims: Sequence[Claim],
+    *,
+    lease_seconds: float,
+    idempotency: bytes | None = None,
+) -> RenewedClaims:
+    """A longer lease for work under way. With no time at all it is given back, due at once."""
+    check_may_work(fetcher)
+    now = engine.clock.now()
+    until = now + timedelta(seconds=lease_seconds)
+    kept: list[int] = []
+    lost: list[int] = []
+    async with engine.database.write() as tx:
+        feeds = await remote_claim_rows.list_feeds_of_fetcher(
+            tx, fetcher.id, [each.subscription_id for each in claims]
+        )
+        for each in _in_order_of(feeds, claims):
+            due = None
+            if each.subscription_id in feeds:
+                held = _held_claim_of(feeds[each.subscription_id], each)
+                due = await remote_claim_rows.extend_claim(
+                    tx, fetcher.id, held, to_micros(now), to_micros(until)
+                )
+            if due is not None and not lease_seconds:
+                await claim_rows.release_claims(tx, [(due, to_micros(now))])
+            (lost if due is None else kept).append(each.subscription_id)
+        renewed = RenewedClaims(tuple(kept), tuple(lost), until)
+        if idempotency is not None:
+            await set_key_resource(tx, idempotency, encode_renewed(renewed))
+    return renewed
+
+
+def _in_order_of(feeds: Mapping[int, FeedPk], claims: Sequence[Claim]) -> list[Claim]:
+    """Everybody locks feeds in the same order, so that nobody waits for somebody who waits."""
+    return sorted(claims, key=lambda one: feeds.get(one.subscription_id, 0))
+
+
+async def claim_early(
+    engine: Engine,
+    fetcher: Fetcher,
+    subscription_id: int,
+    *,
+    lease_seconds: float,
+    idempotency: bytes | None = None,
+) -> Claim:
+    """A claim for whoever has something to report without having claimed it."""
+    check_may_work(fetcher)
+    now = engine.clock.now()
+    until = to_micros(now + timedelta(seconds=lease_seconds))
+    async with engine.database.write() as tx:
+        feeds = await remote_claim_rows.list_feeds_of_fetcher(tx, fetcher.id, [subscription_id])
+        if subscription_id not in feeds:
+            raise _no_such_subscription()
+        feed = feeds[subscription_id]
+        due = await remote_claim_rows.claim_early(tx, fetcher.id, feed, to_micros(now), until)
+        if due is None:
+            raise ConflictError(
+                "This source is being visited, or not visited at all just now.",
+                subscription_id=subscription_id,
+            )
+        claimed = Claim(subscription_id, from_micros(due.scheduled_at), due.fence)
+        if idempotency is not None:
+            await set_key_resource(tx, idempotency, encode_claim(claimed))
+    return claimed
+
+
+async def accept_report(
+    engine: Engine,
+    visits: Visitor,
+    fetcher: Fetcher,
+    claim: Claim,
+    said: FetcherReport,
+    *,
+    elapsed: float = 0.0,
+) -> Visit:
+    """The committed visit. Said again, the same answer and no second effect."""
+    check_may_work(fetcher)
+    feed, due = await _extend_claim(engine, fetcher.id, claim)
+    by = _worker_name_of(fetcher.id, claim)
+    if due is None:
+        return await _find_reported_visit(engine, feed, claim, by)
+    outcome = _outcome(engine, due, said, elapsed)
+    with start_visit_trace(engine, due) as trail:
+        trail.tell(describe_report, due, outcome, by)
+        remembered = await visits.conclude(
+            due, outcome, conditional=isinstance(outcome, Unchanged), by=by
+        )
+        report_visit(due, remembered)
+    if isinstance(remembered, DatabaseRefused):
+        await _release_for_long(engine, due)
+        raise remembered
+    if isinstance(remembered, ClaimLost):
+        return await _find_reported_visit(engine, feed, claim, by)
+    visit = await _find_visit(engine, feed, claim.scheduled_at)
+    assert visit is not None, "a visit that was remembered is in the history"
+    return visit
+
+
+def _outcome(engine: Engine, due: DueFeed, said: FetcherReport, elapsed: float) -> Outcome:
+    errand = ReportContext(
+        url=due.url,
+        started_at=engine.clock.now() - timedelta(seconds=elapsed),
+        elapsed=elapsed,
+        has_document=due.documents_seen > 0,
+        retry_after_cap=engine.fetch.retry_after_cap,
+        accepted_types=engine.fetch.accepted_types,
+    )
+    return outcome_of_report(said, errand)
+
+
+async def _extend_claim(
+    engine: Engine, fetcher: FetcherId, claim: Claim
+) -> tuple[FeedPk, DueFeed | None]:
+    """Checked and kept long enough in one step, so that the lease does not end under our hands."""
+    now = engine.clock.now()
+    until = to_micros(now + _REPORT_TIME)
+    async with engine.database.write() as tx:
+        feeds = await remote_claim_rows.list_feeds_of_fetcher(tx, fetcher, [claim.subscription_id])
+        if claim.subscription_id not in feeds:
+            raise _no_such_subscription()
+        feed = feeds[claim.subscription_id]
+        return feed, await remote_claim_rows.extend_claim(
+            tx, fetcher, _held_claim_of(feed, claim), to_micros(now), until
+        )
+
+
+async def _find_reported_visit(engine: Engine, feed: FeedPk, claim: Claim, by: WorkerId) -> Visit:
+    """The visit that this very claim led to; StaleClaim when it led to none."""
+    visit = await _find_visit(engine, feed, claim.scheduled_at)
+    if visit is not None and visit.worker == by:
+        return visit
+    raise StaleClaim(
+        "This claim is over: its lease ran out, or the work went to somebody else.",
+        subscription_id=claim.subscription_id,
+    )
+
+
+async def _find_visit(engine: Engine, feed: FeedPk, scheduled_at: datetime) -> Visit | None:
+    after = to_micros(scheduled_at) + 1
+    async with engine.database.read() as view:
+        found = await visit_rows.list_visits(view, feed, before=after, limit=1)
+    return found[0] if found and found[0].scheduled_at == scheduled_at else None
+
+
+async def _release_for_long(engine: Engine, due: DueFeed) -> None:
+    """What the database will not take is not asked for again at once."""
+    later = engine.clock.now() + timedelta(seconds=engine.schedule.max_interval)
+    async with engine.database.write() as tx:
+        await claim_rows.release_claims(tx, [(due, to_micros(later))])
+
+
+def _held_claim_of(feed: FeedPk, claim: Claim) -> HeldClaim:
+    return HeldClaim(feed, to_micros(claim.scheduled_at), claim.fence)
+
+
+def _worker_name_of(fetcher: FetcherId, claim: Claim) -> WorkerId:
+    """With the fence: a visit's record says which claim it came from."""
+    return WorkerId(f"{remote_claim_rows.fetcher_worker_id(fetcher)}#{claim.fence}")
+
+
+def _claim_on(assigned: AssignedFeed) -> Claim:
+    due = assigned.due
+    return Claim(assigned.subscription_id, from_micros(due.scheduled_at), due.fence)
+
+
+def encode_claim(claim: Claim) -> str:
+    return f"{claim.subscription_id} {to_micros(claim.scheduled_at)} {claim.fence}"
+
+
+def decode_claim(name: str) -> Claim:
+    subscription_id, scheduled_at, fence = (int(part) for part in name.split())
+    return Claim(subscription_id, from_micros(scheduled_at), fence)
+
+
+def encode_claimed_work(claimed: ClaimedWork) -> str:
+    next_due = None if claimed.next_due_at is None else to_micros(claimed.next_due_at)
+    return _encode_claims([each.claim for each in claimed.works], claimed.lease_until, next_due)
+
+
+def _encode_claims(claims: Sequence[Claim], until: datetime, next_due: int | None) -> str:
+    return orjson.dumps([to_micros(until), next_due, *map(encode_claim, claims)]).decode()
+
+
+def encode_renewed(renewed: RenewedClaims) -> str:
+    until = to_micros(renewed.lease_until)
+    return orjson.dumps([until, renewed.kept, renewed.lost]).decode()
+
+
+def decode_renewed(name: str) -> RenewedClaims:
+    until, kept, lost = orjson.loads(name)
+    return RenewedClaims(tuple(kept), tuple(lost), from_micros(until))
+
+
+def check_may_work(fetcher: Fetcher) -> None:
+    if fetcher.is_builtin:
+        raise Forbidden("A built-in fetcher's work is done by Headwater itself.")
+    if not fetcher.is_enabled:
+        raise Forbidden("This fetcher is not enabled; an operator can enable it.")
+
+
+def _no_such_subscription() -> NotFound:
+    return NotFound("This fetcher has no such subscription.", what="subscription")

@@ -1,0 +1,207 @@
+"""News of subscriptions, posted to those fetchers that ask for them."""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from headwater.core.engine import Engine
+from headwater.core.errors import BadUrl, HeadwaterError
+from headwater.core.telemetry.log import get_logger
+from headwater.core.values.instant import to_micros
+from headwater.events import event_rows
+from headwater.events.event_json import encode_event
+from headwater.events.event_rows import LoggedEvent, LoggedEvents
+from headwater.subscriptions.fetchers import receiver_rows
+from headwater.subscriptions.fetchers.address import about_fetcher, news_url
+from headwater.subscriptions.fetchers.ports import HttpReply
+from headwater.subscriptions.fetchers.receiver_rows import Receiver
+from headwater.subscriptions.registry_events import NEWS_TYPES
+
+logger = get_logger("news")
+_PAGE = 100
+
+_FAR_BEHIND = 10_000
+"""A cursor that lags this much, with no news in between, is written down anew."""
+_GONE = 410
+_FIRST_PAUSE = 5.0
+_JITTER = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class NewsPolicy:
+    """`deadline` for one post; `lease` is how long a dead deliverer is waited for."""
+
+    deadline: float = 10.0
+    lease: float = 40.0
+    pause_cap: float = 3_600.0
+    at_once: int = 16
+    look_every: float = 1.0
+
+
+def encode_news(event: LoggedEvent) -> bytes:
+    """One event as it is sent, byte for byte the same each time."""
+    return encode_event(
+        event.seq, event.event_id, event.type, event.at, event.feed_id, event.payload
+    )
+
+
+async def read_news(engine: Engine, after: int) -> LoggedEvents:
+    async with engine.database.read() as view:
+        return await event_rows.read_events(view, after, limit=_PAGE, types=NEWS_TYPES)
+
+
+class NewsDeliveries:
+    """Posts of news, in order for each fetcher; who is slow or down delays nobody else.
+
+    A fetcher may get one event twice (we died before we noted that it has it), never none.
+    """
+
+    def __init__(self, engine: Engine, policy: NewsPolicy) -> None:
+        self._engine = engine
+        self._policy = policy
+        self._reached: dict[int, int] = {}
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self.stopping = asyncio.Event()
+
+    async def look(self) -> None:
+        """Begins a delivery for each fetcher that has not been told everything."""
+        engine = self._engine
+        async with engine.database.read() as view:
+            last = await event_rows.get_last_seq(view)
+            now = self._now()
+            waiting = await receiver_rows.list_due_receivers(view, now, self._too_far(now))
+        for receiver in waiting:
+            room = len(self._running) < self._policy.at_once
+            if room and receiver.fetcher_id not in self._running and self._start(receiver) < last:
+                self._running[receiver.fetcher_id] = asyncio.create_task(self._deliver(receiver))
+
+    async def all_done(self) -> None:
+        """When every delivery that was begun has come to its end."""
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def end(self, seconds: float) -> None:
+        """No more posts; what is on its way may finish within the time given."""
+        self.stopping.set()
+        if self._running:
+            await asyncio.wait(set(self._running.values()), timeout=seconds)
+        for task in list(self._running.values()):
+            task.cancel()
+        await self.all_done()
+
+    def _start(self, receiver: Receiver) -> int:
+        return max(receiver.told, self._reached.get(receiver.fetcher_id, 0))
+
+    async def _deliver(self, receiver: Receiver) -> None:
+        """One at a time here; the lease makes it one at a time everywhere."""
+        try:
+            telling = await read_news(self._engine, self._start(receiver))
+            if not telling.events:
+                await self._nothing_new(receiver, telling.next)
+            elif (lease_end := await self._hold(receiver)) is not None:
+                await self._tell_all(receiver, telling.events, lease_end)
+        except HeadwaterError as trouble:
+            logger.error(
+                "news_failed",
+                fetcher=receiver.fetcher_id,
+                error=trouble.code,
+                detail=trouble.message,
+            )
+        except Exception as trouble:  # a mistake of ours must not end the news of all others
+            logger.error("news_crashed", fetcher=receiver.fetcher_id, exc_info=trouble)
+        finally:
+            del self._running[receiver.fetcher_id]
+
+    async def _nothing_new(self, receiver: Receiver, reached: int) -> None:
+        self._reached[receiver.fetcher_id] = reached
+        if reached - receiver.told >= _FAR_BEHIND:
+            async with self._engine.database.write() as tx:
+                await receiver_rows.note_reached(tx, receiver, reached)
+
+    async def _hold(self, receiver: Receiver) -> int | None:
+        now, lease_end = self._now(), self._lease_end()
+        async with self._engine.database.write() as tx:
+            ours = await receiver_rows.claim_receiver(
+                tx, receiver, now, self._too_far(now), lease_end
+            )
+        return lease_end if ours else None
+
+    async def _tell_all(
+        self, receiver: Receiver, events: tuple[LoggedEvent, ...], lease_end: int
+    ) -> None:
+        for event in events:
+            reply = await self._post(receiver, event)
+            last = event is events[-1] or self.stopping.is_set()
+            held = await self._note(receiver, event, reply, lease_end, last=last)
+            if held is None:
+                return
+            lease_end, receiver = held, replace(receiver, failures=0)
+
+    async def _post(self, receiver: Receiver, event: LoggedEvent) -> HttpReply:
+        try:
+            url = news_url(receiver.base_url)
+        except BadUrl as trouble:
+            return HttpReply(None, trouble=trouble.code, detail=trouble.message)
+        key = self._opened_key(receiver)
+        return await self._engine.fetchers.post(
+            url, key, encode_news(event), self._policy.deadline, message_id=event.event_id
+        )
+
+    async def _note(
+        self,
+        receiver: Receiver,
+        event: LoggedEvent,
+        reply: HttpReply,
+        lease_end: int,
+        *,
+        last: bool,
+    ) -> int | None:
+        """The new end of the lease while there is more to tell; None when this is the end."""
+        who, until = receiver.fetcher_id, None if last else self._lease_end()
+        delivered = reply.trouble is None and reply.status is not None and reply.status // 100 == 2
+        async with self._engine.database.write() as tx:
+            if delivered:
+                ours = await receiver_rows.note_told(tx, who, lease_end, event.seq, until)
+            elif reply.status == _GONE:
+                ours, until = await receiver_rows.stop_telling(tx, who, lease_end), None
+            else:
+                again = self._now() + round(self._pause(receiver.failures) * 1_000_000)
+                failures = receiver.failures + 1
+                ours, until = (
+                    await receiver_rows.note_failure(tx, who, lease_end, failures, again),
+                    None,
+                )
+        if not delivered:
+            _warn(receiver, event, reply)
+        return until if ours else None
+
+    def _pause(self, failures: int) -> float:
+        """Twice as long each time, up to the cap, with a little luck so that not all come back."""
+        pause = min(_FIRST_PAUSE * 2.0 ** min(failures, 30), self._policy.pause_cap)
+        return pause * (1 + _JITTER * self._engine.clock.luck())
+
+    def _opened_key(self, receiver: Receiver) -> bytes | None:
+        if receiver.signing_key is None:
+            return None
+        return self._engine.vault.open(receiver.signing_key, about=about_fetcher(receiver.name))
+
+    def _now(self) -> int:
+        return to_micros(self._engine.clock.now())
+
+    def _too_far(self, now: int) -> int:
+        """No lease or pause ends later than this, unless the clock was set back meanwhile."""
+        longest = max(self._policy.lease, self._policy.pause_cap * (1 + _JITTER))
+        return now + round(longest * 1_000_000)
+
+    def _lease_end(self) -> int:
+        return self._now() + round(self._policy.lease * 1_000_000)
+
+
+def _warn(receiver: Receiver, event: LoggedEvent, reply: HttpReply) -> None:
+    logger.warning(
+        "news_not_taken",
+        fetcher=receiver.fetcher_id,
+        name=receiver.name,
+        seq=event.seq,
+        status=reply.status,
+        error=reply.trouble,
+        failures=receiver.failures + 1,
+    )

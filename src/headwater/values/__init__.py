@@ -1,1 +1,0 @@
-"""Nouns shared by several stations."""

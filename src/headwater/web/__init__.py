@@ -1,0 +1,1 @@
+"""Every request that leaves us: address gate, HTTP client, limits, Retry-After."""

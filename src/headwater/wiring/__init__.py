@@ -1,0 +1,1 @@
+"""Settings to real adapters: everything a process needs, opened and closed."""

@@ -1,0 +1,237 @@
+"""Settings → real adapters: the only importer of adapters."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
+from typing import Protocol, TypeVar
+
+from headwater.adapters import schema as schema
+from headwater.adapters.blobs import open_blobs
+from headwater.adapters.clock import SystemClock as SystemClock
+from headwater.adapters.database import SqlDatabase as SqlDatabase
+from headwater.adapters.database import open_database
+from headwater.adapters.library_versions import libcurl_version, sqlite_version
+from headwater.adapters.parse_processes.pool import ProcessLimits, ProcessParsers
+from headwater.adapters.vault import SealedVault, open_vault
+from headwater.anime.decide.release_sink import SinkKindsWithReleases
+from headwater.anime.downloads.download_services import DownloadServices
+from headwater.core.engine import Engine
+from headwater.core.errors import BadSettings
+from headwater.core.ports import Database
+from headwater.core.telemetry.trace import NO_TRACER, Tracer
+from headwater.core.values.ids import WorkerId
+from headwater.feeds.ports import Blobs
+from headwater.feeds.worker.host_turns import HostPacing
+from headwater.personal_feeds.database_store import PersonalDatabase
+from headwater.personal_feeds.items_from_entries import SinkKindsWithPersonal
+from headwater.personal_feeds.ports import PersonalStore
+from headwater.personal_feeds.served_feeds import PersonalFeeds
+from headwater.settings import Settings
+from headwater.sinks.kinds.all_kinds import AllSinkKinds
+from headwater.subscriptions.fetchers.fetcher_client import HttpFetcherClient
+from headwater.subscriptions.fetchers.fetcher_plugins import load_builtins
+from headwater.web.http_client import CurlWeb
+from headwater.web.limits import WebLimits
+from headwater.wiring.downloads import open_download_services
+from headwater.wiring.policies import (
+    address_rules,
+    broadcast_policy,
+    collect_policy,
+    entry_item_policy,
+    fetch_policy,
+    pacing_policy,
+    personal_policy,
+    reading_policy,
+    schedule_policy,
+    visit_rules,
+)
+
+LOCAL_WORKER = WorkerId("local")
+"""Who visits when no worker does: the command line on its own."""
+
+
+@asynccontextmanager
+async def open_engine(settings: Settings, worker: WorkerId = LOCAL_WORKER) -> AsyncIterator[Engine]:
+    """Everything a process needs, closed again in the opposite order."""
+    async with AsyncExitStack() as stack:
+        # First to be opened, last to be closed: it is told of all that happens before that.
+        tracer = open_tracer(settings, worker, stack)
+        database = _closed_later(
+            stack, open_database(settings.where_database, pool_size=settings.database_pool_size)
+        )
+        web = _closed_later(stack, open_web(settings))
+        fetchers = _closed_later(stack, open_fetchers(settings))
+        parsers = _closed_later(stack, parsers_of(settings))
+        blobs = _closed_later(stack, open_blobs(settings.where_blobs))
+        personal = _closed_later(stack, personal_store_of(settings, database))
+        feeds = _closed_later(
+            stack, PersonalFeeds(personal, SystemClock(), personal_policy(settings))
+        )
+        yield Engine(
+            clock=SystemClock(),
+            web=web,
+            fetchers=fetchers,
+            blobs=blobs,
+            parsers=parsers,
+            database=database,
+            vault=vault_of(settings),
+            outlets=sink_kinds_of(settings, database, blobs, personal),
+            personal=personal,
+            personal_feeds=feeds,
+            fetch=fetch_policy(settings),
+            schedule=schedule_policy(settings),
+            reading=reading_policy(settings),
+            rules=visit_rules(settings),
+            turns=HostPacing(pacing_policy(settings)),
+            worker=worker,
+            builtins=load_builtins(),
+            broadcast=broadcast_policy(settings),
+            collect=collect_policy(settings),
+            media=download_services_of(settings, stack),
+            tracer=tracer,
+        )
+
+
+class _Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=_Closable)
+
+
+def _closed_later(stack: AsyncExitStack, opened: C) -> C:
+    stack.push_async_callback(opened.close)
+    return opened
+
+
+def parsers_of(settings: Settings) -> ProcessParsers:
+    return ProcessParsers(
+        count=settings.parser_processes,
+        limits=ProcessLimits(
+            cpu_seconds=settings.parser_cpu_seconds, memory_bytes=settings.parser_memory_bytes
+        ),
+    )
+
+
+def open_tracer(settings: Settings, worker: WorkerId, stack: AsyncExitStack) -> Tracer:
+    """Traces, where they are wanted; what they need is not even loaded where they are not."""
+    if settings.otlp_endpoint is None:
+        return NO_TRACER
+    try:
+        tracing = import_module("headwater.adapters.otlp")
+    except ImportError as trouble:
+        raise BadSettings(
+            "Traces need OpenTelemetry: install Headwater's extra `otel` (or unset otlp_endpoint)."
+        ) from trouble
+    headers = settings.otlp_headers
+    export = tracing.trace_export(
+        settings.otlp_endpoint,
+        None if headers is None else headers.get_secret_value(),
+        service=settings.otlp_service_name,
+        instance=worker,
+        end_seconds=min(5.0, settings.stop_seconds),
+    )
+    stack.push_async_callback(export.close)
+    return Tracer(export.take, ratio=settings.trace_sample_ratio)
+
+
+def vault_of(settings: Settings) -> SealedVault:
+    return open_vault(settings.secret_keys, settings.where_secret_key)
+
+
+def open_web(settings: Settings) -> CurlWeb:
+    return CurlWeb(web_limits(settings), address_rules(settings))
+
+
+def open_fetchers(settings: Settings) -> HttpFetcherClient:
+    """Registered fetchers pass the same gate as feeds: a private one must be allowed by name."""
+    return HttpFetcherClient(
+        web_limits(settings),
+        address_rules(settings),
+        clock=SystemClock(),
+        user_agent=settings.user_agent,
+    )
+
+
+def sink_kinds_of(
+    settings: Settings, database: Database, blobs: Blobs, personal: PersonalStore
+) -> SinkKindsWithReleases:
+    """Webhooks pass the same gate as feeds; files stay inside one folder."""
+    others = AllSinkKinds(
+        web_limits=web_limits(settings),
+        address=address_rules(settings),
+        clock=SystemClock(),
+        user_agent=settings.user_agent,
+        database=database,
+        blobs=blobs,
+        out_dir=settings.where_out,
+    )
+    own = SinkKindsWithPersonal(
+        others,
+        store=personal,
+        database=database,
+        clock=SystemClock(),
+        policy=entry_item_policy(settings),
+    )
+    return SinkKindsWithReleases(
+        own, database=database, clock=SystemClock(), policy=collect_policy(settings)
+    )
+
+
+def personal_store_of(settings: Settings, database: Database) -> PersonalStore:
+    """Where personal feeds are kept; nothing is connected yet."""
+    if settings.personal_store == "redis":
+        return personal_redis_of(settings)
+    return personal_database_of(database)
+
+
+def personal_database_of(database: Database) -> PersonalStore:
+    return PersonalDatabase(database, SystemClock())
+
+
+def personal_redis_of(settings: Settings, url: str | None = None) -> PersonalStore:
+    """In Redis, whatever `personal_store` says. Its client takes a while to load: only here."""
+    kept = settings.personal_redis_url
+    where = kept.get_secret_value() if url is None and kept is not None else url
+    if where is None:
+        raise BadSettings("Say where Redis is: set personal_redis_url, or name it.")
+    store: PersonalStore = import_module(
+        "headwater.personal_feeds.redis.store"
+    ).open_personal_redis(
+        where,
+        SystemClock(),
+        days=settings.personal_days,
+        rest=settings.personal_pickup_sec / 2,
+        # All that other tools may do is noticed within a minute, with as little work as that needs.
+        rounds=max(1, int(60 / settings.personal_pickup_sec)),
+    )
+    return store
+
+
+def download_services_of(settings: Settings, stack: AsyncExitStack) -> DownloadServices | None:
+    """Downloads, where a client is named for them."""
+    return open_download_services(settings, stack, web_limits(settings), address_rules(settings))
+
+
+def library_versions() -> dict[str, str]:
+    """For the doctor: compiled libraries that only adapters may touch."""
+    return {"SQLite": sqlite_version(), "libcurl": libcurl_version()}
+
+
+def open_plain_database(settings: Settings) -> SqlDatabase:
+    """For those who come before the engine: migrations and the doctor."""
+    return open_database(settings.where_database, pool_size=1)
+
+
+def web_limits(settings: Settings) -> WebLimits:
+    return WebLimits(
+        connect=settings.connect_timeout_ms / 1000,
+        tls=settings.tls_timeout_ms / 1000,
+        first_byte=settings.first_byte_timeout_ms / 1000,
+        idle=settings.idle_timeout_ms / 1000,
+        body_bytes=settings.max_body_bytes,
+        header_bytes=settings.max_header_bytes,
+        header_line=settings.max_header_line_bytes,
+        header_fields=settings.max_header_fields,
+        interim_answers=settings.max_informational_responses,
+    )

@@ -1,0 +1,3 @@
+"""Whole visits, for this folder and those below it."""
+
+from tests.support.visits import river as river
