@@ -18,7 +18,7 @@ from headwater.core.engine import Engine
 from headwater.core.values.instant import to_micros
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.schedule.decide_next_visit import replay_decision
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows, worker_rows
 from headwater.subscriptions.add_feed import add_feed
 from tests.support.clock import START, VirtualClock
@@ -321,7 +321,7 @@ async def _visit_what_is_due(engine: Engine) -> None:
     now = to_micros(engine.clock.now())
     async with engine.database.write() as tx:
         (due,) = await claim_rows.claim_feeds(tx, engine.worker, now, now + 120_000_000, 10)
-    await Visitor(engine).visit(due)
+    await visit_feed(due, engine.feeds)
 
 
 async def test_a_month_in_the_life_of_a_feed(

@@ -14,7 +14,7 @@ import pytest
 from headwater.adapters.blobs import FolderBlobs
 from headwater.adapters.database import SqlDatabase
 from headwater.core.engine import Engine
-from headwater.core.ports import Transaction
+from headwater.core.ports import Database, Transaction
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
 from headwater.feeds.archive import ArchivedBody
@@ -22,11 +22,14 @@ from headwater.feeds.feed import FeedOptions
 from headwater.feeds.feed_rows import insert_or_restore_feed
 from headwater.feeds.fetch import raw_rows
 from headwater.feeds.fetch.raw_fetch import RawFetch
+from headwater.feeds.ports import Blobs
 from headwater.feeds.schedule.due import DueFeed
-from headwater.feeds.visit import Visitor
+from headwater.feeds.services import FeedServices
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows, worker_rows
 from tests.support.clock import VirtualClock
 from tests.support.crash_disk import CrashDisk
+from tests.support.databases import PassingDatabase
 from tests.support.engine import opened_engine
 from tests.support.origin import Origin, OriginFeed, Post
 
@@ -81,17 +84,16 @@ class FusedDisk(CrashDisk):
         super().move(source, target)
 
 
-class FusedDatabase:
+class FusedDatabase(PassingDatabase):
     """The power may fail before or after each commit; what is committed is safe."""
 
     def __init__(self, database: SqlDatabase, fuse: Fuse) -> None:
-        self._database = database
+        super().__init__(database)
         self._fuse = fuse
-        self.read = database.read
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Transaction]:
-        async with self._database.write() as tx:
+        async with self.real.write() as tx:
             yield tx
             self._fuse.step("before a commit")
         self._fuse.step("after a commit")
@@ -133,12 +135,12 @@ class Machine:
             disk.believe(self._folder)
         blobs = FolderBlobs(self._folder, disk=disk)
         self._engine.blobs, self._engine.database = blobs, FusedDatabase(self._database, fuse)
-        visits = Visitor(self._engine)
+        services = self._engine.feeds
         for feed in self.feeds:
             self._posts += 1
             feed.publish(Post(str(self._posts), f"Post {self._posts}"))
-        await asyncio.gather(*(_until_dark(visits, due) for due in await self._claimed()))
-        await visits.close()
+        await asyncio.gather(*(_until_dark(due, services) for due in await self._claimed()))
+        await services.commits.close()
         await blobs.close()
         if self._folder.exists():
             disk.power_cut(self._folder)
@@ -169,10 +171,10 @@ class Machine:
             return await claim_rows.claim_feeds(tx, worker, now, now + LEASE_MICROS, 100)
 
 
-async def _until_dark(visits: Visitor, due: DueFeed) -> None:
+async def _until_dark(due: DueFeed, services: FeedServices) -> None:
     """The visit ends with the power, as it would with its process."""
     with suppress(PowerCut):
-        await visits.visit(due)
+        await visit_feed(due, services)
 
 
 def _digest(path: Path) -> str | None:
@@ -223,14 +225,16 @@ async def test_a_disk_that_lies_about_syncs_is_found_out(machine: Machine, lie: 
 async def test_rows_written_before_their_bytes_are_found_out(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def rows_first(engine: Engine, group: list[RawFetch]) -> Sequence[ArchivedBody]:
+    async def rows_first(
+        database: Database, blobs: Blobs, group: list[RawFetch]
+    ) -> Sequence[ArchivedBody]:
         keys = {raw.body_sha256: f"sha256/{raw.body_sha256}" for raw in group}
-        async with engine.database.write() as tx:
-            await raw_rows.insert_raw_fetches(tx, group, keys, engine.blobs.storage)
-        await engine.blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])
+        async with database.write() as tx:
+            await raw_rows.insert_raw_fetches(tx, group, keys, blobs.storage)
+        await blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])
         return [ArchivedBody(raw.fetch_id, raw.body_sha256, 0) for raw in group]
 
-    monkeypatch.setattr("headwater.feeds.visit.archive_group", rows_first)
+    monkeypatch.setattr("headwater.feeds.visit_commits.archive_group", rows_first)
     found = []
     for steps in range(MOST_MOMENTS):
         moment = await machine.visit_until(steps)

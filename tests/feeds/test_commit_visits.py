@@ -14,7 +14,7 @@ from headwater.feeds.commit_visits import ClaimLost
 from headwater.feeds.feed import FeedPatch
 from headwater.feeds.judge_visit import JudgedVisit
 from headwater.feeds.ports import ParserReply
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows
 from headwater.subscriptions.unsubscribe import remove_feed
 from tests.support.origin import Post, Reply, rss
@@ -45,7 +45,7 @@ async def test_a_quiet_visit_leaves_alone_what_somebody_changed_meanwhile(river:
     due = await river.claim()
     async with river.engine.database.write() as tx:
         await tx.run("UPDATE feeds SET title = 'Renamed', etag = NULL")
-    assert isinstance(await Visitor(river.engine).visit(due), JudgedVisit)
+    assert isinstance(await visit_feed(due, river.engine.feeds), JudgedVisit)
     (row,) = await river.rows(
         "SELECT title, etag, last_outcome, last_status, documents_seen, claimed_by FROM feeds"
     )
@@ -84,7 +84,7 @@ async def test_a_worker_that_lost_its_claim_commits_nothing(river: River) -> Non
     feed.publish(TWO)
     async with river.engine.database.write() as tx:
         await tx.run("UPDATE feeds SET fence = fence + 1")
-    assert await Visitor(river.engine).visit(stale) == ClaimLost()
+    assert await visit_feed(stale, river.engine.feeds) == ClaimLost()
     assert await river.count("entries") == 1
     assert await river.count("visits") == 1
     assert await river.count("raw_fetches") == 2  # the bytes are kept all the same
@@ -95,9 +95,9 @@ async def test_one_visit_is_never_committed_twice(river: River) -> None:
     await river.add(feed.url)
     await river.clock.advance(3_600)
     due = await river.claim()
-    visits = Visitor(river.engine)
-    assert isinstance(await visits.visit(due), JudgedVisit)
-    assert await visits.visit(due) == ClaimLost()
+    services = river.engine.feeds
+    assert isinstance(await visit_feed(due, services), JudgedVisit)
+    assert await visit_feed(due, services) == ClaimLost()
     assert await river.count("visits") == 2
 
 
@@ -107,11 +107,11 @@ async def test_the_database_itself_refuses_a_second_commit_of_one_visit(river: R
     await river.add(feed.url)
     await river.clock.advance(3_600)
     due = await river.claim()
-    visits = Visitor(river.engine)
-    await visits.visit(due)
+    services = river.engine.feeds
+    await visit_feed(due, services)
     async with river.engine.database.write() as tx:
         await tx.run("UPDATE feeds SET claimed_by = 'tester'")
-    assert isinstance(await visits.visit(due), DatabaseRefused)
+    assert isinstance(await visit_feed(due, services), DatabaseRefused)
     assert await river.count("visits") == 2
 
 
@@ -123,7 +123,7 @@ async def test_a_removed_feed_gets_nothing_more(river: River) -> None:
     async with river.engine.database.write() as tx:
         await tx.run("DELETE FROM feeds")
     feed.publish(TWO)
-    assert await Visitor(river.engine).visit(due) == ClaimLost()
+    assert await visit_feed(due, river.engine.feeds) == ClaimLost()
     assert await river.count("raw_fetches") == 0
 
 
@@ -280,8 +280,8 @@ async def test_a_poisoned_visit_does_not_hold_up_its_group(river: River) -> None
     # The same visit has been committed before: the database will refuse it again.
     async with river.engine.database.write() as tx:
         await tx.run("UPDATE visits SET scheduled_at = ? WHERE feed_id = ?", now, dues[1].feed)
-    visits = Visitor(river.engine)
-    results = await asyncio.gather(*(visits.visit(due) for due in dues))
+    services = river.engine.feeds
+    results = await asyncio.gather(*(visit_feed(due, services) for due in dues))
     assert [type(each) for each in results] == [JudgedVisit, DatabaseRefused, JudgedVisit]
 
 
@@ -292,7 +292,7 @@ async def test_a_paused_feed_is_not_planned_again_by_a_visit_under_way(river: Ri
     due = await river.claim()
     async with river.engine.database.write() as tx:
         await tx.run("UPDATE feeds SET state = 'paused' WHERE feed_id = ?", FeedId(feed_id))
-    await Visitor(river.engine).visit(due)
+    await visit_feed(due, river.engine.feeds)
     (row,) = await river.rows("SELECT state, next_visit_at FROM feeds")
     assert tuple(row) == ("paused", None)
 
@@ -327,7 +327,7 @@ async def test_a_cadence_that_is_taken_back_during_a_visit_leaves_nothing_behind
     due = await river.claim()
     adaptive = FeedPatch(overrides={"interval_sec": None})
     await river.change(feed_id, adaptive)
-    settled = await Visitor(river.engine).visit(due)
+    settled = await visit_feed(due, river.engine.feeds)
     assert isinstance(settled, JudgedVisit)
     assert settled.decision.interval == 900 * 1.25
     (row,) = await river.rows(

@@ -4,9 +4,9 @@ import pytest
 
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.judge_visit import JudgedVisit
-from headwater.feeds.merge.read_document import ParseJob, UnreadableDocument
+from headwater.feeds.merge.read_document import UnreadableDocument
 from headwater.feeds.reparse import reparse
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.subscriptions.add_feed import add_feed_later
 from tests.support.origin import Post
 from tests.support.visits import River
@@ -20,15 +20,15 @@ async def test_a_feed_goes_on_after_its_unread_first_document_was_parsed_again(
     feed = river.origin.feed("/a", [ONE])
     feed.validators = "none"
     feed_id = await add_feed_later(feed.url, FeedOptions(), river.engine)
-    visits = Visitor(river.engine)
+    services = river.engine.feeds
 
-    async def no_parser(job: ParseJob, body: bytes) -> UnreadableDocument:
+    async def no_parser(*_: object, **__: object) -> UnreadableDocument:
         return UnreadableDocument("parser_unavailable", "no process could be had")
 
     with monkeypatch.context() as broken:
-        broken.setattr(visits, "parse", no_parser)
+        broken.setattr("headwater.feeds.visit.read_document", no_parser)
         await river.clock.advance(10)
-        first = await visits.visit(await river.claim())
+        first = await visit_feed(await river.claim(), services)
     assert isinstance(first, JudgedVisit)
     assert first.error == "parser_unavailable"
     again = await reparse(river.engine, feed_id, after=None, limit=10, dry_run=False)

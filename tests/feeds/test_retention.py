@@ -132,7 +132,7 @@ async def test_a_blob_that_is_used_again_after_it_was_found_unused_stays(river: 
         await raw_rows.lock_blobs(tx, [digest], generation=7)
     async with engine.database.read() as view:
         assert await raw_rows.list_unused_blobs(view) == [digest]
-    await archive_group(engine, [raw_fetch(FeedPk(row.id), body)])
+    await archive_group(engine.database, engine.blobs, [raw_fetch(FeedPk(row.id), body)])
     async with engine.database.write() as tx:
         assert await raw_rows.mark_blobs_dying(tx, [digest], engine.clock.now()) == []
         assert await raw_rows.list_dying_blobs(tx) == []
@@ -150,7 +150,7 @@ async def test_content_that_returns_while_its_blob_is_being_deleted_gets_a_new_k
         digest = sha256(body).hexdigest()
         await raw_rows.lock_blobs(tx, [digest], generation=7)
         await raw_rows.mark_blobs_dying(tx, [digest], engine.clock.now())
-    await archive_group(engine, [raw_fetch(FeedPk(row.id), body)])
+    await archive_group(engine.database, engine.blobs, [raw_fetch(FeedPk(row.id), body)])
     assert await delete_unused_blobs(engine) == 0
     (raw,) = await river.rows("SELECT blob_key FROM raw_fetches WHERE http_status = 599")
     assert raw.blob_key != blob_key(sha256(body).hexdigest(), 7)
@@ -167,7 +167,7 @@ async def test_a_deletion_between_the_put_and_the_row_is_noticed(river: River) -
     async with engine.database.write() as tx:
         await raw_rows.lock_blobs(tx, [sha256(body).hexdigest()], generation=7)
     engine.blobs = Interrupted(engine)
-    await archive_group(engine, [raw_fetch(FeedPk(row.id), body)])
+    await archive_group(engine.database, engine.blobs, [raw_fetch(FeedPk(row.id), body)])
     (raw,) = await river.rows("SELECT blob_key FROM raw_fetches WHERE http_status = 599")
     assert await engine.blobs.get(raw.blob_key) == body
 

@@ -15,7 +15,7 @@ from headwater.feeds.feed import FeedPatch
 from headwater.feeds.fetch.outcome import Throttled
 from headwater.feeds.judge_visit import JudgedVisit
 from headwater.feeds.merge.entry_search import KeptEntry, get_entry
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows
 from headwater.subscriptions.unsubscribe import remove_feed
 from tests.support.origin import Post, Reply, rss
@@ -259,8 +259,8 @@ async def test_two_feeds_that_move_to_one_place_in_one_group_stay_one(river: Riv
     async with river.engine.database.write() as tx:
         await tx.run("UPDATE feeds SET next_visit_at = ?, scheduled_at = ?", now, now)
         dues = await claim_rows.claim_feeds(tx, river.engine.worker, now, now + 120_000_000, 10)
-    visits = Visitor(river.engine)
-    await asyncio.gather(*(visits.visit(due) for due in dues))
+    services = river.engine.feeds
+    await asyncio.gather(*(visit_feed(due, services) for due in dues))
     rows = await river.rows("SELECT state, url FROM feeds ORDER BY state")
     assert [row.state for row in rows] == ["active", "duplicate"]
     assert rows[0].url == target.url

@@ -8,7 +8,7 @@ import pytest
 from headwater.adapters.database import SqlDatabase, open_database
 from headwater.core.errors import DatabaseError
 from headwater.feeds.judge_visit import JudgedVisit
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import worker_rows
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
@@ -61,13 +61,13 @@ async def test_a_full_disk_is_not_recorded_as_a_fault_of_the_document(
     await river.clock.advance(3_600)
     due = await river.claim()
     try:
-        remembered = await Visitor(river.engine).visit(due)
+        remembered = await visit_feed(due, river.engine.feeds)
     except DatabaseError:
         remembered = None
     assert not isinstance(remembered, JudgedVisit), "a visit was recorded that was not made"
     assert [row.outcome for row in await river.rows("SELECT outcome FROM visits")] == ["fetched"]
 
     await leave_room(lone_connection, 100_000)
-    again = await Visitor(river.engine).visit(due)
+    again = await visit_feed(due, river.engine.feeds)
     assert isinstance(again, JudgedVisit)
     assert (again.name, len(again.changes.new)) == ("fetched", len(MUCH))

@@ -10,7 +10,7 @@ from headwater.core.telemetry.metrics import UNKNOWN
 from headwater.entrypoints.server.housekeeping import count_visits
 from headwater.feeds.commit_visits import ClaimLost
 from headwater.feeds.judge_visit import JudgedVisit
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.visit_report import report_visit
 from headwater.statistics import total_rows
 from tests.support.origin import Post, Reply, rss
@@ -117,7 +117,7 @@ async def test_a_failed_visit_is_counted_by_its_code_and_whose_fault_it_is(river
     await river.clock.advance(3_600)
     due = await river.claim()
     before = own_figures()
-    report_visit(due, await Visitor(river.engine).visit(due))
+    report_visit(due, await visit_feed(due, river.engine.feeds))
     report_visit(due, ClaimLost())
     grown = own_figures().since(before)
     assert grown["headwater_visits_total", "outcome=failed"] == 1
@@ -138,7 +138,7 @@ async def test_error_texts_nobody_knows_make_one_series(
     await river.add(feed.url)
     await river.clock.advance(3_600)
     due = await river.claim()
-    settled = await Visitor(river.engine).visit(due)
+    settled = await visit_feed(due, river.engine.feeds)
     assert isinstance(settled, JudgedVisit)
     report_visit(due, replace(settled, name="failed", error="the first"))
     before = own_figures()

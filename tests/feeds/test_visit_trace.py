@@ -16,7 +16,7 @@ from headwater.feeds.commit_visits import CommitResult
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.fetch.outcome import Failed
 from headwater.feeds.schedule.due import DueFeed
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import record_visit, visit_feed
 from headwater.feeds.visit_report import report_visit
 from headwater.feeds.visit_trace import start_visit_trace
 from headwater.subscriptions.add_feed import add_feed_later
@@ -46,8 +46,8 @@ async def visited(river: River, seconds: float = 3_600) -> CommitResult:
     """As a worker does it."""
     await river.clock.advance(seconds)
     due = await river.claim()
-    with start_visit_trace(river.engine, due):
-        remembered = await Visitor(river.engine).visit(due)
+    with start_visit_trace(river.engine.tracer, due):
+        remembered = await visit_feed(due, river.engine.feeds)
         report_visit(due, remembered)
     return remembered
 
@@ -158,8 +158,8 @@ async def test_a_claim_that_was_lost_is_told(river: River, trails: list[VisitTra
     await river.clock.advance(3_600)
     due = await river.claim()
     stale = replace(due, fence=due.fence - 1)
-    with start_visit_trace(river.engine, stale):
-        report_visit(stale, await Visitor(river.engine).visit(stale))
+    with start_visit_trace(river.engine.tracer, stale):
+        report_visit(stale, await visit_feed(stale, river.engine.feeds))
     assert trails[-1].root.error == (
         "lost_claim",
         "the claim was no longer ours: nothing was written",
@@ -175,8 +175,8 @@ async def test_the_wait_for_a_turn_is_in_the_schedule_span(
     await river.clock.advance(3_600)
     due = await river.claim()
     await river.clock.advance(4)
-    with start_visit_trace(river.engine, due):
-        report_visit(due, await Visitor(river.engine).visit(due))
+    with start_visit_trace(river.engine.tracer, due):
+        report_visit(due, await visit_feed(due, river.engine.feeds))
     trail = trails[-1]
     schedule = named(trail, "schedule")
     assert trail.root.began == schedule.began == due.scheduled_at * 1_000
@@ -187,7 +187,7 @@ async def test_the_wait_for_a_turn_is_in_the_schedule_span(
 async def test_visits_that_share_their_commit_have_its_times_and_say_how_many_they_were(
     river: River, trails: list[VisitTrace]
 ) -> None:
-    visits, dues = Visitor(river.engine), []
+    services, dues = river.engine.feeds, []
     for number in range(3):
         await add_feed_later(f"https://{number}.example/feed", FeedOptions(), river.engine)
         dues.append(await river.claim())
@@ -195,8 +195,8 @@ async def test_visits_that_share_their_commit_have_its_times_and_say_how_many_th
     async def conclude(due: DueFeed) -> None:
         answer = HttpAnswer(due.url, None, (), (), b"", 0.0, error="timeout")
         failed = Failed(Exchange(due.url, river.clock.now(), answer), "timeout", "no answer")
-        with start_visit_trace(river.engine, due):
-            report_visit(due, await visits.conclude(due, failed, conditional=False))
+        with start_visit_trace(river.engine.tracer, due):
+            report_visit(due, await record_visit(due, failed, services, conditional=False))
 
     await asyncio.gather(*(conclude(due) for due in dues))
     shared = [named(trail, name) for trail in trails for name in ("merge", "events")]

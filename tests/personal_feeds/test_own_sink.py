@@ -12,7 +12,7 @@ from headwater.adapters.database import SqlDatabase
 from headwater.core.engine import Engine
 from headwater.core.errors import BadInput, BadSettings, ConnectionLost
 from headwater.entrypoints.api.app import create_app
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows, worker_rows
 from headwater.personal_feeds.items_from_entries import (
     EntryItemPolicy,
@@ -70,7 +70,7 @@ class Shore:
             (due,) = await claim_rows.claim_feeds(
                 tx, self.engine.worker, now, now + 120 * SECOND, 10
             )
-        await Visitor(self.engine).visit(due)
+        await visit_feed(due, self.engine.feeds)
 
     async def deliver(self) -> None:
         """A process starts, looks once, delivers what it began, and ends."""

@@ -79,7 +79,7 @@ class Dying:
 
     def __init__(self, tx: Transaction, writes: int) -> None:
         self._tx, self._left = tx, writes
-        self.dialect = tx.dialect
+        self.dialect, self.now, self.wake = tx.dialect, tx.now, tx.wake
 
     async def rows(self, sql: str, *values: SqlValue) -> Sequence[Row]:
         return await self._tx.rows(sql, *values)

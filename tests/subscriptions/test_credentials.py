@@ -267,8 +267,8 @@ async def test_housekeeping_seals_everything_with_a_new_key_so_that_the_old_one_
     hook = {"name": "hook", "kind": "webhook", "options": {"url": "http://127.0.0.1:9/"}}
     assert (await world.api.post("/sinks", hook)).status == 201
     new = await a_new_key_and_one_lost(world, lost["subscription_id"], tmp_path)
-    assert await reseal_secrets(world.engine) == 3
-    assert await reseal_secrets(world.engine) == 0
+    assert await reseal_secrets(world.engine.database, world.engine.vault) == 3
+    assert await reseal_secrets(world.engine.database, world.engine.vault) == 0
     world.engine.vault = open_vault(new, tmp_path / "unused")
     await world.visit_all()
     assert shown(feed.requests[0]) == ALL_SHOWN
@@ -389,4 +389,4 @@ async def test_secrets_that_no_key_opens_do_not_stand_before_those_that_one_does
     for path in ("/a.xml", "/b.xml"):
         await world.subscribed(private(world, path).url, credentials={"bearer": TOKEN})
     await a_new_key_and_one_lost(world, lost["subscription_id"], tmp_path)
-    assert await reseal_secrets(world.engine) == 2
+    assert await reseal_secrets(world.engine.database, world.engine.vault) == 2

@@ -6,7 +6,7 @@ from typing import Any
 from headwater.core.values.instant import to_micros
 from headwater.feeds.commit_visits import ClaimLost
 from headwater.feeds.schedule.due import DueFeed
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows
 from headwater.settings import Settings
 from headwater.subscriptions.fetchers.fetcher_reports import ReportedEntries
@@ -36,7 +36,7 @@ async def test_a_visit_whose_feed_was_deleted_for_good_meanwhile_is_lost(world: 
     made = await world.subscribed(feed.url)
     (due,) = await claimed(world)
     await world.api.delete(f"/subscriptions/{made['subscription_id']}?hard=true")
-    assert await Visitor(world.engine).visit(due) == ClaimLost()
+    assert await visit_feed(due, world.engine.feeds) == ClaimLost()
     assert await world.column("raw_fetches", "url") == []
 
 
@@ -48,10 +48,10 @@ async def test_a_visit_of_a_deleted_feed_never_lands_in_the_next_one(world: Worl
     await world.api.delete(f"/subscriptions/{first['subscription_id']}?hard=true")
     second = await world.subscribed(following.url)
     (due,) = await claimed(world)
-    visits = Visitor(world.engine)
-    assert await visits.visit(late) == ClaimLost()
+    services = world.engine.feeds
+    assert await visit_feed(late, services) == ClaimLost()
     assert await titles(world, second) == []
-    await visits.visit(due)
+    await visit_feed(due, services)
     assert await titles(world, second) == ["Of the next one"]
     assert await world.column("raw_fetches", "url") == [following.url]
 

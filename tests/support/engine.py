@@ -10,13 +10,14 @@ from headwater.adapters.parse_processes.pool import ProcessParsers
 from headwater.adapters.vault import open_vault
 from headwater.anime.decide.policy import ReleasePolicy
 from headwater.anime.decide.release_sink import SinkKindsWithReleases
-from headwater.core.engine import Engine, VisitRules
+from headwater.core.engine import Engine
 from headwater.core.ports import Clock
 from headwater.core.values.ids import WorkerId
+from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
 from headwater.feeds.fetch.request_feed import FetchPolicy
 from headwater.feeds.merge.read_document import ReadingPolicy
 from headwater.feeds.schedule.policy import SchedulePolicy
-from headwater.feeds.worker.host_turns import HostPacing, PacingPolicy
+from headwater.feeds.visit_rules import VisitRules
 from headwater.personal_feeds.database_store import PersonalDatabase
 from headwater.personal_feeds.items_from_entries import EntryItemPolicy, SinkKindsWithPersonal
 from headwater.personal_feeds.served_feeds import PersonalFeeds, PersonalPolicy
@@ -34,6 +35,7 @@ async def opened_engine(
     database: SqlDatabase, clock: Clock, folder: Path, *, worker: str = "tester"
 ) -> AsyncIterator[Engine]:
     """Shipped defaults, except that loopback may be asked."""
+    database.clock = clock
     addresses = build_address_policy(["127.0.0.0/8"])
     web, parsers = CurlWeb(WebLimits(), addresses), ProcessParsers(count=1)
     fetchers = HttpFetcherClient(WebLimits(), addresses, clock=clock, user_agent=USER_AGENT)

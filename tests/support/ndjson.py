@@ -1,5 +1,6 @@
 """NDJSON sinks for tests: events as the log has them, outlets that are opened and killed, files."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -10,8 +11,9 @@ import orjson
 import zstandard
 
 from headwater.adapters.blobs import FolderBlobs
+from headwater.adapters.clock import SystemClock
 from headwater.core.durable_files import Disk
-from headwater.core.ports import Database
+from headwater.core.ports import Clock, Database, Sleeper
 from headwater.core.values.instant import to_micros
 from headwater.events.event_json import WireEvent, wire_event_of
 from headwater.sinks.kinds.ndjson import NdjsonSink
@@ -43,6 +45,11 @@ def many(first: int, last: int, **facts: Any) -> list[WireEvent]:
 
 class NoDatabase:
     """For outlets that are given nothing to look up."""
+
+    clock: Clock = SystemClock()
+
+    def woken(self, who: Sleeper) -> asyncio.Event:
+        raise AssertionError("nobody waits for anything here")
 
     def read(self) -> Any:
         raise AssertionError("nothing of this is in a database")

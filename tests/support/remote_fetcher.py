@@ -9,7 +9,6 @@ from headwater.core.engine import Engine
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
 from headwater.feeds import feed_rows
-from headwater.feeds.visit import Visitor
 from headwater.feeds.visit_rows import Visit
 from headwater.subscriptions import subscription_rows
 from headwater.subscriptions.fetchers import fetcher_rows, remote_work
@@ -84,9 +83,7 @@ class Remote:
         return work
 
     async def report(self, fetcher: Fetcher, claim: Claim, said: FetcherReport) -> Visit:
-        return await remote_work.accept_report(
-            self.engine, Visitor(self.engine), fetcher, claim, said, elapsed=0.25
-        )
+        return await remote_work.accept_report(self.engine, fetcher, claim, said, elapsed=0.25)
 
     async def visit(self, fetcher: Fetcher, said: FetcherReport) -> Visit:
         return await self.report(fetcher, (await self.one(fetcher)).claim, said)

@@ -12,13 +12,14 @@ from headwater.adapters.blobs import FolderBlobs
 from headwater.adapters.vault import open_vault
 from headwater.anime.decide.policy import ReleasePolicy
 from headwater.anime.decide.release_sink import SinkKindsWithReleases
-from headwater.core.engine import Engine, VisitRules
+from headwater.core.engine import Engine
 from headwater.core.ports import Clock, Database
 from headwater.core.values.ids import FeedId, FeedPk, FetchId, WorkerId, index_key
 from headwater.core.values.instant import to_micros
 from headwater.core.values.response import Headers, HttpAnswer
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.feed_rows import insert_or_restore_feed
+from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
 from headwater.feeds.fetch.raw_fetch import RawFetch, blob_key
 from headwater.feeds.fetch.raw_rows import insert_raw_fetches, lock_blobs
 from headwater.feeds.fetch.request_feed import FetchPolicy
@@ -29,7 +30,7 @@ from headwater.feeds.merge.read_document import ReadingPolicy, read_job
 from headwater.feeds.ports import ParserReply
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.visit_rows import VisitRow, insert_visits
-from headwater.feeds.worker.host_turns import HostPacing, PacingPolicy
+from headwater.feeds.visit_rules import VisitRules
 from headwater.personal_feeds.database_store import PersonalDatabase
 from headwater.personal_feeds.items_from_entries import EntryItemPolicy, SinkKindsWithPersonal
 from headwater.personal_feeds.served_feeds import PersonalFeeds, PersonalPolicy
@@ -90,6 +91,7 @@ class ScriptedWeb:
 
 
 def an_engine(database: Database, clock: Clock, web: ScriptedWeb, folder: Path) -> Engine:
+    database.clock = clock
     blobs = FolderBlobs(folder / "blobs")
     outlets = AllSinkKinds(
         web_limits=WebLimits(),

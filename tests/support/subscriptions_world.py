@@ -7,7 +7,7 @@ from typing import Any
 from headwater.core.engine import Engine
 from headwater.core.values.instant import to_micros
 from headwater.feeds.commit_visits import CommitResult
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows
 from tests.support.api_caller import Answer, Api
 from tests.support.clock import VirtualClock
@@ -52,8 +52,10 @@ class World:
             claimed = await claim_rows.claim_feeds(
                 tx, self.engine.worker, now, now + 2 * MINUTE, 500
             )
-        visits = Visitor(self.engine)
-        return [await visits.visit(due) for due in sorted(claimed, key=lambda due: due.feed)]
+        services = self.engine.feeds
+        return [
+            await visit_feed(due, services) for due in sorted(claimed, key=lambda due: due.feed)
+        ]
 
     async def feed(self, record: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = (await self.api.get(f"/feeds/{record['feed_id']}")).json

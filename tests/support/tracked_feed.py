@@ -17,7 +17,7 @@ from headwater.anime.shows.tracking import Tracking
 from headwater.core.engine import Engine
 from headwater.core.values.instant import to_micros
 from headwater.events.event_rows import read_events
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows, worker_rows
 from headwater.sinks import sink_rows
 from headwater.sinks.dispatch import SinkDeliveries, SinkPolicy
@@ -76,7 +76,7 @@ class Harbour:
             (due,) = await claim_rows.claim_feeds(
                 tx, self.engine.worker, now, now + 120 * SECOND, 10
             )
-        await Visitor(self.engine).visit(due)
+        await visit_feed(due, self.engine.feeds)
 
     async def deliver(self) -> None:
         """A process starts, looks once, delivers what it began, and ends."""

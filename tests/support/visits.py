@@ -16,7 +16,7 @@ from headwater.feeds.change_feed import change_feed
 from headwater.feeds.commit_visits import CommitResult
 from headwater.feeds.feed import FeedOptions, FeedPatch
 from headwater.feeds.schedule.due import DueFeed
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows, worker_rows
 from headwater.subscriptions.add_feed import add_feed
 from tests.support.clock import VirtualClock
@@ -58,7 +58,7 @@ class River:
 
     async def visit(self, seconds: float = 3_600) -> CommitResult:
         await self.clock.advance(seconds)
-        return await Visitor(self.engine).visit(await self.claim())
+        return await visit_feed(await self.claim(), self.engine.feeds)
 
     async def change(self, feed_id: FeedId, patch: FeedPatch) -> None:
         await change_feed(feed_id, patch, self.engine, gap=timedelta())

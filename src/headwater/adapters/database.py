@@ -8,9 +8,10 @@ from importlib import import_module
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import unquote
 
+from headwater.adapters.clock import SystemClock
 from headwater.adapters.sqlite import SqliteConnections
 from headwater.core.errors import BadSettings, ConnectionLost, DatabaseError
-from headwater.core.ports import Transaction
+from headwater.core.ports import Clock, Sleeper, Transaction
 
 T = TypeVar("T")
 Dialect = Literal["sqlite", "postgresql"]
@@ -25,15 +26,21 @@ CLOSING_SECONDS = 5.0
 _SQLITE_FILE = re.compile(r"sqlite(?:\+\w+)?:///([^?]+)")
 
 
+class OpenConnectionTransaction(Transaction, Protocol):
+    """A transaction as a kind of database hands it out."""
+
+    sleepers: set[Sleeper]
+
+
 class Connections(Protocol):
     """What differs from one kind of database to the other."""
 
     @property
     def dialect(self) -> Dialect: ...
 
-    def reading(self) -> AbstractAsyncContextManager[Transaction]: ...
+    def reading(self) -> AbstractAsyncContextManager[OpenConnectionTransaction]: ...
 
-    def writing(self) -> AbstractAsyncContextManager[Transaction]:
+    def writing(self) -> AbstractAsyncContextManager[OpenConnectionTransaction]:
         """Committed at its end, taken back when it fails or is cancelled."""
 
     async def on_connection(self, action: Callable[[Any], T]) -> T:
@@ -48,8 +55,10 @@ class Connections(Protocol):
 class SqlDatabase:
     """Hands out read views and write transactions."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, clock: Clock | None = None) -> None:
+        self.clock: Clock = clock or SystemClock()
         self._connections = connections
+        self._woken: dict[Sleeper, asyncio.Event] = {}
         self.dialect: Dialect = connections.dialect
         # SQLite has one writer at a time. Queueing here is fair and costs no busy polling.
         self._writers = asyncio.Semaphore(1 if self.dialect == "sqlite" else 10_000)
@@ -60,6 +69,7 @@ class SqlDatabase:
     async def read(self) -> AsyncIterator[Transaction]:
         with self._told_plainly(), self._noticed():
             async with self._connections.reading() as view:
+                view.now = self.clock.now()
                 yield view
 
     @asynccontextmanager
@@ -68,7 +78,13 @@ class SqlDatabase:
             async with self._writers:
                 with self._noticed():
                     async with self._connections.writing() as transaction:
+                        transaction.now = self.clock.now()
                         yield transaction
+        for who in transaction.sleepers:
+            self.woken(who).set()
+
+    def woken(self, who: Sleeper) -> asyncio.Event:
+        return self._woken.setdefault(who, asyncio.Event())
 
     async def on_connection(self, action: Callable[[Any], T]) -> T:
         """For Alembic, which wants a plain connection."""

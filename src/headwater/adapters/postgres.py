@@ -18,18 +18,20 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
+from headwater.adapters.transaction import OpenTransaction
 from headwater.core.errors import BadSettings, ConnectionLost, DatabaseError, DatabaseRefused
 from headwater.core.ports import Row, SqlValue
 
 T = TypeVar("T")
 
 
-class PostgresTransaction:
+class PostgresTransaction(OpenTransaction):
     """One open transaction on one connection."""
 
     dialect: Literal["sqlite", "postgresql"] = "postgresql"
 
     def __init__(self, connection: AsyncConnection) -> None:
+        super().__init__()
         self._connection = connection
 
     async def rows(self, sql: str, *values: SqlValue) -> Sequence[Row]:

@@ -12,6 +12,7 @@ from threading import Thread
 from time import sleep
 from typing import Any, Literal, TypeVar, TypeVarTuple
 
+from headwater.adapters.transaction import OpenTransaction
 from headwater.core.errors import ConnectionLost, DatabaseError, DatabaseRefused
 from headwater.core.ports import Row, SqlValue
 
@@ -143,13 +144,14 @@ _CLOSED = "closed database"
 """What the driver says when somebody has closed it under our hands."""
 
 
-class SqliteTransaction:
+class SqliteTransaction(OpenTransaction):
     """One open transaction on one connection: one way to its thread for each statement."""
 
     dialect: Literal["sqlite", "postgresql"] = "sqlite"
 
     def __init__(self, connection: SqliteConnection, begin: str | None = None) -> None:
         """`begin` goes along with the first statement, which is when SQLite begins to look."""
+        super().__init__()
         self._connection = connection
         self._begin = begin
         self._put_off: DeferredWrites = []

@@ -9,11 +9,16 @@ from headwater.core.concurrency import KeyedLocks
 from headwater.core.ports import Clock, Database, Vault
 from headwater.core.telemetry.trace import NO_TRACER, Tracer
 from headwater.core.values.ids import WorkerId
+from headwater.feeds.commit_visits import CommitServices
+from headwater.feeds.fetch.host_turns import HostPacing
+from headwater.feeds.fetch.polite_fetcher import PoliteFetcher
 from headwater.feeds.fetch.request_feed import FetchPolicy
 from headwater.feeds.merge.read_document import ReadingPolicy
 from headwater.feeds.ports import Blobs, Parsers
 from headwater.feeds.schedule.policy import SchedulePolicy
-from headwater.feeds.worker.host_turns import HostPacing
+from headwater.feeds.services import FeedServices
+from headwater.feeds.visit_commits import VisitCommits
+from headwater.feeds.visit_rules import VisitRules
 from headwater.personal_feeds.ports import PersonalStore
 from headwater.personal_feeds.served_feeds import PersonalFeeds
 from headwater.sinks.ports import SinkKinds
@@ -21,20 +26,8 @@ from headwater.subscriptions.conflicts.evidence import EvidencePolicy
 from headwater.subscriptions.fetchers.builtin import BUILTINS, BuiltinFetcher
 from headwater.subscriptions.fetchers.ports import FetcherClient
 from headwater.subscriptions.fetchers.rank_candidates import BroadcastPolicy
+from headwater.subscriptions.seal_credentials import SealedKeyrings
 from headwater.web.ports import Web
-
-
-@dataclass(frozen=True, slots=True)
-class VisitRules:
-    """Thresholds of the product's own: when a move, an absence or a flood is believed."""
-
-    moved_after_count: int = 3
-    moved_after_hours: float = 24.0
-    failing_after: int = 3
-    whole_fetch_days: float = 28.0
-    max_new_entries_per_day: int = 5_000
-    parser_deaths_allowed: int = 2
-    learning: EvidencePolicy = field(default=EvidencePolicy())
 
 
 @dataclass(slots=True)
@@ -65,3 +58,25 @@ class Engine:
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     adding: KeyedLocks = field(default_factory=KeyedLocks)
     tracer: Tracer = NO_TRACER
+    evidence: EvidencePolicy = field(default=EvidencePolicy())
+
+    @property
+    def feeds(self) -> FeedServices:
+        return FeedServices(
+            database=self.database,
+            clock=self.clock,
+            blobs=self.blobs,
+            parsers=self.parsers,
+            keyrings=SealedKeyrings(self.database, self.vault),
+            fetcher=PoliteFetcher(
+                self.web, self.turns, self.clock, self.fetch, self.schedule.initial_interval
+            ),
+            commits=VisitCommits(
+                CommitServices(self.database, self.schedule, self.rules, self.worker), self.blobs
+            ),
+            schedule=self.schedule,
+            reading=self.reading,
+            rules=self.rules,
+            worker=self.worker,
+            tracer=self.tracer,
+        )

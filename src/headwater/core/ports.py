@@ -1,5 +1,6 @@
 """What may be asked of the outside world. Adapters answer; wiring introduces them."""
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
@@ -8,6 +9,8 @@ from typing import Any, Literal, Protocol
 Row = Any
 """A database row: columns are attributes. Stores turn rows into nouns at once."""
 SqlValue = str | int | float | bytes | bool | None
+Sleeper = Literal["feeds"]
+"""Who may wait for a change: workers for feeds that are due earlier than planned."""
 
 
 class Clock(Protocol):
@@ -41,6 +44,8 @@ class View(Protocol):
     """A consistent view of the database. `?` marks stand for values, in order."""
 
     dialect: Literal["sqlite", "postgresql"]
+    now: datetime
+    """When it began."""
 
     async def rows(self, sql: str, *values: SqlValue) -> Sequence[Row]: ...
 
@@ -56,8 +61,16 @@ class Transaction(View, Protocol):
     async def run_many(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
         """Done before whatever comes next; a refusal may be told only then, or at the commit."""
 
+    def wake(self, who: Sleeper) -> None:
+        """Wakes them in this process, after the commit."""
+
 
 class Database(Protocol):
+    clock: Clock
+
+    def woken(self, who: Sleeper) -> asyncio.Event:
+        """Set when a transaction woke them; whoever waits clears it."""
+
     def read(self) -> AbstractAsyncContextManager[View]: ...
 
     def write(self) -> AbstractAsyncContextManager[Transaction]: ...

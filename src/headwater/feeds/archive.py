@@ -8,13 +8,14 @@ from functools import partial
 from hashlib import sha256
 
 from headwater.core.concurrency import split_on_refusal
-from headwater.core.engine import Engine
 from headwater.core.errors import BlobDamaged, DatabaseRefused, RawExpired
+from headwater.core.ports import Database
 from headwater.core.telemetry import metrics
 from headwater.core.values.instant import to_micros
 from headwater.feeds.fetch import raw_rows
 from headwater.feeds.fetch.raw_fetch import RawFetch
 from headwater.feeds.fetch.raw_rows import ArchivedFetch
+from headwater.feeds.ports import Blobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +28,21 @@ class ArchivedBody:
 
 
 async def archive_group(
-    engine: Engine, group: list[RawFetch]
+    database: Database, blobs: Blobs, group: list[RawFetch]
 ) -> list[ArchivedBody | DatabaseRefused]:
     """Safe together; a feed that was deleted meanwhile is refused alone."""
     metrics.observe_commit("archive", len(group))
-    return await split_on_refusal(partial(_archive, engine), group, DatabaseRefused)
+    return await split_on_refusal(partial(_archive, database, blobs), group, DatabaseRefused)
 
 
-async def _archive(engine: Engine, group: list[RawFetch]) -> list[ArchivedBody]:
+async def _archive(database: Database, blobs: Blobs, group: list[RawFetch]) -> list[ArchivedBody]:
     """Blobs first, rows second: a row is a promise that its bytes can be had."""
-    generation = to_micros(engine.clock.now())
-    async with engine.database.read() as view:
+    async with database.read() as view:
+        generation = to_micros(view.now)
         keys = await raw_rows.blob_keys(view, [raw.body_sha256 for raw in group], generation)
     while True:
-        await engine.blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])
-        archived, held = await _insert_raw_rows(engine, group, keys, generation)
+        await blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])
+        archived, held = await _insert_raw_rows(database, group, keys, generation, blobs.storage)
         if held == keys:
             return archived
         # Retention deleted one of these blobs just now, or a neighbour stored the same content.
@@ -49,27 +50,31 @@ async def _archive(engine: Engine, group: list[RawFetch]) -> list[ArchivedBody]:
 
 
 async def _insert_raw_rows(
-    engine: Engine, group: list[RawFetch], keys: dict[str, str], generation: int
+    database: Database,
+    group: list[RawFetch],
+    keys: dict[str, str],
+    generation: int,
+    storage: str,
 ) -> tuple[list[ArchivedBody], dict[str, str]]:
     digests = [raw.body_sha256 for raw in group]
-    async with engine.database.write() as tx:
+    async with database.write() as tx:
         held = await raw_rows.lock_blobs(tx, digests, generation)
         if held != keys:
             return [], held
-        await raw_rows.insert_raw_fetches(tx, group, keys, engine.blobs.storage)
+        await raw_rows.insert_raw_fetches(tx, group, keys, storage)
         deaths = await raw_rows.count_parser_deaths(tx, digests)
     return [
         ArchivedBody(r.fetch_id, r.body_sha256, deaths.get(r.body_sha256, 0)) for r in group
     ], held
 
 
-async def read_archived_body(engine: Engine, raw: ArchivedFetch) -> bytes:
+async def read_archived_body(database: Database, blobs: Blobs, raw: ArchivedFetch) -> bytes:
     """The body of a raw fetch, proved to be what was served; else RawExpired or BlobDamaged."""
     _check_not_expired(raw)
-    body = await engine.blobs.get(raw.blob_key)
+    body = await blobs.get(raw.blob_key)
     if body is None:
         # Retention may have come between the two looks; only then is this no damage.
-        async with engine.database.read() as view:
+        async with database.read() as view:
             _check_not_expired(await raw_rows.get_raw_fetch(view, raw.fetch_id))
     if body is None or sha256(body).hexdigest() != raw.body_sha256:
         raise BlobDamaged(

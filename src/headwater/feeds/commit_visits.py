@@ -8,12 +8,11 @@ from typing import NamedTuple
 import orjson
 
 from headwater.core.concurrency import split_on_refusal
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseRefused
-from headwater.core.ports import Transaction
+from headwater.core.ports import Database, Transaction
 from headwater.core.telemetry import metrics
 from headwater.core.telemetry.trace import mark_moment
-from headwater.core.values.ids import FeedPk, index_key
+from headwater.core.values.ids import FeedPk, WorkerId, index_key
 from headwater.core.values.instant import to_micros
 from headwater.core.values.url import canonical, host_of, shard_of
 from headwater.events import event_rows
@@ -27,7 +26,9 @@ from headwater.feeds.merge.decide_changes import NO_CHANGES
 from headwater.feeds.merge.entry_rows import NOTHING_KNOWN, EntriesToSave, KnownEntries
 from headwater.feeds.merge.read_document import ReadFeed, UnreadableDocument, killed_its_parser
 from headwater.feeds.schedule.due import EMPTY_JSON
+from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.visit_rows import VisitWrites, visit_writes_of
+from headwater.feeds.visit_rules import VisitRules
 from headwater.feeds.worker import claim_rows
 from headwater.feeds.worker.claim_rows import ClaimState
 
@@ -42,6 +43,16 @@ CommitResult = JudgedVisit | ClaimLost | DatabaseRefused
 _FOLLOWED = ("active", "paused")
 
 
+@dataclass(frozen=True, slots=True)
+class CommitServices:
+    """What the second commit works with. `worker` is named as the maker of each visit."""
+
+    database: Database
+    schedule: SchedulePolicy
+    rules: VisitRules
+    worker: WorkerId
+
+
 class PreparedVisit(NamedTuple):
     """A finished visit on its way to the commit; `rows` where its meaning is known by then."""
 
@@ -50,38 +61,39 @@ class PreparedVisit(NamedTuple):
     rows: VisitWrites | None
 
 
-def prepare_visit(engine: Engine, finished: FinishedVisit) -> PreparedVisit:
+def prepare_visit(services: CommitServices, finished: FinishedVisit) -> PreparedVisit:
     """What a visit means is worked out while others are being committed, where it can be: without
     a document, nothing that the database knows changes it but what its feed's owner says meanwhile.
 
     Inside the commit everybody waits for it, as SQLite has one writer at a time.
     """
-    luck, due = engine.clock.luck(), finished.due
+    luck, due = services.database.clock.luck(), finished.due
     if isinstance(finished.read, ReadFeed):
         return PreparedVisit(finished, luck, None)
     settled = judge_visit(
-        finished, NOTHING_KNOWN, due.overrides, engine.schedule, engine.rules, luck
+        finished, NOTHING_KNOWN, due.overrides, services.schedule, services.rules, luck
     )
-    return PreparedVisit(finished, luck, visit_writes_of(settled, engine.worker))
+    return PreparedVisit(finished, luck, visit_writes_of(settled, services.worker))
 
 
-async def commit_visits(engine: Engine, group: list[PreparedVisit]) -> list[CommitResult]:
+async def commit_visits(services: CommitServices, group: list[PreparedVisit]) -> list[CommitResult]:
     """One transaction for all; a visit that the database refuses is refused alone."""
     metrics.observe_commit("remember", len(group))
-    return await split_on_refusal(partial(_commit_once, engine), group, DatabaseRefused)
+    return await split_on_refusal(partial(_commit_once, services), group, DatabaseRefused)
 
 
-async def _commit_once(engine: Engine, group: list[PreparedVisit]) -> list[JudgedVisit | ClaimLost]:
-    async with engine.database.write() as tx:
-        now = to_micros(engine.clock.now())
+async def _commit_once(
+    services: CommitServices, group: list[PreparedVisit]
+) -> list[JudgedVisit | ClaimLost]:
+    async with services.database.write() as tx:
         held = await claim_rows.lock_claimed_feeds(
-            tx, [each.finished.due.feed for each in group], now
+            tx, [each.finished.due.feed for each in group], to_micros(tx.now)
         )
         memories = await _load_known_entries(
             tx, [each.finished for each in group if each.rows is None]
         )
         found = [
-            _visit_writes(engine, each, held.get(each.finished.due.feed), memories)
+            _visit_writes(services, each, held.get(each.finished.due.feed), memories)
             for each in group
         ]
         rows = [each for each in found if each is not None]
@@ -98,7 +110,7 @@ async def _commit_once(engine: Engine, group: list[PreparedVisit]) -> list[Judge
         moves = [fact for each in settled for fact in await _carry_out_move(tx, each)]
         facts = [fact for each in settled for fact in each.events]
         mark_moment("events")
-        await event_rows.append_events(tx, [*facts, *moves], engine.clock.now())
+        await event_rows.append_events(tx, [*facts, *moves], tx.now)
     return [ClaimLost() if each is None else each.settled for each in found]
 
 
@@ -117,7 +129,7 @@ async def _load_known_entries(
 
 
 def _visit_writes(
-    engine: Engine,
+    services: CommitServices,
     visit: PreparedVisit,
     holding: ClaimState | None,
     memories: dict[FeedPk, KnownEntries],
@@ -131,8 +143,10 @@ def _visit_writes(
     if visit.rows is not None and overrides == due.overrides:
         return visit.rows
     memory = memories.get(due.feed) or NOTHING_KNOWN
-    settled = judge_visit(finished, memory, overrides, engine.schedule, engine.rules, visit.luck)
-    return visit_writes_of(settled, engine.worker)
+    settled = judge_visit(
+        finished, memory, overrides, services.schedule, services.rules, visit.luck
+    )
+    return visit_writes_of(settled, services.worker)
 
 
 def _shows_entries(settled: JudgedVisit) -> bool:

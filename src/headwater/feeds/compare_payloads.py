@@ -11,10 +11,10 @@ from headwater.feeds.fetch import raw_rows
 from headwater.feeds.fetch.raw_rows import ArchivedFetch
 from headwater.feeds.merge.diff_entries import Difference, FieldChange, diff_entries
 from headwater.feeds.merge.read_document import (
-    ParseJob,
     ReadFeed,
     ReadResult,
     UnreadableDocument,
+    parse_job_of,
     read_document,
 )
 
@@ -64,24 +64,9 @@ async def parse_archived_body(
     url: str,
 ) -> ReadResult:
     """A body of the archive, read as a visit would read it today. `url` is where it came from."""
-    job = ParseJob(
-        url=url,
-        content_encoding=header_of(raw, "content-encoding"),
-        content_type=raw.content_type,
-        feed_id=feed_id,
-        identity=identity,
-        known_document=None,
-    )
-    return await read_document(
-        engine.parsers, job, await read_archived_body(engine, raw), engine.reading
-    )
-
-
-def header_of(raw: ArchivedFetch, name: str) -> str | None:
-    for each, value in raw.response_headers.items():
-        if each.lower() == name:
-            return value
-    return None
+    job = parse_job_of(url, tuple(raw.response_headers.items()), feed_id, identity)
+    body = await read_archived_body(engine.database, engine.blobs, raw)
+    return await read_document(engine.parsers, job, body, engine.reading)
 
 
 async def _parse_payload(

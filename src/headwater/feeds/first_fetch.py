@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BlockedAddress, FetchFailed, NotAFeed
-from headwater.core.ports import View
-from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
 from headwater.core.values.response import HttpAnswer, header
 from headwater.core.values.url import host_of
@@ -13,39 +10,32 @@ from headwater.feeds.discovery import find_feed_links
 from headwater.feeds.fetch.content_coding import decode_body
 from headwater.feeds.fetch.outcome import Failed, Fetched, Outcome
 from headwater.feeds.fetch.request_feed import FetchRequest
-from headwater.feeds.merge.read_document import ParseJob, ReadResult, UnreadableDocument
-from headwater.feeds.visit import Visitor
+from headwater.feeds.merge.read_document import UnreadableDocument
+from headwater.feeds.services import FeedServices
 from headwater.feeds.worker import worker_rows
 
 _SHOWN_BYTES = 300
 
 
-async def request_in_turn(engine: Engine, visits: Visitor, question: FetchRequest) -> Outcome:
-    """The host's turn is kept here too, also against workers in other processes."""
-    host, clock = host_of(question.url), engine.clock
-    async with engine.database.read() as view:
-        await _remember_last_request(engine, view, host)
-    await visits.take_turn(host)
-    outcome: Outcome | None = None
-    try:
-        outcome = await visits.fetch(question)
-        return outcome
-    finally:
-        address = outcome.exchange.own_address if outcome else None
-        engine.turns.finish(host, clock.monotonic(), address)
+async def request_first_document(request: FetchRequest, services: FeedServices) -> Outcome:
+    """In the host's turn, also where a worker in another process made the last request."""
+    await _learn_last_request(host_of(request.url), services)
+    return await services.fetcher.fetch_in_turn(request)
 
 
-async def _remember_last_request(engine: Engine, view: View, host: str) -> None:
-    """And the rest that it may have asked of somebody else."""
-    now, monotonic = to_micros(engine.clock.now()), engine.clock.monotonic()
-    asked_at = await worker_rows.find_last_request_at(view, host)
+async def _learn_last_request(host: str, services: FeedServices) -> None:
+    """And the rest that the host may have asked of another process."""
+    turns, monotonic = services.fetcher.turns, services.clock.monotonic()
+    async with services.database.read() as view:
+        now = to_micros(view.now)
+        asked_at = await worker_rows.find_last_request_at(view, host)
+        rests_until = await worker_rows.find_end_of_rest_of_host(
+            view, host, services.schedule.initial_interval
+        )
     if asked_at is not None:
-        engine.turns.seen(host, monotonic - max(0.0, (now - asked_at) / 1_000_000))
-    rests_until = await worker_rows.find_end_of_rest_of_host(
-        view, host, engine.schedule.initial_interval
-    )
+        turns.seen(host, monotonic - max(0.0, (now - asked_at) / 1_000_000))
     if rests_until is not None and rests_until > now:
-        engine.turns.rest(host, monotonic + (rests_until - now) / 1_000_000)
+        turns.rest(host, monotonic + (rests_until - now) / 1_000_000)
 
 
 def check_fetched(outcome: Outcome) -> Fetched:
@@ -63,21 +53,6 @@ def check_fetched(outcome: Outcome) -> Fetched:
         status=answer.status,
         received=_received(answer, answer.body),
     )
-
-
-async def read_first_document(
-    visits: Visitor, fetched: Fetched, feed_id: FeedId, identity: dict[str, Any] | None
-) -> ReadResult:
-    answer = fetched.exchange.answer
-    job = ParseJob(
-        url=answer.url,
-        content_encoding=header(answer.response_headers, "content-encoding"),
-        content_type=header(answer.response_headers, "content-type"),
-        feed_id=feed_id,
-        identity=identity,
-        known_document=None,
-    )
-    return await visits.parse(job, answer.body)
 
 
 def not_a_feed_error(

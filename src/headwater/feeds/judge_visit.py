@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from headwater.core.engine import VisitRules
 from headwater.core.values.ids import WorkerId
 from headwater.core.values.instant import rfc3339, to_micros
 from headwater.core.values.quickly_made import quickly_made
@@ -38,6 +37,7 @@ from headwater.feeds.schedule.state import (
     Trouble,
     VisitOutcome,
 )
+from headwater.feeds.visit_rules import VisitRules
 
 _DAY_MICROS = 86_400_000_000
 

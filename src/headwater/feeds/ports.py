@@ -1,8 +1,11 @@
-"""What feeds ask of the outside: blobs and parsers."""
+"""What feeds ask of others: blobs, parsers, and the keys of private feeds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from headwater.core.values.ids import FeedPk
+from headwater.feeds.keyring import Keyring
 
 
 class Blobs(Protocol):
@@ -36,3 +39,8 @@ class Parsers(Protocol):
     async def read(self, job: bytes, body: bytes) -> ParserReply: ...
 
     async def close(self) -> None: ...
+
+
+class Keyrings(Protocol):
+    async def open(self, feed: FeedPk, url: str) -> Keyring:
+        """What this feed may be shown; SecretUnreadable when a secret does not open."""

@@ -1,14 +1,13 @@
 """What the spans of a visit say: facts under names that others know, URLs without their secrets."""
 
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseRefused
-from headwater.core.telemetry.trace import NoTrace, SharedWork, Span, SpanFacts, VisitTrace
+from headwater.core.telemetry.trace import NoTrace, SharedWork, Span, SpanFacts, Tracer, VisitTrace
 from headwater.core.values.instant import rfc3339, rfc3339_at, to_micros
-from headwater.core.values.url import host_of, redacted
 from headwater.feeds.commit_visits import ClaimLost, CommitResult
-from headwater.feeds.fetch.outcome import Failed, Outcome, Throttled, Unchanged
+from headwater.feeds.fetch.outcome import Outcome, Unchanged
 from headwater.feeds.fetch.raw_fetch import RawFetch
 from headwater.feeds.fetch.request_feed import FetchRequest
+from headwater.feeds.fetch.request_trace import describe_request, url_facts
 from headwater.feeds.judge_visit import JudgedVisit
 from headwater.feeds.merge.read_document import (
     ReadFeed,
@@ -24,22 +23,22 @@ NANOS = 1_000
 LOST = ("lost_claim", "the claim was no longer ours: nothing was written")
 
 
-def start_visit_trace(engine: Engine, due: DueFeed) -> VisitTrace | NoTrace:
+def start_visit_trace(tracer: Tracer, due: DueFeed) -> VisitTrace | NoTrace:
     """From the claim on; to be entered around everything that is done for this visit."""
-    if not engine.tracer:
-        return engine.tracer.trail("visit")
+    if not tracer:
+        return tracer.trail("visit")
     began = None if due.claimed_at is None else due.claimed_at * NANOS
-    trail = engine.tracer.trail("visit", began)
+    trail = tracer.trail("visit", began)
     if trail:
         trail.note(**_feed_facts(due), **{"headwater.visit.kind": "scheduled"})
     return trail
 
 
-def start_first_visit_trace(engine: Engine, url: str) -> VisitTrace | NoTrace:
+def start_first_visit_trace(tracer: Tracer, url: str) -> VisitTrace | NoTrace:
     """Of a feed that somebody wants followed: it is not even known whether it is one."""
-    trail = engine.tracer.trail("visit")
+    trail = tracer.trail("visit")
     if trail:
-        trail.note(**_url_facts(url), **{"headwater.visit.kind": "first"})
+        trail.note(**url_facts(url), **{"headwater.visit.kind": "first"})
     return trail
 
 
@@ -75,32 +74,6 @@ def describe_schedule(span: Span, due: DueFeed, worker: str) -> None:
         }
     )
     span.trail.note(**_feed_facts(due))
-
-
-def describe_request(span: Span, question: FetchRequest, outcome: Outcome) -> None:
-    exchange, answer = outcome.exchange, outcome.exchange.answer
-    span.note(
-        **_url_facts(question.url),
-        **{
-            "http.request.method": "GET",
-            "http.request.resend_count": len(exchange.hops) or None,
-            "http.response.status_code": answer.status,
-            "http.response.body.size": len(answer.body),
-            "network.peer.address": answer.address,
-            "headwater.conditional": question.is_conditional,
-            "headwater.final_url": redacted(answer.url) if exchange.hops else None,
-            "headwater.hops": [f"{hop.status} {redacted(hop.location)}" for hop in exchange.hops],
-            "headwater.elapsed_seconds": round(answer.elapsed, 6),
-            "headwater.outcome": type(outcome).__name__.lower(),
-        },
-    )
-    if isinstance(outcome, Failed):
-        span.fail(outcome.code, outcome.detail)
-    elif isinstance(outcome, Throttled):
-        span.note(**{"headwater.retry_after_seconds": outcome.retry_after})
-        span.fail(f"http_{answer.status}", "the server asked us to wait")
-    elif answer.status is not None and answer.status >= 400:
-        span.fail(f"http_{answer.status}")
 
 
 def describe_archive(span: Span, raw: RawFetch) -> None:
@@ -201,11 +174,7 @@ def _share(span: Span) -> SharedWork | None:
 
 
 def _feed_facts(due: DueFeed) -> SpanFacts:
-    return {"headwater.feed.id": due.feed_id, **_url_facts(due.url)}
-
-
-def _url_facts(url: str) -> SpanFacts:
-    return {"url.full": redacted(url), "server.address": host_of(url)}
+    return {"headwater.feed.id": due.feed_id, **url_facts(due.url)}
 
 
 def _decision_facts(settled: JudgedVisit) -> SpanFacts:

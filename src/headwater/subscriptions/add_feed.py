@@ -33,14 +33,14 @@ from headwater.feeds.fetch.request_feed import FetchRequest
 from headwater.feeds.first_fetch import (
     check_fetched,
     not_a_feed_error,
-    read_first_document,
-    request_in_turn,
+    request_first_document,
 )
 from headwater.feeds.judge_visit import FinishedVisit, JudgedVisit
 from headwater.feeds.keyring import Keyring, bind_to_origin
 from headwater.feeds.merge.read_document import NOT_THE_DOCUMENTS_FAULT, UnreadableDocument
 from headwater.feeds.schedule.due import DueFeed
-from headwater.feeds.visit import Visitor
+from headwater.feeds.services import FeedServices
+from headwater.feeds.visit import archive_body, commit_visit, is_still_claimed, parse_answer
 from headwater.feeds.visit_report import report_visit
 from headwater.feeds.visit_trace import describe_schedule, start_first_visit_trace
 from headwater.feeds.worker import claim_rows
@@ -49,7 +49,7 @@ from headwater.subscriptions.fetchers.builtin import best_builtin
 from headwater.subscriptions.fetchers.fetcher_rows import list_fetchers
 from headwater.subscriptions.groups.apply_group_values import apply_group_values
 from headwater.subscriptions.registry_events import subscription_created
-from headwater.subscriptions.seal_credentials import open_keyring, save_credentials
+from headwater.subscriptions.seal_credentials import save_credentials
 from headwater.subscriptions.subscription import (
     SYSTEM_ACTOR,
     USUAL_SOURCE_TYPE,
@@ -81,7 +81,7 @@ async def add_feed(
     check_url(source, engine.fetch.address)
     async with engine.adding.at(feed_rows.url_key(source)):
         former = await _former(engine, source)
-        with start_first_visit_trace(engine, source):
+        with start_first_visit_trace(engine.tracer, source):
             return await _first_visit(source, wish, engine, former, idempotency, who)
 
 
@@ -102,14 +102,13 @@ async def _first_visit(
     idempotency: bytes | None,
     who: str,
 ) -> FeedId:
-    visits = Visitor(engine)
+    services = engine.feeds
     keys = await _keys(engine, source, wish, former)
     question = FetchRequest(source, Validators(), wish.all_overrides.verify_tls, keys)
-    fetched = check_fetched(await request_in_turn(engine, visits, question))
+    fetched = check_fetched(await request_first_document(question, services))
     feed_id = former.feed_id if former else FeedId(str(uuid7()))
-    document = await read_first_document(
-        visits, fetched, feed_id, former.identity if former else None
-    )
+    identity = former.identity if former else None
+    document = await parse_answer(fetched.exchange.answer, feed_id, identity, services)
     if isinstance(document, UnreadableDocument) and document.code in NOT_THE_DOCUMENTS_FAULT:
         raise FetchFailed(
             f"The document came, but could not be read here: {document.detail}.",
@@ -128,10 +127,10 @@ async def _first_visit(
     with span("schedule") as scheduled:
         due = await _claimed_row(engine, source, wish, feed_id, idempotency, who)
         scheduled.tell(describe_schedule, due, engine.worker)
-    archived = await _archive_body(visits, due, fetched)
+    archived = await _archive_body(due, fetched, services)
     now = engine.clock.now()
     finished = FinishedVisit(due, fetched, archived, document, conditional=False, finished_at=now)
-    remembered = await visits.remember(finished)
+    remembered = await commit_visit(finished, services)
     report_visit(due, remembered)
     if isinstance(remembered, DatabaseRefused):
         raise remembered
@@ -140,11 +139,13 @@ async def _first_visit(
     return due.feed_id
 
 
-async def _archive_body(visits: Visitor, due: DueFeed, fetched: Fetched) -> ArchivedBody | None:
+async def _archive_body(
+    due: DueFeed, fetched: Fetched, services: FeedServices
+) -> ArchivedBody | None:
     try:
-        return await visits.keep(due.feed, fetched)
+        return await archive_body(due.feed, fetched, services)
     except DatabaseRefused as trouble:
-        if await visits.is_still_ours(due):
+        if await is_still_claimed(due, services):
             raise
         raise _changed_meanwhile() from trouble  # somebody has deleted it for good
 
@@ -197,7 +198,7 @@ async def _insert_feed_and_subscription(
     former = await get_subscription_of_feed(tx, followed.id) if followed.revived else None
     made = await subscription_rows.insert_auto_assigned(tx, followed, url, chosen.id, now=now)
     made = await apply_group_values(tx, engine, made, now)
-    await save_credentials(tx, engine, made.id, url, wish.credentials)
+    await save_credentials(tx, engine.vault, made.id, url, wish.credentials)
     await _record_history(tx, made, former, who)
     return followed, subscription_created(made, revived=followed.revived)
 
@@ -240,7 +241,7 @@ async def _keys(
     """What is said now, or failing that what a feed that comes back was given before."""
     if wish.credentials is not None:
         return Keyring(origin_of(url), (bind_to_origin(url, wish.credentials),))
-    return None if former is None else await open_keyring(engine, former.feed_pk, url)
+    return None if former is None else await engine.feeds.keyrings.open(former.feed_pk, url)
 
 
 async def _claimed_row(

@@ -34,7 +34,7 @@ async def set_subscription_credentials(
         there = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
         feed = await feed_rows.get_feed(tx, there.feed_id, lock=True)
         bound = bind_to_origin(feed.url, given)
-        sealed = seal_for_subscription(engine, there.id, bound)
+        sealed = seal_for_subscription(engine.vault, there.id, bound)
         await secret_rows.set_subscription_secret(tx, there.id, sealed, now)
         await _visit_soon(tx, feed, gap, now)
         await _record_change(tx, there, who, "credentials_set", {"kinds": list(bound.kinds)}, now)
@@ -65,7 +65,7 @@ async def set_group_credentials(
         origins = origins_of(named) if named else await _shared_origin(tx, group_id)
         bound = check_credentials(replace(given, origins=origins))
         await secret_rows.set_group_secret(
-            tx, group_id, seal_for_group(engine, group_id, bound), now
+            tx, group_id, seal_for_group(engine.vault, group_id, bound), now
         )
     return bound
 

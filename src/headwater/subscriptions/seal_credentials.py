@@ -1,8 +1,9 @@
 """Seal credentials of private sources, and open them for the visit that needs them."""
 
-from headwater.core.engine import Engine
+from dataclasses import dataclass
+
 from headwater.core.errors import BadSettings, SecretUnreadable
-from headwater.core.ports import Transaction
+from headwater.core.ports import Database, Transaction, Vault
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.ids import FeedPk
 from headwater.core.values.url import origin_of
@@ -22,69 +23,73 @@ RENEWED_AT_ONCE = 1_000
 """Of each kind, in one transaction of housekeeping."""
 
 
-async def open_keyring(engine: Engine, feed: FeedPk, url: str) -> Keyring:
-    """What may be shown when this feed is asked; SecretUnreadable when a secret does not open.
+@dataclass(frozen=True, slots=True)
+class SealedKeyrings:
+    """The keyrings of feeds, from the sealed secrets of their subscriptions and groups."""
 
-    Read anew for every visit: credentials that were taken back are not used once more.
-    """
-    async with engine.database.read() as view:
-        sealed = await secret_rows.list_secrets_of_feed(view, feed)
-    return Keyring(origin_of(url), tuple(open_credentials(engine, each) for each in sealed))
+    database: Database
+    vault: Vault
+
+    async def open(self, feed: FeedPk, url: str) -> Keyring:
+        """Read anew for every visit: credentials that were taken back are not used once more."""
+        async with self.database.read() as view:
+            sealed = await secret_rows.list_secrets_of_feed(view, feed)
+        return Keyring(
+            origin_of(url), tuple(open_credentials(self.vault, secret) for secret in sealed)
+        )
 
 
-def open_credentials(engine: Engine, sealed: SealedSecret) -> Credentials:
-    return decode_credentials(engine.vault.open(sealed.secret, about=sealed.about))
+def open_credentials(vault: Vault, sealed: SealedSecret) -> Credentials:
+    return decode_credentials(vault.open(sealed.secret, about=sealed.about))
 
 
-def seal_for_subscription(engine: Engine, subscription_id: int, credentials: Credentials) -> bytes:
-    return engine.vault.seal(
-        encode_credentials(credentials), about=about_subscription(subscription_id)
-    )
+def seal_for_subscription(vault: Vault, subscription_id: int, credentials: Credentials) -> bytes:
+    return vault.seal(encode_credentials(credentials), about=about_subscription(subscription_id))
 
 
 async def save_credentials(
-    tx: Transaction, engine: Engine, subscription_id: int, url: str, given: Credentials | None
+    tx: Transaction, vault: Vault, subscription_id: int, url: str, given: Credentials | None
 ) -> None:
     """With a new subscription, in the transaction that makes it; BadInput when they do not work."""
     if given is not None:
-        sealed = seal_for_subscription(engine, subscription_id, bind_to_origin(url, given))
-        await secret_rows.set_subscription_secret(tx, subscription_id, sealed, engine.clock.now())
+        sealed = seal_for_subscription(vault, subscription_id, bind_to_origin(url, given))
+        await secret_rows.set_subscription_secret(tx, subscription_id, sealed, tx.now)
 
 
-async def reseal_secrets(engine: Engine) -> int:
+async def reseal_secrets(database: Database, vault: Vault) -> int:
     """For housekeeping: what an older key sealed is sealed with the present one where it opens.
 
     So an operator who puts a new key before the old one can take the old one away later.
     """
     try:
-        mark = engine.vault.mark()
+        mark = vault.mark()
     except BadSettings as trouble:
         logger.error("secret_key_unusable", detail=trouble.message)
         return 0
     renewed, looked_at = 0, list[SealedSecret]()
     while mark:
-        async with engine.database.write() as tx:
+        async with database.write() as tx:
             # What no key opens any more stays as it is; what comes after it has its turn.
             page = await secret_rows.list_secrets_of_other_keys(
                 tx, mark, RENEWED_AT_ONCE, after=looked_at
             )
             for old in page:
-                renewed += await _renewed(tx, engine, old)
+                renewed += await _renewed(tx, vault, old)
         if not page:
             break
         looked_at += page
     return renewed
 
 
-async def _renewed(tx: Transaction, engine: Engine, old: SealedSecret) -> bool:
+async def _renewed(tx: Transaction, vault: Vault, old: SealedSecret) -> bool:
     try:
-        plain = engine.vault.open(old.secret, about=old.about)
+        plain = vault.open(old.secret, about=old.about)
     except SecretUnreadable as trouble:
         logger.error("secret_unreadable", about=old.about, detail=trouble.message)
         return False
-    await secret_rows.replace_secret(tx, old, engine.vault.seal(plain, about=old.about))
+    await secret_rows.replace_secret(tx, old, vault.seal(plain, about=old.about))
     return True
 
 
-def seal_for_group(engine: Engine, group_id: int, credentials: Credentials) -> bytes:
-    return engine.vault.seal(encode_credentials(credentials), about=about_group(group_id))
+def seal_for_group(vault: Vault, group_id: int, credentials: Credentials) -> bytes:
+    return vault.seal(encode_credentials(credentials), about=about_group(group_id))

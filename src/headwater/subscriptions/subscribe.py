@@ -114,7 +114,7 @@ async def _insert_subscription(
         tx, checked, followed, winner.id, auto_selected=auto, now=now
     )
     made = await apply_group_values(tx, engine, made, now)
-    await save_credentials(tx, engine, made.id, new.source_url, new.credentials)
+    await save_credentials(tx, engine.vault, made.id, new.source_url, new.credentials)
     await history_rows.insert_history(
         tx,
         made.id,

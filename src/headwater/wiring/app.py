@@ -20,8 +20,8 @@ from headwater.core.errors import BadSettings
 from headwater.core.ports import Database
 from headwater.core.telemetry.trace import NO_TRACER, Tracer
 from headwater.core.values.ids import WorkerId
+from headwater.feeds.fetch.host_turns import HostPacing
 from headwater.feeds.ports import Blobs
-from headwater.feeds.worker.host_turns import HostPacing
 from headwater.personal_feeds.database_store import PersonalDatabase
 from headwater.personal_feeds.items_from_entries import SinkKindsWithPersonal
 from headwater.personal_feeds.ports import PersonalStore
@@ -38,6 +38,7 @@ from headwater.wiring.policies import (
     broadcast_policy,
     collect_policy,
     entry_item_policy,
+    evidence_policy,
     fetch_policy,
     pacing_policy,
     personal_policy,
@@ -89,6 +90,7 @@ async def open_engine(settings: Settings, worker: WorkerId = LOCAL_WORKER) -> As
             collect=collect_policy(settings),
             media=download_services_of(settings, stack),
             tracer=tracer,
+            evidence=evidence_policy(settings),
         )
 
 

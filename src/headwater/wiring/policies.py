@@ -5,15 +5,15 @@ from datetime import timedelta
 from headwater.anime.decide.filter import compile_pattern_lists
 from headwater.anime.decide.policy import ReleasePolicy
 from headwater.anime.tracking_commands import TrackPolicy
-from headwater.core.engine import VisitRules
 from headwater.core.errors import BadInput, BadSettings
 from headwater.core.values.instant import to_micros
 from headwater.core.values.keep import KEEP
 from headwater.events.event_filter import parse_event_filter
+from headwater.feeds.fetch.host_turns import PacingPolicy
 from headwater.feeds.fetch.request_feed import FetchPolicy
 from headwater.feeds.merge.read_document import ReadingPolicy
 from headwater.feeds.schedule.policy import SchedulePolicy
-from headwater.feeds.worker.host_turns import PacingPolicy
+from headwater.feeds.visit_rules import VisitRules
 from headwater.parse.limits import ParseLimits
 from headwater.personal_feeds.items_from_entries import EntryItemPolicy
 from headwater.personal_feeds.served_feeds import PersonalPolicy
@@ -178,11 +178,14 @@ def visit_rules(settings: Settings) -> VisitRules:
         failing_after=settings.failing_after,
         whole_fetch_days=settings.whole_fetch_days,
         max_new_entries_per_day=settings.max_new_entries_per_day,
-        learning=EvidencePolicy(
-            min_visits=settings.suggestion_min_visits,
-            days=settings.suggestion_days,
-            auto_resolve=settings.auto_resolve,
-        ),
+    )
+
+
+def evidence_policy(settings: Settings) -> EvidencePolicy:
+    return EvidencePolicy(
+        min_visits=settings.suggestion_min_visits,
+        days=settings.suggestion_days,
+        auto_resolve=settings.auto_resolve,
     )
 
 

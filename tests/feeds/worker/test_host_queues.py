@@ -2,10 +2,10 @@
 
 from headwater.core.values.ids import FeedId, FeedPk
 from headwater.core.values.response import Validators
+from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
 from headwater.feeds.schedule.due import DueFeed
 from headwater.feeds.schedule.state import ScheduleState
 from headwater.feeds.worker.host_queues import HostQueues
-from headwater.feeds.worker.host_turns import HostPacing, PacingPolicy
 
 
 def due(number: int, host: str) -> DueFeed:

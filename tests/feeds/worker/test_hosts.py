@@ -11,9 +11,9 @@ from headwater.core.engine import Engine
 from headwater.core.errors import FetchFailed, TooSoon
 from headwater.core.values.instant import to_micros
 from headwater.feeds.feed import FeedOptions
+from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
 from headwater.feeds.judge_visit import JudgedVisit
-from headwater.feeds.visit import Visitor
-from headwater.feeds.worker.host_turns import HostPacing, PacingPolicy
+from headwater.feeds.visit import visit_feed
 from headwater.subscriptions.add_feed import add_feed, add_feed_later
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
@@ -138,7 +138,7 @@ async def test_a_redirect_to_a_resting_host_does_not_hold_a_visit_for_hours(rive
     due = await river.claim()
     river.engine.turns.rest("127.0.9.3", river.clock.monotonic() + 86_400)
     with pytest.raises(TooSoon) as told:
-        await Visitor(river.engine).visit(due)
+        await visit_feed(due, river.engine.feeds)
     assert told.value.facts["retry_after_sec"] > 86_000
 
 
@@ -153,7 +153,7 @@ async def test_waiting_for_our_own_turn_is_no_failure_of_the_feed(river: River) 
     await river.clock.advance(3_600)
     due = await river.claim()
     river.engine.turns.seen("127.0.9.3", river.clock.monotonic() + 39)
-    visit = asyncio.create_task(Visitor(river.engine).visit(due))
+    visit = asyncio.create_task(visit_feed(due, river.engine.feeds))
     await river.clock.asleep()
     await river.clock.advance(60)
     settled = await visit

@@ -5,7 +5,7 @@ import pytest
 from headwater.core.engine import Engine
 from headwater.core.values.instant import to_micros
 from headwater.feeds.feed import FeedOptions
-from headwater.feeds.worker.host_turns import HostPacing, PacingPolicy
+from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
 from headwater.subscriptions.add_feed import add_feed_later
 from tests.support.clock import VirtualClock
 from tests.support.origin import Origin, OriginFeed, Post, Reply

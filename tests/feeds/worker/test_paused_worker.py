@@ -18,7 +18,7 @@ from headwater.feeds.feed_rows import insert_or_restore_feed
 from headwater.feeds.fetch.outcome import Outcome
 from headwater.feeds.judge_visit import FinishedVisit, JudgedVisit
 from headwater.feeds.schedule.due import DueFeed
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import archive_body, commit_visit, read_body, request_of_visit
 from headwater.feeds.worker import claim_rows, worker_rows
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
@@ -34,7 +34,7 @@ class Hand:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.visits = Visitor(engine)
+        self.services = engine.feeds
 
     async def claim(self) -> list[DueFeed]:
         """The feeds of all shards that are free or abandoned, with a lease."""
@@ -63,24 +63,25 @@ class OnTheWay:
     stage: str = "claimed"
 
     async def go_on_to(self, stage: str) -> None:
-        visits = self.hand.visits
+        services = self.hand.services
         for here in STAGES[STAGES.index(self.stage) + 1 : STAGES.index(stage) + 1]:
             if here == "fetched":
-                self.outcome = await visits.fetch(visits.question(self.due))
+                self.outcome = await services.fetcher.fetch(request_of_visit(self.due, services))
             elif here == "archived":
                 assert self.outcome is not None
-                self.archived = await visits.keep(self.due.feed, self.outcome)
+                self.archived = await archive_body(self.due.feed, self.outcome, services)
             else:
                 assert self.outcome is not None
-                self.document = await visits.read(self.due, self.outcome, self.archived)
+                self.document = await read_body(self.due, self.outcome, self.archived, services)
             self.stage = here
 
     async def finish(self) -> CommitResult:
         await self.go_on_to("read")
         assert self.outcome is not None
         now = self.hand.engine.clock.now()
-        return await self.hand.visits.remember(
-            FinishedVisit(self.due, self.outcome, self.archived, self.document, False, now)
+        return await commit_visit(
+            FinishedVisit(self.due, self.outcome, self.archived, self.document, False, now),
+            self.hand.services,
         )
 
 

@@ -11,7 +11,7 @@ from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
 from headwater.core.engine import Engine
 from headwater.feeds.feed import FeedOptions
-from headwater.feeds.worker.host_turns import HostPacing, PacingPolicy
+from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
 from headwater.subscriptions.add_feed import add_feed, add_feed_later
 from headwater.web.address_gate import build_address_policy
 from headwater.web.http_client import CurlWeb

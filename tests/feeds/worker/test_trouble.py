@@ -21,12 +21,13 @@ from headwater.entrypoints.server.claims import Claims
 from headwater.entrypoints.server.worker import Worker
 from headwater.feeds.commit_visits import CommitResult
 from headwater.feeds.feed import FeedOptions
+from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
 from headwater.feeds.judge_visit import JudgedVisit
 from headwater.feeds.ports import ParserReply
 from headwater.feeds.schedule.due import DueFeed
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
+from headwater.feeds.visit_commits import VisitCommits
 from headwater.feeds.worker import worker_rows
-from headwater.feeds.worker.host_turns import HostPacing, PacingPolicy
 from headwater.settings import Settings
 from headwater.subscriptions.add_feed import add_feed_later
 from tests.feeds.worker.test_hosts import number
@@ -134,9 +135,9 @@ async def _follows(url: str, engine: Engine) -> bool:
 class WhileRemembering:
     """Lets a test act between a visit's two commits."""
 
-    def __init__(self, visits: Visitor, act: Callable[[], None]) -> None:
-        self._visits, self._act, self._inner = visits, act, visits.remember
-        visits.remember = self._remember  # type: ignore[method-assign]
+    def __init__(self, commits: VisitCommits, act: Callable[[], None]) -> None:
+        self._act, self._inner = act, commits.commit
+        commits.commit = self._remember  # type: ignore[method-assign]
 
     async def _remember(self, finished: object) -> CommitResult:
         self._act()
@@ -163,15 +164,15 @@ async def test_a_database_locked_for_a_while_spoils_no_good_document(
         await river.add(feed.url)
         feed.publish(TWO)
         await river.clock.advance(3_600)
-        due, visits = await river.claim(), Visitor(engine)
+        due, services = await river.claim(), engine.feeds
         words = iter(["BEGIN IMMEDIATE", "COMMIT"])
 
         def say() -> None:
             other.execute(next(words))
 
-        WhileRemembering(visits, say)
+        WhileRemembering(services.commits, say)
         try:
-            remembered: object = await visits.visit(due)
+            remembered: object = await visit_feed(due, services)
         except HeadwaterError as trouble:
             remembered = trouble
         if other.in_transaction:

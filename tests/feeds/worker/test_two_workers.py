@@ -13,7 +13,7 @@ from headwater.entrypoints.server.worker import Worker
 from headwater.events.event_rows import read_events
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.judge_visit import JudgedVisit
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.settings import Settings
 from headwater.subscriptions.add_feed import add_feed_later
 from tests.feeds.worker.test_hosts import number
@@ -86,8 +86,8 @@ async def test_a_database_that_restarts_between_the_two_commits_spoils_no_good_d
     await river.add(feed.url)
     feed.publish(TWO)
     await river.clock.advance(3_600)
-    due, visits = await river.claim(), Visitor(river.engine)
-    inner, away = visits.remember, closed_to_all(database_url)
+    due, services = await river.claim(), river.engine.feeds
+    inner, away = services.commits.commit, closed_to_all(database_url)
     calls = 0
 
     async def remember(finished: object) -> object:
@@ -101,9 +101,9 @@ async def test_a_database_that_restarts_between_the_two_commits_spoils_no_good_d
                 await away.__aexit__(None, None, None)
         return await inner(finished)  # type: ignore[arg-type]
 
-    visits.remember = remember  # type: ignore[method-assign,assignment]
+    services.commits.commit = remember  # type: ignore[method-assign,assignment]
     try:
-        told: object = await visits.visit(due)
+        told: object = await visit_feed(due, services)
     except Exception as trouble:  # noqa: BLE001 (whatever it says, only the rows count)
         told = trouble
     (row,) = await river.rows("SELECT failures, last_error FROM feeds")

@@ -26,7 +26,7 @@ from headwater.subscriptions.conflicts.resolve_by_evidence import (
 from headwater.subscriptions.fetchers import fetcher_rows
 from headwater.subscriptions.fetchers.fetcher import Fetcher, FetcherPatch
 from headwater.subscriptions.subscription import Subscription
-from headwater.wiring.policies import visit_rules
+from headwater.wiring.policies import evidence_policy
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
 from tests.support.scripted_engine import ScriptedWeb, an_engine
@@ -53,7 +53,7 @@ def api(engine: Engine, tmp_path: Path) -> Api:
 @pytest.fixture
 def allowed(engine: Engine) -> None:
     """`auto_resolve` is on."""
-    engine.rules = replace(engine.rules, learning=replace(engine.rules.learning, auto_resolve=True))
+    engine.evidence = replace(engine.evidence, auto_resolve=True)
 
 
 class Story:
@@ -68,7 +68,7 @@ class Story:
     async def told(self, conflict: Conflict) -> Suggestion | NoSuggestion:
         engine = self.ledger.engine
         async with engine.database.read() as view:
-            return await suggestion_for(view, conflict, engine.rules.learning, engine.clock.now())
+            return await suggestion_for(view, conflict, engine.evidence, engine.clock.now())
 
     async def after(self, conflict: Conflict) -> Conflict:
         async with self.ledger.engine.database.read() as view:
@@ -356,10 +356,10 @@ def after_somebody(chosen: FetcherId) -> Callable[..., Awaitable[Conflict]]:
 
 
 def test_settings_say_how_much_evidence_is_asked_for(tmp_path: Path) -> None:
-    usual = visit_rules(Settings(data_dir=tmp_path)).learning
+    usual = evidence_policy(Settings(data_dir=tmp_path))
     assert (usual.min_visits, usual.days, usual.auto_resolve) == (20, 30, False)
     said = Settings(
         data_dir=tmp_path, suggestion_min_visits=5, suggestion_days=7, auto_resolve=True
     )
-    strict = visit_rules(said).learning
+    strict = evidence_policy(said)
     assert (strict.min_visits, strict.days, strict.auto_resolve) == (5, 7, True)

@@ -14,7 +14,7 @@ from headwater.core.engine import Engine
 from headwater.core.errors import ConflictError, DatabaseRefused, Forbidden, NotFound, StaleClaim
 from headwater.core.values.instant import to_micros
 from headwater.core.values.response import Validators
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows, worker_rows
 from headwater.subscriptions import subscription_rows
 from headwater.subscriptions.fetchers import fetcher_rows, remote_work
@@ -210,12 +210,9 @@ async def test_two_reports_of_one_claim_at_the_same_moment_are_one_visit(remote:
     fetcher = await remote.fetcher()
     await remote.subscribe(fetcher, URL)
     work = await remote.one(fetcher)
-    visits, said = Visitor(remote.engine), document(rss([Post("g1", "First")]))
+    said = document(rss([Post("g1", "First")]))
     answers = await asyncio.gather(
-        *(
-            remote_work.accept_report(remote.engine, visits, fetcher, work.claim, said)
-            for _ in range(5)
-        )
+        *(remote_work.accept_report(remote.engine, fetcher, work.claim, said) for _ in range(5))
     )
     assert len({each.fetch_id for each in answers}) == 1
     assert len(await remote.rows("SELECT * FROM visits")) == 1
@@ -409,7 +406,7 @@ async def test_what_the_database_does_not_take_is_not_asked_for_again_at_once(
     async def refusing(*_: Any, **__: Any) -> DatabaseRefused:
         return DatabaseRefused("A number is too large.")
 
-    monkeypatch.setattr(Visitor, "conclude", refusing)
+    monkeypatch.setattr(remote_work, "record_visit", refusing)
     with pytest.raises(DatabaseRefused):
         await remote.report(fetcher, work.claim, document(rss([Post("g1", "First")])))
     (feed,) = await remote.rows("SELECT claimed_by, next_visit_at FROM feeds")
@@ -544,14 +541,14 @@ async def test_a_reported_document_and_our_own_visit_lead_to_the_same(
 
     fetcher = await remote.fetcher()
     made = await remote.subscribe(fetcher, URL)
-    visits = Visitor(engine)
+    services = engine.feeds
     for body in bodies:
         web.serve(URL, body, kind=content_type)
         async with engine.database.write() as tx:
             due = await claim_rows.claim_feed(
                 tx, made.feed_pk, engine.worker, to_micros(START) + 10**9
             )
-        await visits.visit(due)
+        await visit_feed(due, services)
         await remote.due_again()
     ways["visited"] = await learnt(remote)
 

@@ -111,7 +111,7 @@ async def test_credentials_come_again_and_are_not_kept_with_the_key(
     made = await remote.subscribe(fetcher, ONE)
     hidden = Credentials(origins=("https://one.example",), bearer="a-bearer-token")
     async with engine.database.write() as tx:
-        sealed = seal_for_subscription(engine, made.id, hidden)
+        sealed = seal_for_subscription(engine.vault, made.id, hidden)
         await secret_rows.set_subscription_secret(tx, made.id, sealed, engine.clock.now())
     first = await claim(api, fetcher, "k")
     assert first.json["claims"][0]["headers"] == [["Authorization", "Bearer a-bearer-token"]]

@@ -15,6 +15,7 @@ from headwater.entrypoints.api.app import create_app
 from headwater.feeds.keyring import Credentials
 from headwater.settings import load_settings
 from headwater.subscriptions import secret_rows
+from headwater.subscriptions.fetchers import remote_work
 from headwater.subscriptions.fetchers.fetcher import Fetcher
 from headwater.subscriptions.seal_credentials import seal_for_subscription
 from tests.support.api_caller import Answer, Api
@@ -112,7 +113,7 @@ async def test_credentials_come_with_the_claim_and_nowhere_else(
     made = await remote.subscribe(fetcher, "https://private.example/feed")
     hidden = Credentials(origins=("https://private.example",), bearer="a-bearer-token")
     async with engine.database.write() as tx:
-        sealed = seal_for_subscription(engine, made.id, hidden)
+        sealed = seal_for_subscription(engine.vault, made.id, hidden)
         await secret_rows.set_subscription_secret(tx, made.id, sealed, engine.clock.now())
     work = await claimed(api, fetcher)
     assert work["headers"] == [["Authorization", "Bearer a-bearer-token"]]
@@ -206,21 +207,20 @@ async def test_a_key_makes_a_report_without_a_claim_happen_once(api: Api, remote
 
 
 async def test_a_report_that_a_crash_cut_short_is_finished_by_its_repetition(
-    api: Api, remote: Remote, engine: Engine
+    api: Api, remote: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The claim was made and remembered; the service died before the visit was."""
     fetcher = await remote.fetcher()
     made = await remote.subscribe(fetcher, URL)
     said = {"subscription_id": made.id, "outcome": "fetched", "document": {"text": RSS}}
-    visits = api.app.state.desk.visits
 
     async def dies(*_: Any, **__: Any) -> None:
         raise SystemExit
 
-    visits.conclude, kept = dies, visits.conclude
-    with pytest.raises(SystemExit):
-        await api.post("/fetcher-results", said, idempotency_key="k1")
-    visits.conclude = kept
+    with monkeypatch.context() as dying:
+        dying.setattr(remote_work, "record_visit", dies)
+        with pytest.raises(SystemExit):
+            await api.post("/fetcher-results", said, idempotency_key="k1")
     answer = await api.post("/fetcher-results", said, idempotency_key="k1")
     assert (answer.status, answer.json["new_entries"]) == (200, 1)
     assert len(await remote.rows("SELECT * FROM visits")) == 1

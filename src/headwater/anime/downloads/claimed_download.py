@@ -22,7 +22,7 @@ from headwater.core.engine import Engine
 from headwater.core.ports import Transaction, View
 from headwater.events import event_rows
 from headwater.events.event import Event
-from headwater.feeds.visit import Visitor
+from headwater.feeds.fetch.polite_fetcher import PoliteFetcher
 
 
 class StepFailed(Exception):
@@ -62,7 +62,7 @@ class ClaimedDownload:
 
     engine: Engine
     media: DownloadServices
-    visits: Visitor
+    fetcher: PoliteFetcher
     download: Download
 
     @property

@@ -23,10 +23,7 @@ from headwater.core.values.url import host_of
 from headwater.feeds import feed_rows
 from headwater.feeds.fetch.content_coding import decode_body
 from headwater.feeds.fetch.outcome import Failed, Fetched, Gone, Outcome, Throttled, Unchanged
-from headwater.feeds.fetch.request_feed import FetchRequest, fetch_url
-from headwater.subscriptions.seal_credentials import open_keyring
-
-ACCEPT = "application/x-bittorrent, application/octet-stream;q=0.8, */*;q=0.1"
+from headwater.feeds.fetch.request_feed import FetchRequest
 
 _TRIES_BEFORE_THE_MAGNET = 3
 """A site that does not give its torrent has often named a magnet link too."""
@@ -218,7 +215,7 @@ async def _question(work: ClaimedDownload, facts: DownloadContext, url: str) -> 
         except NotFound:  # gone for good; what it said may still be had without it
             return FetchRequest(url)
     try:
-        keys = await open_keyring(work.engine, feed.pk, feed.url)
+        keys = await work.engine.feeds.keyrings.open(feed.pk, feed.url)
     except SecretUnreadable as trouble:
         raise StepFailed(trouble.code, trouble.message, counts=False) from trouble
     return FetchRequest(url, verify_tls=feed.overrides.verify_tls, keys=keys)
@@ -226,17 +223,8 @@ async def _question(work: ClaimedDownload, facts: DownloadContext, url: str) -> 
 
 async def _fetch_in_turn(work: ClaimedDownload, question: FetchRequest) -> Outcome:
     """In the host's turn, as every visit is."""
-    engine = work.engine
-    policy = replace(engine.fetch, accept=ACCEPT, accepted_types=None)
     try:
-        host = host_of(question.url)
-        await work.visits.take_turn(host)
-        try:
-            return await fetch_url(
-                question, policy, work.media.web, engine.clock, work.visits.pass_by
-            )
-        finally:
-            engine.turns.finish(host, engine.clock.monotonic(), None)
+        return await work.fetcher.fetch_in_turn(question)
     except TooSoon as rest:
         wait = float(rest.facts["retry_after_sec"])
         raise StepFailed("host_rests", rest.message, counts=False, wait=wait) from rest

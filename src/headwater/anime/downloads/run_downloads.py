@@ -50,9 +50,11 @@ from headwater.core.telemetry.log import get_logger
 from headwater.core.telemetry.metrics import count_download_step
 from headwater.events import event_rows
 from headwater.events.event import Event
-from headwater.feeds.visit import Visitor
+from headwater.feeds.fetch.polite_fetcher import PoliteFetcher
 
 StepOf = Callable[[ClaimedDownload], Awaitable[Download | None]]
+
+ACCEPT = "application/x-bittorrent, application/octet-stream;q=0.8, */*;q=0.1"
 
 STEPS: Mapping[DownloadState, StepOf] = {
     "intended": fetch_torrent,
@@ -81,7 +83,7 @@ class DownloadRunner:
 
     engine: Engine
     media: DownloadServices
-    _visits: Visitor = field(init=False)
+    _fetcher: PoliteFetcher = field(init=False)
     _running: dict[asyncio.Task[None], list[Download]] = field(default_factory=dict)
     _has_begun: bool = False
     _client_rests_until: float = 0.0
@@ -89,7 +91,8 @@ class DownloadRunner:
     _swept: float | None = None
 
     def __post_init__(self) -> None:
-        self._visits = Visitor(self.engine)
+        torrents = replace(self.engine.fetch, accept=ACCEPT, accepted_types=None)
+        self._fetcher = replace(self.engine.feeds.fetcher, web=self.media.web, policy=torrents)
 
     async def look(self) -> None:
         """Begins the next step of everything whose time has come."""
@@ -117,7 +120,6 @@ class DownloadRunner:
         for task in list(self._running):
             task.cancel()
         await self.all_done()
-        await self._visits.close()
         await self._give_back()
 
     async def _give_back(self) -> None:
@@ -181,7 +183,7 @@ class DownloadRunner:
             current = await self._step(self._work(current))
 
     def _work(self, download: Download) -> ClaimedDownload:
-        return ClaimedDownload(self.engine, self.media, self._visits, download)
+        return ClaimedDownload(self.engine, self.media, self._fetcher, download)
 
     async def _step(self, work: ClaimedDownload) -> Download | None:
         state = work.download.state

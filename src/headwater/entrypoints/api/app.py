@@ -48,7 +48,6 @@ from headwater.entrypoints.api.system import docs, metrics, slo, status, tokens
 from headwater.entrypoints.api.system.metrics_report import MetricsReport
 from headwater.entrypoints.console import pages
 from headwater.entrypoints.server.listener import is_loopback
-from headwater.feeds.visit import Visitor
 from headwater.settings import Settings
 
 API_DESCRIPTION = (
@@ -114,7 +113,7 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
         # Its own spans and logs would carry exception texts to wherever the environment says.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.state.desk = ApiContext(engine, settings, Visitor(engine), SharedStreams(engine))
+    app.state.desk = ApiContext(engine, settings, SharedStreams(engine))
     app.state.scrape = MetricsReport(engine, settings)
     app.state.pulse = status.database_probe(engine)
     app.state.newsstand = PersonalFeedServer(engine, settings)

@@ -16,7 +16,6 @@ from headwater.core.engine import Engine
 from headwater.core.errors import NotFound
 from headwater.entrypoints.api.errors import Problem
 from headwater.entrypoints.api.events.stream import SharedStreams
-from headwater.feeds.visit import Visitor
 from headwater.settings import Settings
 
 USUAL_PAGE = 50
@@ -30,12 +29,11 @@ class ApiContext:
     """What the routes work with; put on the app when it is made.
 
     `live` is what all event streams share; `streams` counts those of fetchers, by fetcher. Reports
-    of fetchers share their commits through `visits`.
+    of fetchers share their commits through `feeds`.
     """
 
     engine: Engine
     settings: Settings
-    visits: Visitor
     live: SharedStreams
     streams: Counter[int] = field(default_factory=Counter)
 

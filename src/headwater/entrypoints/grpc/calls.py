@@ -208,7 +208,11 @@ async def send_raw(
     at: ApiContext, asked: headwater_pb2.GetRawRequest, context: CallContext
 ) -> None:
     raw = await feeds_raw.raw_fetch(at, text_field(asked, "fetch_id", 100) or "")
-    body = b"" if asked.meta_only else await read_archived_body(at.engine, raw)
+    body = (
+        b""
+        if asked.meta_only
+        else await read_archived_body(at.engine.database, at.engine.blobs, raw)
+    )
     record = to_message(headwater_pb2.RawFetch, RawFetchRecord.of(raw))
     await context.write(headwater_pb2.GetRawResponse(record=record))
     for start in range(0, len(body), CHUNK_BYTES):

@@ -31,7 +31,7 @@ async def housekeeping_once(engine: Engine, settings: Settings) -> None:
     expired = await expire_payloads(engine, settings.raw_keep_unchanged, kept_since)
     deleted = await try_delete_unused_blobs(engine)
     counted = await count_visits(engine)
-    renewed = await reseal_secrets(engine)
+    renewed = await reseal_secrets(engine.database, engine.vault)
     await compact_old_days(engine, settings)
     forgotten = await forget_visits(engine, settings.visits_keep)
     await resume_duplicates(engine)

@@ -12,7 +12,7 @@ from headwater.entrypoints.server.event_loop import tune_garbage_collector
 from headwater.entrypoints.server.housekeeping import count_visits, housekeeping_once
 from headwater.feeds.judge_visit import JudgedVisit
 from headwater.feeds.schedule.due import DueFeed
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import record_mishap, visit_feed
 from headwater.feeds.visit_report import report_visit
 from headwater.feeds.visit_trace import start_visit_trace
 from headwater.feeds.worker.host_queues import HostQueues
@@ -52,7 +52,7 @@ class Worker:
         self._engine = engine
         self._settings = settings
         self._claims = Claims(engine, settings)
-        self._visits = Visitor(engine)
+        self._services = engine.feeds
         self._room = HostQueues(engine.turns, patience=settings.lease_seconds / 2)
         self._newcomers = HostLookups(engine, self._let_in)
         self._running: dict[asyncio.Task[None], DueFeed] = {}
@@ -216,13 +216,13 @@ class Worker:
                 each.cancel()
 
     async def _visit(self, due: DueFeed) -> None:
-        with start_visit_trace(self._engine, due) as trail:
+        with start_visit_trace(self._engine.tracer, due) as trail:
             await self._visit_and_tell(due, trail)
 
     async def _visit_and_tell(self, due: DueFeed, trail: VisitTrace | NoTrace) -> None:
         engine, address = self._engine, due.last_address
         try:
-            remembered = await self._visits.visit(due)
+            remembered = await visit_feed(due, self._services)
             report_visit(due, remembered)
             if isinstance(remembered, JudgedVisit):
                 address = remembered.finished.outcome.exchange.own_address
@@ -236,7 +236,7 @@ class Worker:
             await self._nowhere_to_write(due, trouble)
         except Exception as trouble:  # a mistake of ours must not ask for ever
             logger.error("visit_crashed", feed=due.feed_id, exc_info=trouble)
-            report_visit(due, await self._visits.record_mishap(due, trouble))
+            report_visit(due, await record_mishap(due, trouble, self._services))
         finally:
             now = engine.clock.monotonic()
             engine.turns.finish(due.host, now, address)
@@ -323,7 +323,7 @@ class Worker:
             for task in unfinished:
                 task.cancel()
             await asyncio.gather(*unfinished, return_exceptions=True)
-        await self._visits.close()
+        await self._services.commits.close()
         released = [(due, 0.0) for due in unfinished.values()]
         await self._if_the_database_lets_us(self._claims.give_back(released))
         await self._if_the_database_lets_us(self._claims.leave())

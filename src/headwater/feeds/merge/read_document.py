@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from headwater.core.values.response import Headers, header
 from headwater.feeds.fetch.content_coding import decode_body
 from headwater.feeds.merge.entry import NormalisedEntry
 from headwater.feeds.merge.normalise import Emails, normalise_entry
@@ -43,6 +44,25 @@ class ParseJob:
 
     def as_bytes(self, policy: ReadingPolicy) -> bytes:
         return orjson.dumps({"job": self, "policy": policy})
+
+
+def parse_job_of(
+    url: str,
+    headers: Headers,
+    feed_id: str,
+    identity: dict[str, Any] | None,
+    *,
+    known_document: str | None = None,
+) -> ParseJob:
+    """The job for a body that came from `url` with these headers."""
+    return ParseJob(
+        url=url,
+        content_encoding=header(headers, "content-encoding"),
+        content_type=header(headers, "content-type"),
+        feed_id=feed_id,
+        identity=identity,
+        known_document=known_document,
+    )
 
 
 @dataclass(frozen=True, slots=True)

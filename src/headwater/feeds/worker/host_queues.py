@@ -5,8 +5,8 @@ import math
 from collections import deque
 from itertools import count
 
+from headwater.feeds.fetch.host_turns import HostPacing
 from headwater.feeds.schedule.due import DueFeed
-from headwater.feeds.worker.host_turns import HostPacing
 
 _FULL_HOST_SECONDS = 0.25
 """How often we look again at a host whose places are all taken; others may free one unseen."""

@@ -17,7 +17,7 @@ logger = get_logger("deciding")
 
 async def resolve_by_evidence(conflict_id: int, engine: Engine) -> bool:
     """The same road as a person's choice, with the evidence as its reason. False: left open."""
-    learning = engine.rules.learning
+    learning = engine.evidence
     if not learning.auto_resolve:
         return False
     async with engine.database.read() as view:
@@ -38,7 +38,7 @@ async def resolve_by_evidence(conflict_id: int, engine: Engine) -> bool:
 
 async def resolve_new_conflict(subscription_id: int, engine: Engine) -> bool:
     """For a subscription just made: its conflict, if one was opened with it."""
-    if not engine.rules.learning.auto_resolve:
+    if not engine.evidence.auto_resolve:
         return False
     async with engine.database.read() as view:
         found = await conflict_rows.list_conflicts(view, limit=1, subscription_id=subscription_id)
@@ -48,7 +48,7 @@ async def resolve_new_conflict(subscription_id: int, engine: Engine) -> bool:
 async def resolve_open_conflicts(engine: Engine) -> int:
     """All that are open: the evidence grows while they wait. Answers how many were decided."""
     decided, after = 0, 0
-    while engine.rules.learning.auto_resolve:
+    while engine.evidence.auto_resolve:
         async with engine.database.read() as view:
             found = await conflict_rows.list_conflicts(view, after=after, limit=_AT_ONCE)
         for conflict in found:

@@ -25,7 +25,7 @@ from headwater.feeds import visit_rows
 from headwater.feeds.commit_visits import ClaimLost
 from headwater.feeds.fetch.outcome import Outcome, Unchanged
 from headwater.feeds.schedule.due import DueFeed, wants_whole_document
-from headwater.feeds.visit import Visitor
+from headwater.feeds.visit import record_visit
 from headwater.feeds.visit_report import report_visit
 from headwater.feeds.visit_rows import Visit
 from headwater.feeds.visit_trace import describe_report, start_visit_trace
@@ -39,7 +39,6 @@ from headwater.subscriptions.fetchers.fetcher_reports import (
     outcome_of_report,
 )
 from headwater.subscriptions.fetchers.remote_claim_rows import AssignedFeed, HeldClaim
-from headwater.subscriptions.seal_credentials import open_keyring
 
 logger = get_logger("remote_work")
 
@@ -188,7 +187,7 @@ async def _remote_visit_of(
 async def _secret_headers(engine: Engine, due: DueFeed) -> Headers:
     """A secret that does not open must not keep a fetcher from all its other work."""
     try:
-        return (await open_keyring(engine, due.feed, due.url)).headers_for(due.url)
+        return (await engine.feeds.keyrings.open(due.feed, due.url)).headers_for(due.url)
     except SecretUnreadable as trouble:
         logger.error("secret_unreadable", feed=due.feed_id, detail=trouble.message)
         return ()
@@ -264,7 +263,6 @@ async def claim_early(
 
 async def accept_report(
     engine: Engine,
-    visits: Visitor,
     fetcher: Fetcher,
     claim: Claim,
     said: FetcherReport,
@@ -278,10 +276,10 @@ async def accept_report(
     if due is None:
         return await _find_reported_visit(engine, feed, claim, by)
     outcome = _outcome(engine, due, said, elapsed)
-    with start_visit_trace(engine, due) as trail:
+    with start_visit_trace(engine.tracer, due) as trail:
         trail.tell(describe_report, due, outcome, by)
-        remembered = await visits.conclude(
-            due, outcome, conditional=isinstance(outcome, Unchanged), by=by
+        remembered = await record_visit(
+            due, outcome, engine.feeds, conditional=isinstance(outcome, Unchanged), by=by
         )
         report_visit(due, remembered)
     if isinstance(remembered, DatabaseRefused):

@@ -9,7 +9,7 @@ import pytest
 
 from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError
-from headwater.core.ports import Database, Transaction, View
+from headwater.core.ports import Database, View
 from headwater.core.telemetry.metrics import count_answer
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.system.metrics import metrics_app
@@ -20,6 +20,7 @@ from headwater.statistics.days import day_of
 from tests.entrypoints.api.conftest import ADMIN
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
+from tests.support.databases import PassingDatabase
 from tests.support.scraped_metrics import Scraped, own_figures
 from tests.support.scripted_engine import River
 from tests.support.visit_history import OK, SAME, Ledger
@@ -264,11 +265,11 @@ async def test_a_reader_may_see_metrics_and_a_stranger_may_not(guarded: Callable
     assert (await guarded(other.json["token"]).get("/metrics")).status == 403
 
 
-class Counted:
+class Counted(PassingDatabase):
     """A database that counts how often it is read, and can be away."""
 
     def __init__(self, real: Database) -> None:
-        self._real = real
+        super().__init__(real)
         self.reads = 0
         self.is_away = False
 
@@ -277,13 +278,8 @@ class Counted:
         self.reads += 1
         if self.is_away:
             raise DatabaseError("The database does not answer.")
-        async with self._real.read() as view:
+        async with self.real.read() as view:
             yield view
-
-    @asynccontextmanager
-    async def write(self) -> AsyncIterator[Transaction]:
-        async with self._real.write() as tx:
-            yield tx
 
 
 async def test_however_often_it_is_scraped_the_database_is_asked_now_and_then(

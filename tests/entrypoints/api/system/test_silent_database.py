@@ -8,21 +8,22 @@ from pathlib import Path
 import pytest
 
 from headwater.core.engine import Engine
-from headwater.core.ports import Database, Transaction, View
+from headwater.core.ports import Database, View
 from headwater.entrypoints.api.app import create_app
 from headwater.settings import Settings
 from tests.support.api_caller import Answer, Api
 from tests.support.clock import VirtualClock
+from tests.support.databases import PassingDatabase
 from tests.support.scraped_metrics import Scraped
 
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 
 
-class StandingStill:
+class StandingStill(PassingDatabase):
     """It takes every question, and answers none before it goes on."""
 
     def __init__(self, real: Database) -> None:
-        self._real = real
+        super().__init__(real)
         self.asked = 0
         self.goes_on = asyncio.Event()
 
@@ -30,13 +31,8 @@ class StandingStill:
     async def read(self) -> AsyncIterator[View]:
         self.asked += 1
         await self.goes_on.wait()
-        async with self._real.read() as view:
+        async with self.real.read() as view:
             yield view
-
-    @asynccontextmanager
-    async def write(self) -> AsyncIterator[Transaction]:
-        async with self._real.write() as tx:
-            yield tx
 
 
 @pytest.fixture

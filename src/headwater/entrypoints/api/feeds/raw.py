@@ -95,7 +95,7 @@ async def show_raw(fetch_id: str, at: RouteContext, meta: bool = False) -> Respo
     raw = await raw_fetch(at, fetch_id)
     if meta:
         return json_response(RawFetchRecord.of(raw))
-    body = await read_archived_body(at.engine, raw)
+    body = await read_archived_body(at.engine.database, at.engine.blobs, raw)
     return Response(body, media_type="application/octet-stream", headers=_headers(raw))
 
 

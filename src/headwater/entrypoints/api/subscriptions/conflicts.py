@@ -290,7 +290,7 @@ async def open_conflict(body: NewConflictIn, request: Request, at: RouteContext)
 @router.get("/conflicts/{conflict_id}", response_model=AdvisedConflict)
 async def show_conflict(conflict_id: str, at: RouteContext) -> Response:
     """One conflict: resolved with its resolution, or open with a suggestion and its evidence."""
-    learning, now = at.engine.rules.learning, at.engine.clock.now()
+    learning, now = at.engine.evidence, at.engine.clock.now()
     async with at.engine.database.read() as view:
         conflict = await conflict_rows.get_conflict(view, parse_number(conflict_id, "conflict"))
         is_open = conflict.status == "unresolved"

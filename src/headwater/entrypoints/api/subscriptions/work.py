@@ -468,7 +468,7 @@ async def report_result(body: ReportIn, request: Request, at: RouteContext) -> R
     async def report(claim: Claim) -> None:
         done.append(
             await remote_work.accept_report(
-                at.engine, at.visits, fetcher, claim, said, elapsed=body.elapsed_ms / 1000
+                at.engine, fetcher, claim, said, elapsed=body.elapsed_ms / 1000
             )
         )
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.feeds.worker.host_turns import HostPacing, PacingPolicy
+from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
 
 
 def test_a_new_host_may_be_asked_at_once() -> None:

@@ -1,0 +1,46 @@
+"""The two commits of visits: those that come to a commit together share its transaction."""
+
+from functools import partial
+
+from headwater.core.concurrency import Batcher
+from headwater.core.errors import DatabaseRefused
+from headwater.feeds.archive import ArchivedBody, archive_group
+from headwater.feeds.commit_visits import (
+    CommitResult,
+    CommitServices,
+    PreparedVisit,
+    commit_visits,
+    prepare_visit,
+)
+from headwater.feeds.fetch.raw_fetch import RawFetch
+from headwater.feeds.judge_visit import FinishedVisit
+from headwater.feeds.ports import Blobs
+
+_ARCHIVED_TOGETHER = 96
+"""Smaller groups than the other commit's: parsing waits for them."""
+
+
+class VisitCommits:
+    """One for a process, so that all its visits share their commits."""
+
+    def __init__(self, services: CommitServices, blobs: Blobs) -> None:
+        self._services = services
+        self._archive: Batcher[RawFetch, ArchivedBody | DatabaseRefused] = Batcher(
+            partial(archive_group, services.database, blobs), most=_ARCHIVED_TOGETHER
+        )
+        self._commit: Batcher[PreparedVisit, CommitResult] = Batcher(
+            partial(commit_visits, services)
+        )
+
+    async def archive(self, raw: RawFetch) -> ArchivedBody | DatabaseRefused:
+        """The first: the body is safe before anything refers to it."""
+        return await self._archive.join(raw)
+
+    async def commit(self, finished: FinishedVisit) -> CommitResult:
+        """The second: everything learned."""
+        return await self._commit.join(prepare_visit(self._services, finished))
+
+    async def close(self) -> None:
+        """Takes no more; returns when everything already taken is committed."""
+        await self._archive.close()
+        await self._commit.close()
