@@ -18,10 +18,8 @@ from bench.poll.documents import urls
 from headwater.core.telemetry.log import configure
 from headwater.core.values.ids import FeedId, WorkerId
 from headwater.entrypoints.server.event_loop import new_event_loop
-from headwater.entrypoints.server.loops import sink_delivery_loop
 from headwater.entrypoints.server.open_files import raise_open_file_limit
 from headwater.entrypoints.server.schema import bring_up_to_date
-from headwater.entrypoints.server.worker import Worker
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.feed_rows import insert_or_restore_feed
 from headwater.settings import Settings, load_settings
@@ -30,6 +28,7 @@ from headwater.subscriptions.fetchers.builtin import BUILTINS, best_builtin
 from headwater.subscriptions.fetchers.fetcher_rows import list_fetchers
 from headwater.subscriptions.subscription_rows import insert_auto_assigned
 from headwater.wiring.app import open_engine, open_plain_database
+from headwater.wiring.background import build_worker, sink_loop
 from headwater.wiring.policies import sink_definitions
 
 
@@ -62,7 +61,7 @@ async def work(settings: Settings) -> None:
     threading.Thread(target=_wait_for_the_end, args=(loop, over), daemon=True).start()
     async with open_engine(settings, WorkerId("bench")) as engine:
         await apply_sink_settings(engine, sink_definitions(settings), most=settings.sinks_max)
-        parts = (Worker(engine, settings), sink_delivery_loop(engine, settings))
+        parts = (build_worker(engine, settings), sink_loop(engine, settings))
         stopwatch.started()
         running = [asyncio.create_task(part.run()) for part in parts]
         ended = asyncio.create_task(over.wait())

@@ -147,7 +147,7 @@ async def _disturb(engine: Engine, feeds: list[OriginFeed], seconds: float) -> N
                 "UPDATE feeds SET next_visit_at = 1, scheduled_at = scheduled_at + 1"
                 " WHERE state = 'active' AND claimed_by IS NULL"
             )
-        engine.woken.set()
+        engine.database.woken("feeds").set()
 
 
 async def test_users_who_change_their_minds_while_a_worker_works_break_nothing(

@@ -303,7 +303,7 @@ async def test_a_feed_that_is_followed_already_is_visited_at_once(harbour: Harbo
     assert before.schedule.next_visit_at > harbour.clock.now()
     made = await harbour.api.post("/trackings", {"feed_id": harbour.feed_id})
     assert (await feed_of(harbour)).schedule.next_visit_at == harbour.clock.now()
-    assert harbour.engine.woken.is_set()
+    assert harbour.engine.database.woken("feeds").is_set()
     await harbour.arrive(ani("01", day=2))
     await harbour.clock.advance(120)
     assert (await feed_of(harbour)).schedule.next_visit_at != harbour.clock.now()

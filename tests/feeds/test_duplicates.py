@@ -7,9 +7,9 @@ import pytest
 
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
-from headwater.entrypoints.server.housekeeping import housekeeping_once
 from headwater.settings import Settings
 from headwater.subscriptions.unsubscribe import remove_feed
+from headwater.wiring.housekeeping import housekeeping_once
 from tests.support.origin import OriginFeed, Post, Reply
 from tests.support.visits import River
 

@@ -10,12 +10,12 @@ import pytest
 from headwater.core.engine import Engine
 from headwater.core.errors import StorageError
 from headwater.core.values.ids import FeedPk, FetchId
-from headwater.entrypoints.server.housekeeping import housekeeping_once
 from headwater.feeds.archive import archive_group
 from headwater.feeds.fetch import raw_rows
 from headwater.feeds.fetch.raw_fetch import RawFetch, blob_key
 from headwater.feeds.retention import delete_unused_blobs
 from headwater.settings import Settings
+from headwater.wiring.housekeeping import housekeeping_once
 from tests.support.origin import Post, Reply
 from tests.support.visits import River
 

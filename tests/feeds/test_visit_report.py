@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from headwater.core.telemetry.metrics import UNKNOWN
-from headwater.entrypoints.server.housekeeping import count_visits
 from headwater.feeds.commit_visits import ClaimLost
 from headwater.feeds.judge_visit import JudgedVisit
 from headwater.feeds.visit import visit_feed
 from headwater.feeds.visit_report import report_visit
 from headwater.statistics import total_rows
+from headwater.wiring.housekeeping import count_visits
 from tests.support.origin import Post, Reply, rss
 from tests.support.scraped_metrics import own_figures
 from tests.support.visits import River

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from headwater.entrypoints.server.housekeeping import count_visits
+from headwater.wiring.housekeeping import count_visits
 from tests.support.origin import Post, Reply
 from tests.support.visits import River
 

@@ -43,7 +43,13 @@ PLACES = {
     "random": ("adapters/", "client/follow_events.py"),
     "subprocess": ("adapters/", "entrypoints/"),
     "multiprocessing": ("adapters/",),
-    "socket": ("adapters/", "web/", "entrypoints/", "client/conversation.py"),
+    "socket": (
+        "adapters/",
+        "web/",
+        "entrypoints/",
+        "client/conversation.py",
+        "feeds/worker/claims.py",
+    ),
     # A second way out to the network, or code from bytes: nowhere.
     "urllib.request": (),
     # Command line and clients talk to a running Headwater, never to what a feed named.

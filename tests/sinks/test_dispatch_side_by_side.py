@@ -11,12 +11,12 @@ import pytest
 from headwater.adapters.database import SqlDatabase
 from headwater.core.errors import ConnectionLost
 from headwater.core.values.instant import to_micros
-from headwater.entrypoints.server.loops import sink_delivery_loop
 from headwater.events.event_rows import last_seq_before
 from headwater.settings import Settings
 from headwater.sinks import sink_rows
 from headwater.sinks.sink import Failing, SinkPatch
 from headwater.sinks.sink_rows import DeliveryProgress
+from headwater.wiring.background import sink_loop
 from headwater.wiring.policies import sink_policy
 from tests.support.clock import START, VirtualClock
 from tests.support.engine import opened_engine
@@ -314,7 +314,7 @@ async def test_a_stop_that_cannot_wait_loses_nothing(world: SinkWorld) -> None:
 
 async def test_the_part_of_the_service_delivers_until_it_is_stopped(world: SinkWorld) -> None:
     shelf = await world.add_shelf()
-    part = sink_delivery_loop(world.engine, Settings(stop_seconds=5))
+    part = sink_loop(world.engine, Settings(stop_seconds=5))
     running = asyncio.create_task(part.run())
     for total in (2, 4):
         await world.clock.asleep()
@@ -337,7 +337,7 @@ async def test_the_part_of_the_service_outlives_a_look_that_fails(
         raise trouble
 
     monkeypatch.setattr(world.engine.database, "read", failing)
-    part = sink_delivery_loop(world.engine, Settings(stop_seconds=5))
+    part = sink_loop(world.engine, Settings(stop_seconds=5))
     running = asyncio.create_task(part.run())
     await world.clock.asleep()
     monkeypatch.undo()

@@ -12,13 +12,13 @@ from headwater.adapters import schema
 from headwater.adapters.database import SqlDatabase
 from headwater.core.ports import Row, SqlValue, Transaction
 from headwater.entrypoints.api.app import create_app
-from headwater.entrypoints.server.housekeeping import compact_old_days, housekeeping_once
 from headwater.feeds.retention import forget_visits
 from headwater.settings import Settings
 from headwater.statistics import day_rows, statistics_rows
 from headwater.statistics.subscriptions import Statistics, Window
 from headwater.subscriptions import subscription_rows
 from headwater.subscriptions.subscription import Subscription
+from headwater.wiring.housekeeping import compact_old_days, housekeeping_once
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
 from tests.support.scripted_engine import SECOND, ScriptedWeb, an_engine

@@ -13,7 +13,6 @@ from headwater.adapters import schema
 from headwater.adapters.database import SqlDatabase
 from headwater.core.values.ids import FetchId
 from headwater.core.values.instant import to_micros
-from headwater.entrypoints.server.housekeeping import compact_old_days
 from headwater.feeds.fetch.raw_fetch import RawFetch
 from headwater.feeds.fetch.raw_rows import insert_raw_fetches, lock_blobs
 from headwater.settings import Settings
@@ -21,6 +20,7 @@ from headwater.statistics import day_rows, statistics_rows, total_rows
 from headwater.statistics.subscriptions import Statistics, Window
 from headwater.subscriptions import subscription_rows
 from headwater.subscriptions.subscription import Subscription
+from headwater.wiring.housekeeping import compact_old_days
 from tests.statistics.test_day_rows import Dying
 from tests.support.clock import VirtualClock
 from tests.support.scripted_engine import ScriptedWeb, an_engine

@@ -154,7 +154,7 @@ async def test_a_feed_for_later_is_due_at_once_and_wakes_the_worker(river: River
     feed = river.origin.feed("/feed.xml", [ONE])
     await add_feed_later(feed.url, FeedOptions(categories=("news",)), river.engine)
     assert feed.requests == []
-    assert river.engine.woken.is_set()
+    assert river.engine.database.woken("feeds").is_set()
     due = await river.claim()
     assert due.url == feed.url
 

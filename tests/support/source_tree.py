@@ -70,6 +70,7 @@ ACTS = (
     "anime/episodes/preview.py",
     "anime/release_events.py",
     "anime/tracking_commands.py",
+    "anime/upkeep.py",
     "events/event_json.py",
     "events/log_watch.py",
     "feeds/fetch/request_feed.py",

@@ -10,7 +10,6 @@ from uuid_utils import uuid7
 from headwater.core.engine import Engine
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
-from headwater.entrypoints.server.housekeeping import count_visits
 from headwater.feeds import feed_rows
 from headwater.feeds.visit_rows import VisitRow, insert_visits
 from headwater.subscriptions import subscription_rows
@@ -19,6 +18,7 @@ from headwater.subscriptions.conflicts.conflict import Conflict
 from headwater.subscriptions.fetchers import fetcher_rows
 from headwater.subscriptions.fetchers.fetcher import Fetcher, Registration
 from headwater.subscriptions.subscription import NewSubscription, Subscription
+from headwater.wiring.housekeeping import count_visits
 from tests.support.scripted_engine import SECOND, a_visit
 
 OK, SAME = "ok", "same"

@@ -7,15 +7,16 @@ from typing import Protocol
 
 from headwater.core.engine import Engine
 from headwater.core.errors import StorageError
-from headwater.entrypoints.server.worker import Worker
+from headwater.feeds.worker.worker import Worker
 from headwater.settings import Settings
+from headwater.wiring.background import build_worker
 from tests.support.clock import VirtualClock
 
 
 @asynccontextmanager
 async def working(engine: Engine, **settings: object) -> AsyncIterator[Worker]:
     """A worker as long as the block lasts; it stops in order."""
-    worker = Worker(engine, Settings(**settings))  # type: ignore[arg-type]  # checked by pydantic
+    worker = build_worker(engine, Settings(**settings))  # type: ignore[arg-type]  # checked by pydantic
     running = asyncio.create_task(worker.run())
     try:
         yield worker
@@ -35,7 +36,7 @@ async def working_in_virtual_time(engine: Engine, **settings: object) -> AsyncIt
     """The worker on a clock of the test's, once it works; yields a way to let time pass."""
     clock = engine.clock
     assert isinstance(clock, VirtualClock)
-    worker = Worker(engine, Settings(**settings))  # type: ignore[arg-type]  # checked by pydantic
+    worker = build_worker(engine, Settings(**settings))  # type: ignore[arg-type]  # checked by pydantic
     running = asyncio.create_task(worker.run())
 
     async def pass_seconds(seconds: float, *, step: float = 5) -> None:

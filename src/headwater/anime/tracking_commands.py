@@ -79,7 +79,7 @@ async def create_tracking(
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(made.id))
         await _apply_tracking(tx, engine, made, policy)
-    engine.woken.set()
+    engine.database.woken("feeds").set()
     logger.info("tracking_made", tracking=made.id, show=made.show_id, feed=feed_id, by=who)
     return made
 
@@ -95,7 +95,7 @@ async def change_tracking(
             return before
         changed = await tracking_rows.update_tracking(tx, after, engine.clock.now())
         await _apply_tracking(tx, engine, changed, policy)
-    engine.woken.set()
+    engine.database.woken("feeds").set()
     logger.info("tracking_changed", tracking=changed.id, enabled=changed.enabled)
     return changed
 

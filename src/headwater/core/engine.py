@@ -1,6 +1,5 @@
 """What a visit works with: the outside world through ports, and the policies it keeps to."""
 
-import asyncio
 from dataclasses import dataclass, field
 
 from headwater.anime.decide.policy import ReleasePolicy
@@ -32,8 +31,8 @@ from headwater.web.ports import Web
 
 @dataclass(slots=True)
 class Engine:
-    """One per process. `woken` is set when somebody made a feed due before its time; `adding` is
-    who adds a feed, by its URL. Without `media` nothing is downloaded."""
+    """One per process. `adding` is who adds a feed, by its URL. Without `media` nothing is
+    downloaded."""
 
     clock: Clock
     web: Web
@@ -55,7 +54,6 @@ class Engine:
     broadcast: BroadcastPolicy = field(default_factory=BroadcastPolicy)
     collect: ReleasePolicy = field(default_factory=ReleasePolicy)
     media: DownloadServices | None = None
-    woken: asyncio.Event = field(default_factory=asyncio.Event)
     adding: KeyedLocks = field(default_factory=KeyedLocks)
     tracer: Tracer = NO_TRACER
     evidence: EvidencePolicy = field(default=EvidencePolicy())

@@ -30,7 +30,7 @@ async def change_feed(feed_id: str, patch: FeedPatch, engine: Engine, gap: timed
     """`gap` is the shortest time between two visits that a person may ask for."""
     async with engine.database.write() as tx:
         changed = await change_feed_within(tx, feed_id, patch, engine, gap)
-    engine.woken.set()
+    engine.database.woken("feeds").set()
     return changed
 
 
@@ -68,7 +68,7 @@ async def refetch(
             )
         await _record_resource(tx, idempotency, feed.id)
         planned = (await feed_rows.get_feed(tx, feed_id)).schedule.next_visit_at or now
-    engine.woken.set()
+    engine.database.woken("feeds").set()
     return RefetchResult(planned, in_progress=False)
 
 

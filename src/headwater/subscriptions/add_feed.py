@@ -171,7 +171,7 @@ async def add_feed_later(
         if idempotency is not None:
             await set_key_resource(tx, idempotency, followed.id)
         await event_rows.append_events(tx, [fact], engine.clock.now())
-    engine.woken.set()
+    engine.database.woken("feeds").set()
     return followed.id
 
 

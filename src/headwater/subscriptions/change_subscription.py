@@ -212,7 +212,7 @@ async def change_subscription(
         change = SubscriptionUpdater(tx, engine, who, now, gap)
         after = await change.apply(before, changes)
         await event_rows.append_events(tx, change.facts, now)
-    engine.woken.set()
+    engine.database.woken("feeds").set()
     told = [event.type for event in change.facts]
     logger.info("subscription_changed", subscription=after.id, told=told, by=who)
     return after

@@ -62,7 +62,7 @@ async def create_subscription(
             await event_rows.append_events(tx, events, now)
     except DuplicateUrl as trouble:
         raise _duplicate(source, **trouble.facts) from trouble
-    engine.woken.set()
+    engine.database.woken("feeds").set()
     logger.info(
         "subscription_created",
         subscription=made.id,

@@ -14,6 +14,7 @@ from headwater.feeds.fetch.request_feed import FetchPolicy
 from headwater.feeds.merge.read_document import ReadingPolicy
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.visit_rules import VisitRules
+from headwater.feeds.worker.policy import WorkerPolicy
 from headwater.parse.limits import ParseLimits
 from headwater.personal_feeds.items_from_entries import EntryItemPolicy
 from headwater.personal_feeds.served_feeds import PersonalPolicy
@@ -186,6 +187,16 @@ def evidence_policy(settings: Settings) -> EvidencePolicy:
         min_visits=settings.suggestion_min_visits,
         days=settings.suggestion_days,
         auto_resolve=settings.auto_resolve,
+    )
+
+
+def worker_policy(settings: Settings) -> WorkerPolicy:
+    return WorkerPolicy(
+        visits_at_once=settings.visits_at_once,
+        claim_batch=settings.claim_batch,
+        lease=settings.lease_seconds,
+        requests_per_second=settings.host_rps,
+        stop=settings.stop_seconds,
     )
 
 

@@ -12,9 +12,9 @@ from headwater.anime.decide.decide_again import backfill, catch_up, decide_again
 from headwater.anime.decide.decision_rows import list_trackings_behind
 from headwater.anime.shows.preferences import Preferences
 from headwater.anime.torrents.entry_rows import list_undecided_entries
+from headwater.anime.upkeep import ReleaseUpkeep
 from headwater.core.errors import ConflictError, DatabaseError, NotFound
 from headwater.core.ports import Transaction
-from headwater.entrypoints.server.loops import ReleaseUpkeep
 from tests.support.clock import START
 from tests.support.tracked_feed import Harbour, ani, item, loli
 

@@ -14,11 +14,12 @@ from headwater.anime.decide.record_decisions import ReleasePolicy, decide_offers
 from headwater.anime.decide.release_sink import ensure_release_sink
 from headwater.anime.episodes.missing_alerts import announce_missing_episodes
 from headwater.anime.shows import tracking_rows
+from headwater.anime.upkeep import ReleaseUpkeep
 from headwater.core.errors import BadSettings, ConnectionLost
 from headwater.core.telemetry.metrics import RELEASE_ACTIONS
-from headwater.entrypoints.server.loops import ReleaseUpkeep
 from headwater.settings import Settings
 from headwater.wiring.app import open_engine
+from headwater.wiring.background import release_loop
 from tests.support.releases import candidate, release
 from tests.support.scraped_metrics import own_figures
 from tests.support.tracked_feed import Harbour, ani, loli
@@ -107,17 +108,18 @@ async def test_two_processes_tell_a_gap_once(
 async def test_the_upkeep_survives_what_it_meets(
     harbour: Harbour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upkeep, rounds = ReleaseUpkeep(harbour.engine, every=10), list[str]()
+    rounds = list[str]()
     troubles: list[Exception] = [ConnectionLost("away"), ValueError("torn")]
 
-    async def once() -> None:
+    async def once(_: ReleaseUpkeep) -> None:
         rounds.append("round")
         if troubles:
             raise troubles.pop(0)
-        upkeep.stop()
+        loop.stop()
 
-    monkeypatch.setattr(upkeep, "once", once)
-    running = asyncio.create_task(upkeep.run())
+    monkeypatch.setattr(ReleaseUpkeep, "once", once)
+    loop = release_loop(harbour.engine)
+    running = asyncio.create_task(loop.run())
     for _ in range(3):
         await harbour.clock.advance(10)
     await running

@@ -11,15 +11,16 @@ from headwater.core.errors import DatabaseError
 from headwater.core.values.ids import FeedId, FeedPk
 from headwater.core.values.instant import to_micros
 from headwater.core.values.response import Validators
-from headwater.entrypoints.server.claims import Claims
 from headwater.feeds.change_feed import change_feed
 from headwater.feeds.feed import FeedOptions, FeedPatch
 from headwater.feeds.fetch.redirects import is_move_believed, observe_move
 from headwater.feeds.schedule.due import DueFeed, ObservedMove, wants_whole_document
 from headwater.feeds.schedule.state import ScheduleState
 from headwater.feeds.worker import worker_rows
+from headwater.feeds.worker.claims import Claims
 from headwater.settings import Settings
 from headwater.subscriptions.add_feed import add_feed_later
+from headwater.wiring.policies import worker_policy
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
 
@@ -43,7 +44,10 @@ async def test_a_worker_that_died_while_the_clock_was_ahead_is_not_counted_as_li
         opened_engine(database, virtual_clock, tmp_path, worker="bert") as two,
     ):
         virtual_clock.step(DAY)
-        anna, bert = Claims(one, settings), Claims(two, settings)
+        anna, bert = (
+            Claims(one.feeds, worker_policy(settings)),
+            Claims(two.feeds, worker_policy(settings)),
+        )
         await anna.begin()
         await bert.begin()
         await anna.show_up([])
@@ -66,7 +70,7 @@ async def test_a_feed_followed_while_the_clock_was_ahead_is_visited(
         virtual_clock.step(30 * DAY)
         await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine)
         virtual_clock.step(-30 * DAY)
-        claims = Claims(engine, Settings())
+        claims = Claims(engine.feeds, worker_policy(Settings()))
         await claims.begin()
         wait = await claims.seconds_to_next()
     assert wait is not None
@@ -82,7 +86,7 @@ async def test_a_clock_set_back_is_not_forgotten_because_the_database_failed_onc
     async with opened_engine(database, virtual_clock, tmp_path) as engine:
         virtual_clock.step(30 * DAY)
         await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine)
-        claims = Claims(engine, Settings())
+        claims = Claims(engine.feeds, worker_policy(Settings()))
         await claims.begin()
         async with database.write() as tx:  # as if visited and decided just now
             now = to_micros(virtual_clock.now())
@@ -122,7 +126,7 @@ async def test_what_a_paused_feed_was_told_when_the_clock_was_ahead_stops_no_hos
             )
         await change_feed(feed_id, FeedPatch(state="paused"), engine, timedelta())
         virtual_clock.step(-3_650 * DAY)
-        await Claims(engine, Settings()).begin()
+        await Claims(engine.feeds, worker_policy(Settings())).begin()
         rest = engine.turns.wait_for("127.0.0.1", virtual_clock.monotonic())
     assert rest == 3_600
 
@@ -133,7 +137,7 @@ async def test_a_feed_that_waited_for_its_host_when_the_clock_was_ahead_is_visit
     """J3: it was given back for an hour, which by now is years away."""
     async with opened_engine(database, virtual_clock, tmp_path) as engine:
         await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine)
-        claims = Claims(engine, Settings())
+        claims = Claims(engine.feeds, worker_policy(Settings()))
         await claims.begin()
         virtual_clock.step(3_650 * DAY)
         await claims.show_up([])
@@ -179,7 +183,7 @@ async def test_a_start_finds_out_by_itself_that_the_clock_was_put_right(
                 now + scheduled,
                 now + next_visit,
             )
-        claims = Claims(engine, Settings())
+        claims = Claims(engine.feeds, worker_policy(Settings()))
         await claims.begin()
         wait = await claims.seconds_to_next()
     assert wait == in_seconds
@@ -201,7 +205,7 @@ async def test_a_start_by_a_clock_that_is_right_plans_nothing_again(
             )
         async with database.read() as view:
             has_stepped_back = await worker_rows.has_clock_stepped_back(view, now, 120_000_000)
-        claims = Claims(engine, Settings())
+        claims = Claims(engine.feeds, worker_policy(Settings()))
         await claims.begin()
         wait = await claims.seconds_to_next()
     assert has_stepped_back is False

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from headwater.adapters.database import SqlDatabase
-from headwater.entrypoints.server.claims import Claims
 from headwater.feeds.feed import FeedOptions
+from headwater.feeds.worker.claims import Claims
 from headwater.settings import Settings
 from headwater.subscriptions.add_feed import add_feed_later
+from headwater.wiring.policies import worker_policy
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
 from tests.support.origin import Origin, Post
@@ -32,7 +33,7 @@ async def test_feeds_that_waited_for_their_turn_are_not_asked_for_after_a_long_s
             # that it is alive before anybody else could look.
             await virtual_clock.asleep(at_least=5)
             virtual_clock.step(LEASE + 1)
-            bert = Claims(two, Settings())
+            bert = Claims(two.feeds, worker_policy(Settings()))
             await bert.begin()
             taken_over = await bert.claim(10)
             await pass_seconds(10, step=1)

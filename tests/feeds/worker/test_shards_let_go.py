@@ -4,11 +4,12 @@ import asyncio
 from pathlib import Path
 
 from headwater.adapters.database import SqlDatabase
-from headwater.entrypoints.server.claims import Claims
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.schedule.due import DueFeed
+from headwater.feeds.worker.claims import Claims
 from headwater.settings import Settings
 from headwater.subscriptions.add_feed import add_feed_later
+from headwater.wiring.policies import worker_policy
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
 
@@ -22,7 +23,10 @@ async def test_a_host_that_was_claimed_a_moment_ago_is_not_given_to_another_work
     ):
         for number in range(200):
             await add_feed_later(f"http://127.0.9.{number + 1}/feed", FeedOptions(), one)
-        anna, bert = Claims(one, Settings()), Claims(two, Settings())
+        anna, bert = (
+            Claims(one.feeds, worker_policy(Settings())),
+            Claims(two.feeds, worker_policy(Settings())),
+        )
         await anna.begin()
         await bert.begin()  # there are two now; anna will let go of a half with her next sign
         held: list[

@@ -10,11 +10,11 @@ from uuid import uuid4
 
 from headwater.core.engine import Engine
 from headwater.core.values.ids import FeedId
-from headwater.entrypoints.server.worker import Worker
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.feed_rows import insert_or_restore_feed
 from headwater.settings import Settings
 from headwater.wiring.app import open_engine
+from headwater.wiring.background import build_worker
 from tests.support.origin import Origin, OriginFeed, Post
 
 ANSWERS_AFTER = 1.0
@@ -47,7 +47,7 @@ async def at_work(settings: Settings, feeds: Sequence[OriginFeed]) -> AsyncItera
     """A worker on these feeds, all of them due, as long as the block lasts."""
     async with open_engine(settings) as engine:
         await follow_all(engine, feeds)
-        worker = Worker(engine, settings)
+        worker = build_worker(engine, settings)
         running = asyncio.create_task(worker.run())
         try:
             yield engine

@@ -17,8 +17,6 @@ from headwater.adapters.parse_processes.pool import ProcessParsers
 from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError, DatabaseRefused, HeadwaterError
 from headwater.core.values.instant import to_micros
-from headwater.entrypoints.server.claims import Claims
-from headwater.entrypoints.server.worker import Worker
 from headwater.feeds.commit_visits import CommitResult
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
@@ -28,8 +26,10 @@ from headwater.feeds.schedule.due import DueFeed
 from headwater.feeds.visit import visit_feed
 from headwater.feeds.visit_commits import VisitCommits
 from headwater.feeds.worker import worker_rows
+from headwater.feeds.worker.claims import Claims
 from headwater.settings import Settings
 from headwater.subscriptions.add_feed import add_feed_later
+from headwater.wiring.background import build_worker
 from tests.feeds.worker.test_hosts import number
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
@@ -246,7 +246,7 @@ async def test_a_clock_set_back_does_not_stop_the_worker_from_looking(
             await pass_seconds(300)
             virtual_clock.step(-86_400)
             await add_feed_later(feed.url, FeedOptions(), engine)
-            engine.woken.clear()  # as if another process had followed it
+            engine.database.woken("feeds").clear()  # as if another process had followed it
             await pass_seconds(600)
             asked = len(feed.requests)
     assert asked == 1
@@ -281,7 +281,7 @@ async def test_a_kill_does_not_make_hosts_forget_that_they_were_asked(
         async with opened_engine(database, virtual_clock, tmp_path / "blobs") as engine:
             engine.turns = HostPacing(seldom)
             await add_feed_later(first.url, FeedOptions(), engine)
-            worker = Worker(engine, Settings(host_rps=0.01))
+            worker = build_worker(engine, Settings(host_rps=0.01))
             running = asyncio.create_task(worker.run())
             await until(lambda: _visited(engine))
             worker._end = _nothing  # type: ignore[method-assign]  # a kill ends nothing in order
@@ -362,7 +362,7 @@ async def test_a_dead_workers_feeds_are_taken_over_soon_after_its_lease(
             await tx.run(
                 "UPDATE feeds SET claimed_by = 'dead', fence = 1, next_visit_at = ?", lease_end
             )
-        worker = Worker(engine, Settings())
+        worker = build_worker(engine, Settings())
         running = asyncio.create_task(worker.run())
         for _ in range(10):  # ten seconds: the lease, five more, and three for good measure
             await asyncio.sleep(0.05)

@@ -9,13 +9,13 @@ import pytest
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
 from headwater.core.engine import Engine
-from headwater.entrypoints.server.worker import Worker
 from headwater.events.event_rows import read_events
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.judge_visit import JudgedVisit
 from headwater.feeds.visit import visit_feed
 from headwater.settings import Settings
 from headwater.subscriptions.add_feed import add_feed_later
+from headwater.wiring.background import build_worker
 from tests.feeds.worker.test_hosts import number
 from tests.feeds.worker.test_trouble import closed_to_all
 from tests.support.engine import opened_engine
@@ -117,7 +117,7 @@ async def test_stopping_while_the_database_is_away_still_ends_the_visits(
     slow = origin.feed("/slow", [ONE])
     slow.delay = 20
     await add_feed_later(slow.url, FeedOptions(), engine)
-    worker = Worker(engine, Settings(stop_seconds=0.2))
+    worker = build_worker(engine, Settings(stop_seconds=0.2))
     running = asyncio.create_task(worker.run())
     await until(lambda: origin.open == 1)
     async with closed_to_all(database_url):

@@ -33,13 +33,6 @@ from headwater.entrypoints.server.data_folder import (
 from headwater.entrypoints.server.event_loop import new_event_loop
 from headwater.entrypoints.server.in_process import AsgiApp, Lifespan
 from headwater.entrypoints.server.listener import build_server, listening_socket, url_of_socket
-from headwater.entrypoints.server.loops import (
-    PersonalUpkeep,
-    ReleaseUpkeep,
-    download_loop,
-    news_delivery_loop,
-    sink_delivery_loop,
-)
 from headwater.entrypoints.server.open_files import raise_open_file_limit
 from headwater.entrypoints.server.schema import bring_up_to_date, check_clock
 from headwater.entrypoints.server.stop import (
@@ -48,12 +41,19 @@ from headwater.entrypoints.server.stop import (
     forced_exit_after,
     stop_by_signal,
 )
-from headwater.entrypoints.server.worker import Worker
 from headwater.personal_feeds.own_sink import ensure_personal_sink
 from headwater.settings import Settings
 from headwater.sinks.from_settings import apply_sink_settings
 from headwater.subscriptions.fetchers.fetcher_commands import add_builtin_fetchers
 from headwater.wiring.app import open_engine
+from headwater.wiring.background import (
+    build_worker,
+    download_loop,
+    news_loop,
+    personal_loop,
+    release_loop,
+    sink_loop,
+)
 from headwater.wiring.policies import sink_definitions, track_policy
 
 GRACE_SECONDS = 2.0
@@ -116,7 +116,7 @@ async def _run_parts(
         worker_id = _name_of_this_process(settings, roles)
         engine = await stack.enter_async_context(open_engine(settings, worker_id))
         await add_builtin_fetchers(engine)
-        parts: list[ServicePart] = [PersonalUpkeep(engine, settings)]
+        parts: list[ServicePart] = [personal_loop(engine, settings)]
         if "work" in roles:
             parts += await _worker_parts(engine, settings)
         if listener is not None:
@@ -141,11 +141,11 @@ async def _worker_parts(engine: Engine, settings: Settings) -> list[ServicePart]
     await apply_sink_settings(engine, sink_definitions(settings), most=settings.sinks_max)
     await ensure_personal_sink(engine, days=settings.personal_days)
     await apply_track_policy(engine, track_policy(settings))
-    parts: list[ServicePart] = [Worker(engine, settings)]
-    parts += [
-        news_delivery_loop(engine, settings),
-        sink_delivery_loop(engine, settings),
-        ReleaseUpkeep(engine),
+    parts: list[ServicePart] = [
+        build_worker(engine, settings),
+        news_loop(engine, settings),
+        sink_loop(engine, settings),
+        release_loop(engine),
     ]
     if engine.media is not None:
         parts.append(download_loop(engine, engine.media, settings))

@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from headwater.core.engine import Engine
+from headwater.feeds.fetch.polite_fetcher import PoliteFetcher
 from headwater.feeds.schedule.due import DueFeed
 
 
 class HostLookups:
     """Of a list of blogs many share one machine: that must not show by asking them all at once."""
 
-    def __init__(self, engine: Engine, arrive: Callable[[Sequence[DueFeed]], None]) -> None:
-        self._engine, self._arrive = engine, arrive
+    def __init__(self, fetcher: PoliteFetcher, arrive: Callable[[Sequence[DueFeed]], None]) -> None:
+        self._fetcher, self._arrive = fetcher, arrive
         self._waiting: dict[str, list[DueFeed]] = {}
         self._lookups: set[asyncio.Task[None]] = set()
 
@@ -45,7 +45,7 @@ class HostLookups:
     async def _look_up(self, host: str) -> None:
         """What is found nowhere has its turn too, and fails there."""
         try:
-            address = await self._engine.web.address_of(host)
-            self._engine.turns.lives_at(host, address)
+            address = await self._fetcher.web.address_of(host)
+            self._fetcher.turns.lives_at(host, address)
         finally:
             self._arrive(self._waiting.pop(host, []))

@@ -91,7 +91,7 @@ async def resolve_conflict(
             await set_key_resource(tx, idempotency, str(conflict.id))
         await event_rows.append_events(tx, events, now)
     if is_news:
-        engine.woken.set()
+        engine.database.woken("feeds").set()
         logger.info("conflict_resolved", conflict=conflict.id, fetcher=fetcher_id, by=who)
     return conflict
 

@@ -90,7 +90,7 @@ async def spread_group_change(engine: Engine, group_id: int) -> SpreadResult:
     told = SpreadResult()
     while await _spread_batch(engine, group_id, told):
         pass
-    engine.woken.set()
+    engine.database.woken("feeds").set()
     return told
 
 

@@ -92,7 +92,7 @@ async def dissolve_group(group_id: int, engine: Engine) -> Group:
         group = await group_rows.get_group(view, group_id)
     while not await _remove_some_members(group_id, engine):
         pass
-    engine.woken.set()
+    engine.database.woken("feeds").set()
     return group
 
 

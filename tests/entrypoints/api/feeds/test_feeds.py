@@ -89,13 +89,13 @@ async def test_a_server_that_cannot_be_reached_is_told_as_such(api: Api) -> None
 
 
 async def test_later_leaves_the_first_visit_to_a_worker(api: Api, river: River) -> None:
-    river.engine.woken.clear()
+    river.engine.database.woken("feeds").clear()
     made = await api.post("/feeds", {"url": "https://ada.example/feed", "visit": "later"})
     assert made.status == 201
     assert made.json["schedule"]["next_visit_at"] == "2026-01-05T12:00:00Z"
     assert made.json["type"] == "unknown"
     assert river.web.asked == []
-    assert river.engine.woken.is_set()
+    assert river.engine.database.woken("feeds").is_set()
 
 
 async def test_a_removed_feed_added_again_has_its_history(api: Api, river: River) -> None:
@@ -313,7 +313,7 @@ async def test_a_refetch_makes_the_feed_due_now_and_wakes_the_worker(
         etag='"1"',
     )
     await virtual_clock.advance(61)
-    river.engine.woken.clear()
+    river.engine.database.woken("feeds").clear()
     answer = await api.post(f"/feeds/{feed_id}/refetch")
     assert answer.status == 202
     assert answer.json == {
@@ -323,7 +323,7 @@ async def test_a_refetch_makes_the_feed_due_now_and_wakes_the_worker(
     }
     assert await river.column(feed_id, "scheduled_at") == river.now
     assert await river.column(feed_id, "asked_whole_at") is not None
-    assert river.engine.woken.is_set()
+    assert river.engine.database.woken("feeds").is_set()
     await virtual_clock.advance(1)
     again = await api.post(f"/feeds/{feed_id}/refetch", {"whole": True})
     assert again.json["next_visit_at"] == "2026-01-05T12:01:01Z"  # still the same visit

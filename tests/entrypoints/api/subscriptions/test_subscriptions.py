@@ -111,7 +111,7 @@ async def test_the_first_visit_is_due_at_once_and_nothing_was_fetched(
 ) -> None:
     made = (await registry.subscribed(ADA, priority=80, categories=["news"])).json
     assert web.asked == []
-    assert registry.engine.woken.is_set()
+    assert registry.engine.database.woken("feeds").is_set()
     feed = (await registry.api.get(f"/feeds/{made['feed_id']}")).json
     assert (feed["state"], feed["priority"], feed["categories"]) == ("active", 80, ["news"])
     assert feed["next_visit_at"] == made["next_fetch_at"] == "2026-01-05T12:00:00Z"

@@ -1,35 +1,18 @@
 """The worker as a whole: what it starts, when, and how it stops."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
-from headwater.adapters.clock import SystemClock
-from headwater.adapters.database import SqlDatabase
 from headwater.core.engine import Engine
-from headwater.entrypoints.server.worker import Worker
 from headwater.feeds.feed import FeedOptions
 from headwater.settings import Settings
 from headwater.subscriptions.add_feed import add_feed_later
-from tests.support.engine import opened_engine
+from headwater.wiring.background import build_worker
 from tests.support.origin import Origin, OriginFeed, Post, Reply
 from tests.support.worker import FullDisk, until, working
 
 ONE = Post("1", "One")
-
-
-@pytest.fixture
-async def engine(database: SqlDatabase, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with opened_engine(database, SystemClock(), tmp_path / "blobs") as opened:
-        yield opened
-
-
-@pytest.fixture
-async def origin() -> AsyncIterator[Origin]:
-    async with Origin() as opened:
-        yield opened
 
 
 async def feeds(origin: Origin, engine: Engine, count: int) -> list[OriginFeed]:
@@ -120,7 +103,7 @@ async def test_stopped_at_once_it_leaves_no_visit_behind(engine: Engine, origin:
     """Otherwise a visit would go on while what it needs is being closed."""
     (made,) = await feeds(origin, engine, 1)
     made.delay = 20
-    worker = Worker(engine, Settings(stop_seconds=20))
+    worker = build_worker(engine, Settings(stop_seconds=20))
     running = asyncio.create_task(worker.run())
     await until(lambda: origin.open == 1)
     worker.stop()

@@ -2,36 +2,34 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError, DatabaseRefused, StorageError, TooSoon
+from headwater.core.loop import Loop, LoopLog
 from headwater.core.telemetry.log import get_logger
 from headwater.core.telemetry.trace import NoTrace, VisitTrace
-from headwater.entrypoints.server.claims import Claims
-from headwater.entrypoints.server.event_loop import tune_garbage_collector
-from headwater.entrypoints.server.housekeeping import count_visits, housekeeping_once
 from headwater.feeds.judge_visit import JudgedVisit
 from headwater.feeds.schedule.due import DueFeed
+from headwater.feeds.services import FeedServices
 from headwater.feeds.visit import record_mishap, visit_feed
 from headwater.feeds.visit_report import report_visit
 from headwater.feeds.visit_trace import start_visit_trace
+from headwater.feeds.worker.claims import Claims
+from headwater.feeds.worker.garbage_collector import tune_garbage_collector
 from headwater.feeds.worker.host_queues import HostQueues
 from headwater.feeds.worker.look_up_hosts import HostLookups
-from headwater.settings import Settings
-from headwater.subscriptions.conflicts.resolve_by_evidence import resolve_open_conflicts
-from headwater.subscriptions.groups.apply_group_values import finish_spreading
+from headwater.feeds.worker.policy import WorkerPolicy
 from headwater.web.address_gate import is_numeric
 
 logger = get_logger("worker")
+
+_KEEPER_LOG = LoopLog(logger, waits="keeper_waits", failed="keeper_failed")
 
 _LOOK_AGAIN_SECONDS = 1.0
 """How long a change made by another process may go unnoticed."""
 
 _TAKE_OVER_SECONDS = 4.0
 """How often we look whether another worker has died."""
-
-_CATCH_UP_SECONDS = 60.0
-"""How old statistics, and what is decided by them, may be."""
 
 _WAITING_PER_HOST = 8
 """More claimed feeds of one host than this go back to the calendar, spread over its turns."""
@@ -45,16 +43,27 @@ _PAUSE_WITHOUT_STORAGE = 60.0
 _PROBE = "probe/worker"
 
 
+@dataclass(frozen=True, slots=True)
+class Chore:
+    """Work of other areas that the worker does every so many seconds."""
+
+    every: float
+    action: Callable[[], Awaitable[None]]
+
+
 class Worker:
     """One per process. `run` works until `stop`."""
 
-    def __init__(self, engine: Engine, settings: Settings) -> None:
-        self._engine = engine
-        self._settings = settings
-        self._claims = Claims(engine, settings)
-        self._services = engine.feeds
-        self._room = HostQueues(engine.turns, patience=settings.lease_seconds / 2)
-        self._newcomers = HostLookups(engine, self._let_in)
+    def __init__(
+        self, services: FeedServices, policy: WorkerPolicy, chores: Sequence[Chore] = ()
+    ) -> None:
+        """`chores` are done beside the visits, as long as the worker runs."""
+        self._services = services
+        self._policy = policy
+        self._chores = chores
+        self._claims = Claims(services, policy)
+        self._room = HostQueues(services.fetcher.turns, patience=policy.lease / 2)
+        self._newcomers = HostLookups(services.fetcher, self._let_in)
         self._running: dict[asyncio.Task[None], DueFeed] = {}
         self._homecomings: dict[str, float] = {}
         self._stirred = asyncio.Event()
@@ -68,13 +77,13 @@ class Worker:
     async def run(self) -> None:
         tune_garbage_collector()
         await self._claims.begin()
-        sign = self._settings.lease_seconds / 3
-        keepers = [
-            asyncio.create_task(self._every(sign, self._show_up)),
-            asyncio.create_task(self._every(min(sign, _TAKE_OVER_SECONDS), self._take_over)),
-            asyncio.create_task(self._every(_CATCH_UP_SECONDS, self._catch_up)),
-            asyncio.create_task(self._every(self._settings.housekeeping_minutes * 60, self._tidy)),
-        ]
+        sign = self._policy.lease / 3
+        chores = (
+            Chore(sign, self._show_up),
+            Chore(min(sign, _TAKE_OVER_SECONDS), self._take_over),
+            *self._chores,
+        )
+        keepers = [asyncio.create_task(self._loop_of(chore).run()) for chore in chores]
         try:
             while not self._stopping:
                 await self._turn()
@@ -102,8 +111,8 @@ class Worker:
 
     def _start_what_may_start(self) -> None:
         self._let_go_of_what_lapsed()
-        now = self._engine.clock.monotonic()
-        for due in self._room.ready(now, self._settings.visits_at_once - len(self._running)):
+        now = self._services.clock.monotonic()
+        for due in self._room.ready(now, self._policy.visits_at_once - len(self._running)):
             task = asyncio.create_task(self._visit(due))
             self._running[task] = due
             task.add_done_callback(self._over)
@@ -121,14 +130,14 @@ class Worker:
                 return
             over, self._claiming = self._claiming, None
             over.result()  # a mistake of ours ends the worker: nobody else would see it
-        if self._engine.woken.is_set():
-            self._engine.woken.clear()
+        if self._services.database.woken("feeds").is_set():
+            self._services.database.woken("feeds").clear()
             self._idle_until = 0.0
-        now, places = self._engine.clock.monotonic(), self._settings.visits_at_once
+        now, places = self._services.clock.monotonic(), self._policy.visits_at_once
         room = 2 * places - len(self._running) - len(self._room) - len(self._newcomers)
         if room < max(1, places // 2) or now < max(self._idle_until, self._paused_until):
             return
-        self._claiming = asyncio.create_task(self._claim(min(self._settings.claim_batch, room)))
+        self._claiming = asyncio.create_task(self._claim(min(self._policy.claim_batch, room)))
         self._claiming.add_done_callback(lambda _: self._stirred.set())
 
     async def _claim(self, most: int) -> None:
@@ -145,7 +154,7 @@ class Worker:
 
     async def _something_is_due(self) -> bool:
         """Asked first: looking costs nobody the right to write, and mostly there is nothing."""
-        now, wait = self._engine.clock.monotonic(), await self._claims.seconds_to_next()
+        now, wait = self._services.clock.monotonic(), await self._claims.seconds_to_next()
         if wait is None or wait > 0:
             self._idle_until = now + min(_LOOK_AGAIN_SECONDS, wait or _LOOK_AGAIN_SECONDS)
             return False
@@ -158,8 +167,8 @@ class Worker:
     async def _can_store(self) -> bool:
         """No fetching while its harvest would be lost: first see whether the store takes bytes."""
         try:
-            await self._engine.blobs.put_many([(_PROBE, b"room?")])
-            await self._engine.blobs.delete([_PROBE])
+            await self._services.blobs.put_many([(_PROBE, b"room?")])
+            await self._services.blobs.delete([_PROBE])
         except StorageError as trouble:
             logger.error("storage_failed", error=trouble.code, detail=trouble.message)
             self._pause(_PAUSE_WITHOUT_STORAGE)
@@ -169,12 +178,12 @@ class Worker:
 
     async def _seat(self, claimed: list[DueFeed]) -> None:
         """Into the waiting room; what is too much for one host goes back to the calendar."""
-        turns, now = self._engine.turns, self._engine.clock.monotonic()
+        turns, now = self._services.fetcher.turns, self._services.clock.monotonic()
         too_many = []
         for due in claimed:
             turns.lives_at(due.host, due.last_address)
             if self._room.at(due.host) + self._newcomers.at(due.host) >= _WAITING_PER_HOST:
-                too_many.append((due, _WAITING_PER_HOST / self._settings.host_rps))
+                too_many.append((due, _WAITING_PER_HOST / self._policy.requests_per_second))
             elif turns.knows(due.host) or is_numeric(due.host):
                 self._room.add(due, now)
             else:
@@ -182,7 +191,7 @@ class Worker:
         await self._claims.give_back(self._spread(too_many), _NO_TURN)
 
     def _let_in(self, feeds: Sequence[DueFeed]) -> None:
-        now = self._engine.clock.monotonic()
+        now = self._services.clock.monotonic()
         for due in feeds:
             self._room.add(due, now)
         self._stirred.set()
@@ -193,14 +202,14 @@ class Worker:
         spread = []
         for due, seconds in later:
             place[due.host] = place.get(due.host, 0) + 1
-            spread.append((due, seconds + place[due.host] / self._settings.host_rps))
+            spread.append((due, seconds + place[due.host] / self._policy.requests_per_second))
         return spread
 
     async def _something_happens(self) -> None:
-        clock, now = self._engine.clock, self._engine.clock.monotonic()
+        clock, now = self._services.clock, self._services.clock.monotonic()
         moments = [now + _LOOK_AGAIN_SECONDS, self._idle_until]
         moment = self._room.next_moment()
-        if moment is not None and len(self._running) < self._settings.visits_at_once:
+        if moment is not None and len(self._running) < self._policy.visits_at_once:
             moments.append(max(now, moment))
         wait = min(each for each in moments if each >= now) - now
         happenings = {
@@ -208,7 +217,7 @@ class Worker:
             asyncio.ensure_future(self._stirred.wait()),
         }
         if self._claiming is None:  # else its end is waited for, and then comes the next one
-            happenings.add(asyncio.ensure_future(self._engine.woken.wait()))
+            happenings.add(asyncio.ensure_future(self._services.database.woken("feeds").wait()))
         try:
             await asyncio.wait(happenings, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -216,18 +225,18 @@ class Worker:
                 each.cancel()
 
     async def _visit(self, due: DueFeed) -> None:
-        with start_visit_trace(self._engine.tracer, due) as trail:
+        with start_visit_trace(self._services.tracer, due) as trail:
             await self._visit_and_tell(due, trail)
 
     async def _visit_and_tell(self, due: DueFeed, trail: VisitTrace | NoTrace) -> None:
-        engine, address = self._engine, due.last_address
+        services, address = self._services, due.last_address
         try:
             remembered = await visit_feed(due, self._services)
             report_visit(due, remembered)
             if isinstance(remembered, JudgedVisit):
                 address = remembered.finished.outcome.exchange.own_address
             elif isinstance(remembered, DatabaseRefused):
-                await self._claims.give_back([(due, engine.schedule.max_interval)])
+                await self._claims.give_back([(due, services.schedule.max_interval)])
         except TooSoon as rest:
             trail.fail(rest.code, rest.message)
             await self._send_home(due, rest)
@@ -238,8 +247,8 @@ class Worker:
             logger.error("visit_crashed", feed=due.feed_id, exc_info=trouble)
             report_visit(due, await record_mishap(due, trouble, self._services))
         finally:
-            now = engine.clock.monotonic()
-            engine.turns.finish(due.host, now, address)
+            now = services.clock.monotonic()
+            services.fetcher.turns.finish(due.host, now, address)
             self._room.finished(due.host, now)
 
     async def _send_home(self, due: DueFeed, rest: TooSoon) -> None:
@@ -248,9 +257,9 @@ class Worker:
         The feed's own host was asked already, and is not asked again before the shortest interval.
         Of many that lead to one host each comes when the one before it has had its turn there.
         """
-        host, now = rest.facts["host"], self._engine.clock.monotonic()
-        away = max(rest.facts["retry_after_sec"], self._engine.schedule.min_interval)
-        last = self._homecomings.get(host, now) + 1 / self._settings.host_rps
+        host, now = rest.facts["host"], self._services.clock.monotonic()
+        away = max(rest.facts["retry_after_sec"], self._services.schedule.min_interval)
+        last = self._homecomings.get(host, now) + 1 / self._policy.requests_per_second
         ahead = {name: moment for name, moment in self._homecomings.items() if moment > now}
         self._homecomings = ahead | {host: max(now + away, last)}
         await self._claims.give_back([(due, self._homecomings[host] - now)], _NO_TURN_THERE)
@@ -260,7 +269,7 @@ class Worker:
         logger.error("visit_lost", feed=due.feed_id, error=trouble.code, detail=trouble.message)
         self._pause(_PAUSE_WITHOUT_STORAGE)
         self._storage_is_doubtful = isinstance(trouble, StorageError)
-        seconds = max(_PAUSE_WITHOUT_STORAGE, self._engine.schedule.min_interval)
+        seconds = max(_PAUSE_WITHOUT_STORAGE, self._services.schedule.min_interval)
         await self._if_the_database_lets_us(self._claims.give_back([(due, seconds)]))
 
     async def _if_the_database_lets_us(self, action: Awaitable[None]) -> None:
@@ -276,15 +285,6 @@ class Worker:
     async def _take_over(self) -> None:
         await self._claims.take_over(self._held())
 
-    async def _catch_up(self) -> None:
-        """What visits have taught, and what a crash interrupted."""
-        await count_visits(self._engine)
-        await resolve_open_conflicts(self._engine)
-        await finish_spreading(self._engine)
-
-    async def _tidy(self) -> None:
-        await housekeeping_once(self._engine, self._settings)
-
     def _let_go_of_what_lapsed(self) -> None:
         """After a long sleep (a stopped process) another worker asks the hosts of those who wait
         here. What nobody took is due again; visits under way end, and their fence decides."""
@@ -296,18 +296,12 @@ class Worker:
         self._let_go_of_what_lapsed()
         return [*self._running.values(), *self._room.waiting(), *self._newcomers.waiting()]
 
-    async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
-        while True:
-            await self._engine.clock.sleep(seconds)
-            try:
-                await action()
-            except DatabaseError as trouble:  # it comes back, and so do we
-                logger.error("keeper_waits", error=trouble.code, detail=trouble.message)
-            except Exception as trouble:  # without signs of life nothing is visited
-                logger.error("keeper_failed", exc_info=trouble)
+    def _loop_of(self, chore: Chore) -> Loop:
+        """Without signs of life nothing is visited: no trouble ends it."""
+        return Loop(chore.action, self._services.clock, chore.every, _KEEPER_LOG, pause_first=True)
 
     def _pause(self, seconds: float) -> None:
-        self._paused_until = self._engine.clock.monotonic() + seconds
+        self._paused_until = self._services.clock.monotonic() + seconds
 
     async def _end(self) -> None:
         """Finish or release within the time given; leave no shard behind."""
@@ -317,7 +311,7 @@ class Worker:
         await self._if_the_database_lets_us(self._claims.give_back(waiting))
         try:
             if self._running:
-                await asyncio.wait(set(self._running), timeout=self._settings.stop_seconds * 0.6)
+                await asyncio.wait(set(self._running), timeout=self._policy.stop * 0.6)
         finally:  # stopped at once, too: no visit goes on while what it needs is being closed
             unfinished = dict(self._running)
             for task in unfinished:

@@ -5,14 +5,14 @@ import os
 import socket
 from collections.abc import Sequence
 
-from headwater.core.engine import Engine
 from headwater.core.ports import Transaction
 from headwater.core.values.instant import to_micros
 from headwater.core.values.url import shard_of
 from headwater.feeds.schedule.due import DueFeed
+from headwater.feeds.services import FeedServices
 from headwater.feeds.worker import claim_rows, worker_rows
+from headwater.feeds.worker.policy import WorkerPolicy
 from headwater.feeds.worker.worker_rows import SHARDS
-from headwater.settings import Settings
 
 MICROS = 1_000_000
 
@@ -23,10 +23,10 @@ _STEPPED_BACK_SECONDS = 60.0
 class Claims:
     """What this worker may visit. Times go in and out in seconds from now."""
 
-    def __init__(self, engine: Engine, settings: Settings) -> None:
-        self._engine = engine
-        self._settings = settings
-        self._lease = round(settings.lease_seconds * MICROS)
+    def __init__(self, services: FeedServices, policy: WorkerPolicy) -> None:
+        self._services = services
+        self._policy = policy
+        self._lease = round(policy.lease * MICROS)
         self._offset = self._wall_against_monotonic()
         self._held_until = 0
         # What is claimed while shards are let go would be another worker's host.
@@ -39,11 +39,11 @@ class Claims:
 
     async def begin(self) -> None:
         """What we held when we died is due again, but its hosts may have been asked just now."""
-        engine, now = self._engine, self._now()
-        async with engine.database.read() as view:
+        services, now = self._services, self._now()
+        async with services.database.read() as view:
             has_stepped_back = await worker_rows.has_clock_stepped_back(view, now, self._lease)
-        async with self._one_by_one, engine.database.write() as tx:
-            hosts = await claim_rows.release_own_claims(tx, engine.worker)
+        async with self._one_by_one, services.database.write() as tx:
+            hosts = await claim_rows.release_own_claims(tx, services.worker)
             if has_stepped_back:
                 await worker_rows.reschedule_after_step_back(tx, now, self._lease)
             await worker_rows.cut_long_leases(tx, now, self._lease)
@@ -55,15 +55,15 @@ class Claims:
 
     async def seconds_to_next(self) -> float | None:
         """Until the next feed of ours is due; not above zero when one is."""
-        async with self._engine.database.read() as view:
-            due_at = await worker_rows.find_next_due(view, self._engine.worker)
+        async with self._services.database.read() as view:
+            due_at = await worker_rows.find_next_due(view, self._services.worker)
         return None if due_at is None else (due_at - self._now()) / MICROS
 
     async def claim(self, most: int) -> list[DueFeed]:
         now = self._now()
         lease_end = now + self._lease
-        async with self._one_by_one, self._engine.database.write() as tx:
-            claimed = await claim_rows.claim_feeds(tx, self._engine.worker, now, lease_end, most)
+        async with self._one_by_one, self._services.database.write() as tx:
+            claimed = await claim_rows.claim_feeds(tx, self._services.worker, now, lease_end, most)
         # After a long sleep (a stopped process) they are somebody else's already.
         return claimed if self._now() < lease_end else []
 
@@ -74,7 +74,7 @@ class Claims:
         if not later:
             return
         now = self._now()
-        async with self._engine.database.write() as tx:
+        async with self._services.database.write() as tx:
             await claim_rows.release_claims(
                 tx, [(due, now + round(seconds * MICROS)) for due, seconds in later], why
             )
@@ -82,9 +82,9 @@ class Claims:
     async def show_up(self, held: Sequence[DueFeed]) -> None:
         """Sign of life, shards renewed and shared fairly, leases of long visits renewed. Where
         shards were taken, the manners are learnt that their hosts are owed."""
-        engine, now = self._engine, self._now()
+        services, now = self._services, self._now()
         offset = self._wall_against_monotonic()
-        async with self._one_by_one, engine.database.write() as tx:
+        async with self._one_by_one, services.database.write() as tx:
             if self._offset - offset > _STEPPED_BACK_SECONDS:
                 await worker_rows.reschedule_after_step_back(tx, now, self._lease)
                 await worker_rows.cut_long_leases(tx, now, self._lease)
@@ -96,7 +96,7 @@ class Claims:
 
     async def _take_part(self, tx: Transaction, held: Sequence[DueFeed], now: int) -> bool:
         """Our fair share of the shards, and no more. True when some were taken."""
-        worker, until = self._engine.worker, now + self._lease
+        worker, until = self._services.worker, now + self._lease
         await worker_rows.upsert_heartbeat(tx, worker, socket.gethostname(), os.getpid(), now)
         others = max(1, await worker_rows.count_living_workers(tx, now - self._lease))
         share = -(-SHARDS // others)
@@ -110,37 +110,37 @@ class Claims:
 
     async def take_over(self, held: Sequence[DueFeed]) -> None:
         """Look for shards that a dead worker left; only a look, unless there are some."""
-        async with self._engine.database.read() as view:
+        async with self._services.database.read() as view:
             abandoned = await worker_rows.count_abandoned_shards(view, self._now())
         if abandoned:
             await self.show_up(held)
 
     async def leave(self) -> None:
-        async with self._engine.database.write() as tx:
-            await worker_rows.delete_worker(tx, self._engine.worker)
+        async with self._services.database.write() as tx:
+            await worker_rows.delete_worker(tx, self._services.worker)
 
     async def _learn_manners(self) -> None:
         """What others, or we before a restart, owe the hosts of our shards: spacing and rest."""
-        engine, now = self._engine, self._now()
-        monotonic = engine.clock.monotonic()
-        since = now - round(MICROS / self._settings.host_rps)
-        async with engine.database.read() as view:
-            asked = await worker_rows.list_recently_asked_hosts(view, engine.worker, since)
+        services, now = self._services, self._now()
+        monotonic = services.clock.monotonic()
+        since = now - round(MICROS / self._policy.requests_per_second)
+        async with services.database.read() as view:
+            asked = await worker_rows.list_recently_asked_hosts(view, services.worker, since)
             resting = await worker_rows.list_resting_hosts(
-                view, engine.schedule.initial_interval, now
+                view, services.schedule.initial_interval, now
             )
         self._be_careful_with(asked)
         for host, until in resting:
-            engine.turns.rest(host, monotonic + (until - now) / MICROS)
+            services.fetcher.turns.rest(host, monotonic + (until - now) / MICROS)
 
     def _be_careful_with(self, hosts: Sequence[str]) -> None:
         """Somebody (we, before a restart, or a dead worker) may have asked them a moment ago."""
-        now = self._engine.clock.monotonic()
+        now = self._services.clock.monotonic()
         for host in hosts:
-            self._engine.turns.seen(host, now)
+            self._services.fetcher.turns.seen(host, now)
 
     def _wall_against_monotonic(self) -> float:
-        return self._now() / MICROS - self._engine.clock.monotonic()
+        return self._now() / MICROS - self._services.clock.monotonic()
 
     def _now(self) -> int:
-        return to_micros(self._engine.clock.now())
+        return to_micros(self._services.clock.now())

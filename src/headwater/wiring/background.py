@@ -1,0 +1,108 @@
+"""Settings → the background work of the service: the worker, deliveries, downloads, upkeep."""
+
+from collections.abc import Awaitable
+from functools import partial
+from typing import Protocol
+
+from headwater.anime.downloads.download_services import DownloadServices
+from headwater.anime.downloads.run_downloads import DownloadRunner
+from headwater.anime.upkeep import ReleaseUpkeep
+from headwater.core.engine import Engine
+from headwater.core.loop import Loop, LoopLog
+from headwater.core.ports import Clock
+from headwater.core.telemetry.log import get_logger
+from headwater.feeds.worker.worker import Chore, Worker
+from headwater.personal_feeds.upkeep import keep_up_personal_feeds
+from headwater.settings import Settings
+from headwater.sinks.dispatch import SinkDeliveries
+from headwater.subscriptions.conflicts.resolve_by_evidence import resolve_open_conflicts
+from headwater.subscriptions.fetchers.send_news import NewsDeliveries
+from headwater.subscriptions.groups.apply_group_values import finish_spreading
+from headwater.wiring.housekeeping import count_visits, housekeeping_once
+from headwater.wiring.policies import news_policy, sink_policy, worker_policy
+
+_CATCH_UP_SECONDS = 60.0
+"""How old statistics, and what is decided by them, may be."""
+
+_DOWNLOAD_LOOK_SECONDS = 1.0
+"""How long an intent may go unnoticed. The client is asked less often."""
+
+_RELEASE_UPKEEP_SECONDS = 10.0
+_AFTER_TROUBLE_SECONDS = 10.0
+
+_PERSONAL_LOG = LoopLog(
+    get_logger("personal"), waits="personal_upkeep_waits", failed="personal_upkeep_crashed"
+)
+_RELEASE_LOG = LoopLog(
+    get_logger("releases"), waits="release_upkeep_waits", failed="release_upkeep_crashed"
+)
+
+
+def build_worker(engine: Engine, settings: Settings) -> Worker:
+    async def catch_up() -> None:
+        """What visits have taught, and what a crash interrupted."""
+        await count_visits(engine)
+        await resolve_open_conflicts(engine)
+        await finish_spreading(engine)
+
+    chores = (
+        Chore(_CATCH_UP_SECONDS, catch_up),
+        Chore(settings.housekeeping_minutes * 60, partial(housekeeping_once, engine, settings)),
+    )
+    return Worker(engine.feeds, worker_policy(settings), chores)
+
+
+class Deliveries(Protocol):
+    """What is told to others: events to sinks, news to fetchers, torrents to a client."""
+
+    async def look(self) -> None: ...
+
+    def end(self, seconds: float) -> Awaitable[None]:
+        """What is on its way may take so long when the service stops."""
+
+
+def sink_loop(engine: Engine, settings: Settings) -> Loop:
+    """Events to sinks."""
+    policy = sink_policy(settings)
+    deliveries = SinkDeliveries(engine, policy)
+    return _delivery_loop("sinks", deliveries, policy.look_every, engine.clock, settings)
+
+
+def news_loop(engine: Engine, settings: Settings) -> Loop:
+    """News to fetchers that asked for it."""
+    policy = news_policy(settings)
+    deliveries = NewsDeliveries(engine, policy)
+    return _delivery_loop("news", deliveries, policy.look_every, engine.clock, settings)
+
+
+def download_loop(engine: Engine, media: DownloadServices, settings: Settings) -> Loop:
+    every = min(_DOWNLOAD_LOOK_SECONDS, media.policy.look)
+    runner = DownloadRunner(engine, media)
+    return _delivery_loop("downloads", runner, every, engine.clock, settings)
+
+
+def _delivery_loop(
+    name: str, deliveries: Deliveries, every: float, clock: Clock, settings: Settings
+) -> Loop:
+    return Loop(
+        deliveries.look,
+        clock,
+        every,
+        LoopLog(get_logger(name), waits="delivery_waits", failed="delivery_crashed"),
+        after_trouble=_AFTER_TROUBLE_SECONDS,
+        at_the_end=partial(deliveries.end, settings.stop_seconds * 0.6),
+    )
+
+
+def personal_loop(engine: Engine, settings: Settings) -> Loop:
+    """What was noted since is written when the process closes."""
+    action = partial(keep_up_personal_feeds, engine)
+    return Loop(action, engine.clock, settings.personal_pickup_sec, _PERSONAL_LOG)
+
+
+def release_loop(engine: Engine) -> Loop:
+    """A tracking that was begun is finished; it would be begun anew after a restart."""
+    upkeep = ReleaseUpkeep(engine)
+    return Loop(
+        upkeep.once, engine.clock, _RELEASE_UPKEEP_SECONDS, _RELEASE_LOG, on_stop=upkeep.stop
+    )
