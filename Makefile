@@ -21,7 +21,7 @@ TESTS  := $(PYTHON_KEEPS) -m pytest
 NATIVE := hatch_build.py $(wildcard src/headwater/parse/native/*.px*)
 
 .DEFAULT_GOAL := help
-.PHONY: protos help run test readers-for-tests browser-for-tests check bench bench-parse bench-events bench-personal bench-titles fuzz test-crash test-media clients-for-tests format clean pins format-check lint types imports rooms
+.PHONY: protos help run test readers-for-tests browser-for-tests check bench bench-parse bench-events bench-personal bench-titles fuzz test-crash test-seeded test-media clients-for-tests format clean pins format-check lint types imports rooms
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,11 @@ fuzz: $(VENV)/.dev ## feed the parser RUNS broken documents (200,000) and check 
 
 test-crash: $(VENV)/.dev ## kill -9 the running service KILLS times (20) and audit what is left
 	@HEADWATER_TEST_KILLS=$(KILLS) $(TESTS) tests/crash --timeout=3600 $(ARGS)
+
+# The audit finds those that need a kill, tests of the suite the others.
+test-seeded: $(VENV)/.dev ## plant 25 bugs, one at a time, each of which must be found and named (ARGS="-k token" for some)
+	@HEADWATER_TEST_KILLS=2 $(TESTS) tests/seeded tests/crash/test_seeded_bugs.py \
+	  tests/crash/test_downloads.py::test_the_audit_of_downloads_names --timeout=3600 $(ARGS)
 
 # Each client is a process of its own on loopback; the seeder is a wheel. Without `ARGS` everything.
 test-media: $(VENV)/.dev clients-for-tests $(if $(NEWER),$(VENV)/$(NEWER)/bin/qbittorrent-nox) ## live through a season with real download clients (ARGS="-k aria2" for one, NEWER=trixie for qBittorrent 5)

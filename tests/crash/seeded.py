@@ -1,259 +1,251 @@
-"""Bugs to find: small patches to a copy of the product, each with the invariant it breaks.
+"""Bugs to find: small edits of a copy of the product, with the invariants that each breaks.
 
 A pause widens the moment in which a kill must come; the bug would be one without it too.
 """
 
-import shutil
 from dataclasses import dataclass
-from pathlib import Path
 
-import headwater
+from tests.support.planted_bugs import Bug, Edit
 
-SOURCE = Path(headwater.__file__).parent
 PAUSE = "await __import__('asyncio').sleep(0.4)"
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """Replace a text that occurs exactly once in a file of the package."""
-
-    file: str
-    old: str
-    new: str
-
-
-@dataclass(frozen=True, slots=True)
-class Bug:
+class AuditedBug(Bug):
     """`found_as` are the names the audit may give it, all of them true."""
 
-    name: str
     found_as: frozenset[str]
-    edits: tuple[Edit, ...]
     needs_two_workers: bool = False
 
 
-def planted(bug: Bug, folder: Path) -> Path:
-    """A folder to import the package from, with the bug in it."""
-    copy = folder / "source" / "headwater"
-    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for edit in bug.edits:
-        path = copy / edit.file
-        text = path.read_text("utf-8")
-        assert text.count(edit.old) == 1, f"{edit.file} has changed: plant {bug.name!r} anew"
-        path.write_text(text.replace(edit.old, edit.new), "utf-8")
-    return copy.parent
-
-
-_APPEND = "        await event_rows.append_events(tx, [*facts, *moves], engine.clock.now())\n"
-_SAVE = (
-    "        await entry_rows.save_entries(\n"
-    "            tx, [_merged(each) for each in settled if _shows_entries(each)]\n"
-    "        )\n"
-)
-_LEARN = "        await visit_rows.update_feeds(tx, [each.learned for each in rows])\n"
-_PUT = "        await engine.blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])\n"
-
-_HAND_OVER = "            receipt = await self._handed_over(batch)\n"
-_NOTE = "        progress, until = self._progress(), None if last else self.lease.next_end()\n"
-
-_PROMISE = "        archived, held = await _insert_raw_rows(engine, group, keys, generation)\n"
-
 BUGS = (
-    Bug(
+    AuditedBug(
         "events are told after the commit",
+        (
+            Edit(
+                "_commit_once",
+                """
+async with __transaction__ as tx:
+    __before__
+    await event_rows.append_events(tx, __events__, __now__)
+""",
+                f"""
+async with __transaction__ as tx:
+    __before__
+{PAUSE}
+async with __transaction__ as tx:
+    await event_rows.append_events(tx, __events__, __now__)
+""",
+            ),
+        ),
         frozenset({"D1"}),
-        (
-            Edit(
-                "feeds/commit_visits.py",
-                _APPEND,
-                f"    {PAUSE}\n    async with engine.database.write() as tx:\n{_APPEND}",
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "entries are committed before the visit",
+        (
+            Edit(
+                "_commit_once",
+                """
+async with __transaction__ as tx:
+    __before__
+    await entry_rows.save_entries(tx, __entries__)
+    __after__
+""",
+                f"""
+async with __transaction__ as tx:
+    __before__
+    await entry_rows.save_entries(tx, __entries__)
+{PAUSE}
+async with __transaction__ as tx:
+    __after__
+""",
+            ),
+        ),
         frozenset({"D1", "E1"}),
-        (
-            Edit(
-                "feeds/commit_visits.py",
-                _SAVE,
-                f"{_SAVE}    {PAUSE}\n    async with engine.database.write() as tx:\n",
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "the row of a raw fetch is committed before its bytes are there",
+        (
+            Edit(
+                "_archive",
+                """
+await __blobs__.put_many(__bodies__)
+__archived__, __held__ = __inserted__
+""",
+                f"""
+__archived__, __held__ = __inserted__
+{PAUSE}
+await __blobs__.put_many(__bodies__)
+""",
+            ),
+        ),
         frozenset({"R1"}),
-        (
-            Edit(
-                "feeds/archive.py",
-                _PUT + _PROMISE,
-                f"{_PROMISE}        {PAUSE}\n{_PUT}",
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "the next visit is written after the commit",
-        frozenset({"J3"}),
         (
-            Edit("feeds/commit_visits.py", _LEARN, ""),
             Edit(
-                "feeds/commit_visits.py",
-                _APPEND,
-                f"{_APPEND}        for each in settled:\n"
-                "            await tx.run('UPDATE feeds SET next_visit_at = NULL,"
-                " claimed_by = NULL WHERE id = ?', each.finished.due.feed)\n"
-                f"    {PAUSE}\n    async with engine.database.write() as tx:\n{_LEARN}",
+                "_commit_once",
+                """
+async with __transaction__ as tx:
+    __before__
+    await visit_rows.update_feeds(tx, __learned__)
+    __after__
+""",
+                f"""
+async with __transaction__ as tx:
+    __before__
+    __after__
+    for update in __learned__:
+        await tx.run(
+            "UPDATE feeds SET next_visit_at = NULL, claimed_by = NULL WHERE id = ?", update.feed
+        )
+{PAUSE}
+async with __transaction__ as tx:
+    await visit_rows.update_feeds(tx, __learned__)
+""",
             ),
         ),
+        frozenset({"J3"}),
     ),
-    Bug(
+    AuditedBug(
         "an edit makes an entry look new",
-        frozenset({"E2"}),
         (
             Edit(
-                "feeds/merge/entry_rows.py",
-                'f"UPDATE entries SET {assignments} WHERE feed_id = ? AND uid_key = ?"',
-                'f"UPDATE entries SET {assignments}, first_seen = first_seen + 1'
+                "_rewrite_edited",
+                'f"UPDATE entries SET {__set__} WHERE feed_id = ? AND uid_key = ?"',
+                'f"UPDATE entries SET {__set__}, first_seen = first_seen + 1'
                 ' WHERE feed_id = ? AND uid_key = ?"',
             ),
         ),
+        frozenset({"E2"}),
     ),
-    Bug(
+    AuditedBug(
         "an error page is not kept",
+        (
+            Edit(
+                "has_body",
+                "__answer__.status is not None",
+                "__answer__.status is not None and __answer__.status < 400",
+            ),
+        ),
         frozenset({"R2"}),
-        (
-            Edit(
-                "feeds/visit.py",
-                "        cut, error = False, None\n        if isinstance(outcome, Failed):\n",
-                "        cut, error = False, None\n        if isinstance(outcome, Failed):\n"
-                "            return None\n",
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "retention counts what entries refer to",
+        (
+            Edit("list_expirable", "'__sql__ AND NOT keep__more__'", "'__sql____more__'"),
+            Edit("expire", "'__sql__ AND NOT keep'", "'__sql__'"),
+        ),
         frozenset({"R1"}),
-        (
-            Edit(
-                "feeds/fetch/raw_rows.py",
-                "WHERE expired_at IS NULL AND NOT keep)",
-                "WHERE expired_at IS NULL)",
-            ),
-            Edit(
-                "feeds/fetch/raw_rows.py", "WHERE fetch_id = ? AND NOT keep", "WHERE fetch_id = ?"
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "no unique key per visit, and nobody looks at the fence",
-        frozenset({"J1", "J2", "D1", "E1"}),
         (
             Edit(
-                "feeds/commit_visits.py",
-                "    if holding is None or holding.fence != due.fence:\n",
-                "    if holding is None:\n",
+                "_visit_writes",
+                "__claim__ is None or __claim__.fence != __fence__",
+                "__claim__ is None",
             ),
             Edit(
-                "feeds/worker/claim_rows.py",
-                '" WHERE claimed_by IS NOT NULL AND next_visit_at > ?"',
-                '" WHERE 0 < ?"',
+                "lock_claimed_feeds",
+                "'__sql__ claimed_by IS NOT NULL AND next_visit_at > ?__more__'",
+                "'__sql__ 0 < ?__more__'",
             ),
+            Edit("_visits", "_feed_reference(primary_key=True)", "_feed_reference()"),
             Edit(
-                "migrations/versions/v0001_river.py",
-                "        _feed_reference(primary_key=True),\n"
-                '        Column("scheduled_at", BigInteger, primary_key=True),\n',
-                "        _feed_reference(),\n"
-                '        Column("scheduled_at", BigInteger, nullable=False),\n',
+                "_visits",
+                'Column("scheduled_at", BigInteger, primary_key=True)',
+                'Column("scheduled_at", BigInteger, nullable=False)',
             ),
         ),
+        frozenset({"J1", "J2", "D1", "E1"}),
         needs_two_workers=True,
     ),
-    Bug(
+    AuditedBug(
         "a sink's progress is noted before the sink has anything",
+        (
+            Edit(
+                "Delivery._deliver",
+                "__receipt__ = await self._handed_over(__batch__)",
+                f"""
+self._pass(page, __batch__[-1].seq)
+self._noted = -1e9
+await self._note(last=False)
+{PAUSE}
+__receipt__ = await self._handed_over(__batch__)
+""",
+            ),
+        ),
         frozenset({"D5", "I1"}),
-        (
-            Edit(
-                "sinks/deliver.py",
-                _HAND_OVER,
-                "            self._pass(page, batch[-1].seq)\n"
-                "            self._noted = -1e9\n"
-                "            await self._note(last=False)\n"
-                f"            {PAUSE}\n{_HAND_OVER}",
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "every delivery of an event has other bytes",
+        (
+            Edit(
+                "_sent",
+                "orjson.dumps(__event__)",
+                'orjson.dumps({**__event__, "sent_at": __import__("time").time_ns()})',
+            ),
+        ),
         frozenset({"D4"}),
-        (
-            Edit(
-                "events/event_json.py",
-                '            "payload": orjson.Fragment(payload),\n',
-                '            "payload": orjson.Fragment(payload),\n'
-                '            "sent_at": __import__("time").time_ns(),\n',
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "half a line stays in its file",
+        (
+            Edit(
+                "ndjson_files._write_all",
+                "__left__ = __left__[os.write(__descriptor__, __left__):]",
+                """
+__left__ = __left__[os.write(__descriptor__, __left__[: len(__left__) // 2 + 1]):]
+__import__("time").sleep(0.05)
+""",
+            ),
+            Edit("_repair_file", "os.ftruncate(__descriptor__, __end__)", "pass"),
+        ),
         frozenset({"D5", "D8"}),
-        (
-            Edit(
-                "sinks/kinds/ndjson_files.py",
-                "        left = left[os.write(descriptor, left) :]\n",
-                "        left = left[os.write(descriptor, left[: len(left) // 2 + 1]) :]\n"
-                "        __import__('time').sleep(0.05)\n",
-            ),
-            Edit(
-                "sinks/kinds/ndjson_files.py",
-                "            os.ftruncate(descriptor, end)\n",
-                "            pass\n",
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "Redis is not asked what it has already",
+        (
+            Edit("_ADD", "'__lua__ looked < back do__more__'", "'__lua__ false do__more__'"),
+            Edit(
+                "Delivery._note",
+                "progress, until = __both__",
+                f"{PAUSE}\nprogress, until = __both__",
+            ),
+        ),
         frozenset({"D6"}),
-        (
-            Edit("sinks/kinds/redis_stream.py", "while looked < back do", "while false do"),
-            Edit("sinks/deliver.py", _NOTE, f"        {PAUSE}\n{_NOTE}"),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "items are kept after their events count as delivered",
+        (
+            Edit(
+                "PersonalFeedSink.deliver",
+                "await self._keep(__items__)",
+                """
+asyncio.get_running_loop().call_later(
+    1.5, lambda items: asyncio.ensure_future(self._keep(items)), __items__
+)
+""",
+            ),
+        ),
         frozenset({"I1"}),
-        (
-            Edit(
-                "personal_feeds/items_from_entries.py",
-                "            await self._keep(told[:bad])\n",
-                "            later = asyncio.ensure_future(asyncio.sleep(1.5))\n"
-                "            keep, some = self._keep, told[:bad]\n"
-                "            late = lambda _: asyncio.ensure_future(keep(some))\n"
-                "            later.add_done_callback(late)\n",
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "an edit does not reach the item",
+        (Edit("PersonalFeedSink._keep", "await self._store.revise(__items__)", "pass"),),
         frozenset({"I2"}),
-        (
-            Edit(
-                "personal_feeds/items_from_entries.py",
-                "            await self._store.revise(some)\n",
-                "            pass\n",
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "a reader of the stream goes on one event too far",
-        frozenset({"D7"}),
         (
             Edit(
-                "entrypoints/api/events/stream.py",
-                "            return _parse_event_id(last_event_id)\n",
-                "            return _parse_event_id(last_event_id) + 1\n",
+                "SharedStreams.beginning",
+                "_parse_event_id(__text__)",
+                "_parse_event_id(__text__) + 1",
             ),
         ),
+        frozenset({"D7"}),
     ),
 )

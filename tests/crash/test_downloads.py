@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from headwater.anime.download_clients.connection import DownloadClientConfig
-from tests.crash.seeded import Bug, planted
+from tests.crash.seeded import AuditedBug
 from tests.media.season import FOREIGN, SHOW, ani, first_weeks, last_week
 from tests.media.seeded import BUGS
 from tests.media.stage import Stage, opened_stage
 from tests.media.swarm import ScriptedSwarm
+from tests.support.planted_bugs import plant
 from tests.support.scripted_qbittorrent import USER, V5_2, ScriptedQBittorrent
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
@@ -68,9 +69,9 @@ async def test_every_episode_is_there_once_after_a_kill_between_every_two_steps(
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 async def test_the_audit_of_downloads_names(
-    long_run: None, bug: Bug, tmp_path: Path, figures: list[str]
+    long_run: None, bug: AuditedBug, tmp_path: Path, figures: list[str]
 ) -> None:
-    source = planted(bug, tmp_path)
+    source = plant(bug, tmp_path)
     async with scripted_season(tmp_path, source=source) as (stage, _):
         with pytest.raises(AssertionError):
             await lived_through(stage)
@@ -79,13 +80,3 @@ async def test_the_audit_of_downloads_names(
     names = {each.invariant for each in broken}
     assert names, "nobody noticed"
     assert names <= bug.found_as, "\n".join(map(str, broken))
-
-
-def test_every_bug_of_downloads_can_still_be_planted(tmp_path: Path) -> None:
-    for number, bug in enumerate(BUGS):
-        planted(bug, tmp_path / str(number))
-
-
-def test_every_bug_of_downloads_is_written_down() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "invariants.md").read_text("utf-8")
-    assert [bug.name for bug in BUGS if f"| {bug.name} |" not in page] == []

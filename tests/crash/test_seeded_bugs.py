@@ -6,9 +6,10 @@ import pytest
 
 from tests.crash.audit import Broken
 from tests.crash.ordeal import Ordeal, open_crowd
-from tests.crash.seeded import BUGS, Bug, planted
+from tests.crash.seeded import BUGS, AuditedBug
 from tests.crash.sinks import Brokers, all_sinks
 from tests.support.origin import Origin
+from tests.support.planted_bugs import plant
 
 pytestmark = pytest.mark.crash
 
@@ -16,7 +17,7 @@ FEEDS = 30
 MOST_ROUNDS = 12
 
 
-async def found(ordeal: Ordeal, bug: Bug) -> list[Broken]:
+async def found(ordeal: Ordeal, bug: AuditedBug) -> list[Broken]:
     """What the audit says first, within a few rounds."""
     act = ordeal.pause if bug.needs_two_workers else ordeal.kill
     try:
@@ -31,7 +32,7 @@ async def found(ordeal: Ordeal, bug: Bug) -> list[Broken]:
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 async def test_the_audit_names(
-    long_run: None, bug: Bug, tmp_path: Path, brokers: Brokers, seed: int, figures: list[str]
+    long_run: None, bug: AuditedBug, tmp_path: Path, brokers: Brokers, seed: int, figures: list[str]
 ) -> None:
     async with Origin() as origin, all_sinks(tmp_path, brokers, seed) as sinks:
         ordeal = Ordeal(
@@ -40,7 +41,7 @@ async def test_the_audit_names(
             open_crowd(origin, seed),
             sinks,
             seed=seed,
-            source=planted(bug, tmp_path),
+            source=plant(bug, tmp_path),
             helped=bug.needs_two_workers,
         )
         broken = await found(ordeal, bug)
@@ -49,13 +50,3 @@ async def test_the_audit_names(
     figures.append(f"named {', '.join(sorted(names))} in round {rounds}: {broken[:1]}")
     assert names, "nobody noticed"
     assert names <= bug.found_as, "\n".join(map(str, broken))
-
-
-def test_every_bug_can_still_be_planted(tmp_path: Path) -> None:
-    for number, bug in enumerate(BUGS):
-        planted(bug, tmp_path / str(number))
-
-
-def test_every_bug_is_written_down() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "invariants.md").read_text("utf-8")
-    assert [bug.name for bug in BUGS if f"| {bug.name} |" not in page] == []

@@ -1,68 +1,55 @@
-"""Bugs of downloads to find: patches to a copy of the product, each with what it breaks."""
+"""Bugs of downloads to find: edits of a copy of the product, with what each breaks."""
 
-from tests.crash.seeded import Bug, Edit
-
-_READY = "    return await _ready(work, facts, torrent.infohash, body, torrent.size)\n"
-_WRITTEN = (
-    "        written = await download_rows.update_claimed_download(\n"
-    "            tx, work.download, step, work.now, holder=holder\n"
-    "        )\n"
-)
-_LOAD = "__import__('importlib').import_module"
+from tests.crash.seeded import AuditedBug
+from tests.support.planted_bugs import Edit
 
 BUGS = (
-    Bug(
+    AuditedBug(
         "the client is asked before its answer could be written down",
+        (
+            Edit(
+                "fetch_torrent",
+                "return await _ready(work, __facts__, __infohash__, __body__, torrent.size)",
+                """
+job = NewClientTorrent(__infohash__, work.client_folder(), __body__)
+await work.media.downloader.add(job)
+return await _ready(work, __facts__, __infohash__, __body__, torrent.size)
+""",
+                uses=("NewClientTorrent",),
+            ),
+        ),
         frozenset({"T1"}),
-        (
-            Edit(
-                "anime/downloads/fetch_torrent.py",
-                _READY,
-                f"    ports = {_LOAD}('headwater.anime.downloads.ports')\n"
-                "    job = ports.NewClientTorrent(torrent.infohash, work.client_folder(), body)\n"
-                f"    await work.media.downloader.add(job)\n{_READY}",
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "what is to be replaced leaves when the new one is only chosen",
-        frozenset({"T3"}),
         (
             Edit(
-                "anime/downloads/fetch_torrent.py",
-                _WRITTEN,
-                f"{_WRITTEN}        losing = {_LOAD}('headwater.anime.downloads.remove_files')\n"
-                "        losses = work.download.replaces\n"
-                "        await losing.write_losses(tx, losses, work.download.id, work.now)\n",
+                "_ready",
+                "__written__ = await download_rows.update_claimed_download("
+                "tx, __download__, __step__, __now__, holder=__holder__)",
+                """
+__written__ = await download_rows.update_claimed_download(
+    tx, __download__, __step__, __now__, holder=__holder__
+)
+await write_losses(tx, __download__.replaces, __download__.id, __now__)
+""",
+                uses=("write_losses",),
             ),
         ),
+        frozenset({"T3"}),
     ),
-    Bug(
+    AuditedBug(
         "nobody looks at the bytes",
+        (Edit("verify_download", "lack is not None", "lack == 'never'"),),
         frozenset({"T3"}),
-        (
-            Edit(
-                "anime/downloads/client_steps.py",
-                "    if lack is not None:\n",
-                "    if lack == 'never':\n",
-            ),
-        ),
     ),
-    Bug(
+    AuditedBug(
         "what was replaced is as good as anything new",
-        frozenset({"T2"}),
         (
-            Edit(
-                "anime/decide/rank_releases.py",
-                '    return "better" if new < held else "worse"\n',
-                '    return "better"\n',
-            ),
-            Edit("anime/decide/record_decisions.py", "        refused=beside.refused,\n", ""),
-            Edit(
-                "anime/downloads/fetch_torrent.py",
-                '        if other.state in ("retiring", "retired"):\n',
-                '        if other.state == "never":\n',
-            ),
+            Edit("_compare_ranks", '"better" if __new__ < __held__ else "worse"', '"better"'),
+            Edit("_judgement", "__context__.refused", "{}"),
+            Edit("_why_known_already", '__other__.state in ("retiring", "retired")', "False"),
         ),
+        frozenset({"T2"}),
     ),
 )
