@@ -9,8 +9,8 @@ import pytest
 from headwater.core.engine import Engine
 from headwater.core.errors import HeadwaterError
 from headwater.feeds.change_feed import change_feed, refetch
+from headwater.feeds.entries.entry_search_rows import get_entry
 from headwater.feeds.feed import FeedOptions, FeedPatch
-from headwater.feeds.merge.entry_search import get_entry
 from headwater.subscriptions.add_feed import add_feed, add_feed_later
 from headwater.subscriptions.unsubscribe import remove_feed
 from tests.feeds.worker.test_hosts import number

@@ -10,8 +10,8 @@ import orjson
 from headwater.entrypoints.api.feeds.entries import EntryRecord
 from headwater.events.event_filter import EventFilter
 from headwater.events.event_rows import read_wire_events
-from headwater.feeds.fetch import raw_rows
-from headwater.feeds.merge import entry_search
+from headwater.feeds.entries import entry_search_rows
+from headwater.feeds.raw import raw_rows
 from headwater.sinks.ports import DeliveryResult, SinkConfig, SinkConnection
 from headwater.subscriptions.unsubscribe import delete_by_url
 from tests.support.origin import Post
@@ -57,7 +57,7 @@ def raw_files(tmp_path: Path) -> dict[str, Path]:
 
 async def record(river: River, uid: str) -> dict[str, Any]:
     async with river.engine.database.read() as view:
-        kept = await entry_search.get_entry(view, uid)
+        kept = await entry_search_rows.get_entry(view, uid)
     return EntryRecord.of(kept).model_dump(mode="json")
 
 
@@ -158,7 +158,7 @@ async def test_a_raw_that_expired_is_left_out_and_the_line_says_so(
     await river.clock.advance(86_400)
     async with river.engine.database.write() as tx:
         now = river.clock.now()
-        await raw_rows.expire(
+        await raw_rows.set_expired(
             tx, await raw_rows.list_expirable(tx, unchanged_kept=1, kept_before=now), now
         )
     assert await tap(river) == DeliveryResult(1)

@@ -13,7 +13,7 @@ from headwater.core.telemetry.metrics import (
 )
 from headwater.core.values.latency import BOUNDS_MS
 from headwater.feeds import judge_visit
-from headwater.feeds.merge.read_document import DEADLY
+from headwater.feeds.read_document import DEADLY
 from tests.support.scraped_metrics import own_figures
 
 FETCHED = MeasuredVisit("fetched", None, "", 0.2, 3_000, 9_000, 2, 1, 900.0, True)

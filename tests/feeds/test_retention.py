@@ -10,9 +10,9 @@ import pytest
 from headwater.core.engine import Engine
 from headwater.core.errors import StorageError
 from headwater.core.values.ids import FeedPk, FetchId
-from headwater.feeds.archive import archive_group
-from headwater.feeds.fetch import raw_rows
-from headwater.feeds.fetch.raw_fetch import RawFetch, blob_key
+from headwater.feeds.raw import raw_rows
+from headwater.feeds.raw.archive import archive_group
+from headwater.feeds.raw.raw_fetch import RawFetch, blob_key
 from headwater.feeds.retention import delete_unused_blobs
 from headwater.settings import Settings
 from headwater.wiring.housekeeping import housekeeping_once
@@ -117,7 +117,7 @@ async def test_a_payload_that_brings_an_entry_after_it_was_found_to_be_surplus_s
     assert set(found.unneeded) == {one, two}
     async with engine.database.write() as tx:
         await raw_rows.set_kept(tx, [one])
-        await raw_rows.expire(tx, found, engine.clock.now())
+        await raw_rows.set_expired(tx, found, engine.clock.now())
     assert set(await living(river)) == {first, one, newest}
 
 

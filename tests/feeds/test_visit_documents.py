@@ -11,10 +11,10 @@ import orjson
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
 from headwater.feeds.change_feed import change_feed
+from headwater.feeds.entries.entry_search_rows import KeptEntry, get_entry
 from headwater.feeds.feed import FeedPatch
 from headwater.feeds.fetch.outcome import Throttled
 from headwater.feeds.judge_visit import JudgedVisit
-from headwater.feeds.merge.entry_search import KeptEntry, get_entry
 from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows
 from headwater.subscriptions.unsubscribe import remove_feed

@@ -1,6 +1,6 @@
 """Whole visits to feeds whose documents end early, or show what was taken for one entry as two."""
 
-from headwater.feeds.merge.entry_search import KeptEntry, get_entry
+from headwater.feeds.entries.entry_search_rows import KeptEntry, get_entry
 from tests.support.origin import OriginFeed, Post, Reply, rss
 from tests.support.visits import River
 

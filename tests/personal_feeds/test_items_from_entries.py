@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.core.values.ids import index_key
-from headwater.feeds.merge.entry_versions import KeptVersion
+from headwater.feeds.entries.entry_version import KeptVersion
 from headwater.personal_feeds.items_from_entries import (
     EntryItemPolicy,
-    FeedOrigin,
     caller_id,
     entry_guid,
     items_of_entry,
 )
 from headwater.personal_feeds.ports import ItemAttachment
+from headwater.personal_feeds.source import FeedOrigin
 
 FEED = "01900000-0000-7000-8000-000000000001"
 EVENT = 4_711

@@ -28,7 +28,7 @@ BROKEN: list[tuple[Check, str, str]] = [
     (
         test_source.test_pure_rooms_import_only_what_is_pure,
         "feeds/merge/x.py",
-        "from headwater.feeds.merge.entry_rows import save_entries as save",
+        "from headwater.feeds.entries.entry_rows import save_entries as save",
     ),
     (
         test_source.test_pure_rooms_import_only_what_is_pure,
@@ -56,7 +56,7 @@ BROKEN: list[tuple[Check, str, str]] = [
     ),
     (
         test_libraries.test_every_library_stays_in_its_place,
-        "feeds/merge/entry_rows.py",
+        "feeds/entries/entry_rows.py",
         "from sqlalchemy import text",
     ),
     (

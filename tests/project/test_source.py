@@ -32,7 +32,7 @@ PURE_LIBRARIES = {
     "feeds/keyring.py": {"orjson"},
     "feeds/schedule/": {"orjson"},
     "feeds/fetch/": {"brotli", "isal", "zstandard"},
-    "feeds/merge/": {"orjson"},
+    "feeds/entries/": {"orjson"},
     "parse/": {"lxml", "orjson", "re2"},
     "events/": {"orjson"},
     "publish/": {"lxml", "nh3", "orjson"},

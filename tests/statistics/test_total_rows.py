@@ -13,8 +13,8 @@ from headwater.adapters import schema
 from headwater.adapters.database import SqlDatabase
 from headwater.core.values.ids import FetchId
 from headwater.core.values.instant import to_micros
-from headwater.feeds.fetch.raw_fetch import RawFetch
-from headwater.feeds.fetch.raw_rows import insert_raw_fetches, lock_blobs
+from headwater.feeds.raw.raw_fetch import RawFetch
+from headwater.feeds.raw.raw_rows import insert_raw_fetches, lock_blobs
 from headwater.settings import Settings
 from headwater.statistics import day_rows, statistics_rows, total_rows
 from headwater.statistics.subscriptions import Statistics, Window

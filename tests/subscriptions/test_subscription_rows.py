@@ -280,7 +280,7 @@ async def test_what_a_registered_fetcher_visits_no_worker_of_ours_claims(
     async with database.write() as tx:
         await worker_rows.claim_shards(tx, ANNA, 0, FAR, 1024)
         claimed = await claim_rows.claim_feeds(tx, ANNA, to_micros(LATER), FAR, 100)
-        assert await worker_rows.find_next_due(tx, ANNA) == FAR
+        assert await claim_rows.find_next_due(tx, ANNA) == FAR
     assert [due.feed for due in claimed] == [ours.feed_pk]
 
 

@@ -15,7 +15,7 @@ from headwater.core.ports import Clock
 from headwater.core.values.ids import WorkerId
 from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
 from headwater.feeds.fetch.request_feed import FetchPolicy
-from headwater.feeds.merge.read_document import ReadingPolicy
+from headwater.feeds.read_document import ReadingPolicy
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.visit_rules import VisitRules
 from headwater.personal_feeds.database_store import PersonalDatabase

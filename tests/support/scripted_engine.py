@@ -17,17 +17,17 @@ from headwater.core.ports import Clock, Database
 from headwater.core.values.ids import FeedId, FeedPk, FetchId, WorkerId, index_key
 from headwater.core.values.instant import to_micros
 from headwater.core.values.response import Headers, HttpAnswer
+from headwater.feeds.entries.entry import NormalisedEntry
+from headwater.feeds.entries.entry_changes import MergeChanges
+from headwater.feeds.entries.entry_rows import EntriesToSave, save_entries
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.feed_rows import insert_or_restore_feed
 from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
-from headwater.feeds.fetch.raw_fetch import RawFetch, blob_key
-from headwater.feeds.fetch.raw_rows import insert_raw_fetches, lock_blobs
 from headwater.feeds.fetch.request_feed import FetchPolicy
-from headwater.feeds.merge.decide_changes import MergeChanges
-from headwater.feeds.merge.entry import NormalisedEntry
-from headwater.feeds.merge.entry_rows import EntriesToSave, save_entries
-from headwater.feeds.merge.read_document import ReadingPolicy, read_job
 from headwater.feeds.ports import ParserReply
+from headwater.feeds.raw.raw_fetch import RawFetch, blob_key
+from headwater.feeds.raw.raw_rows import insert_raw_fetches, lock_blobs
+from headwater.feeds.read_document import ReadingPolicy, read_job
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.visit_rows import VisitRow, insert_visits
 from headwater.feeds.visit_rules import VisitRules

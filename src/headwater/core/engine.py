@@ -12,8 +12,8 @@ from headwater.feeds.commit_visits import CommitServices
 from headwater.feeds.fetch.host_turns import HostPacing
 from headwater.feeds.fetch.polite_fetcher import PoliteFetcher
 from headwater.feeds.fetch.request_feed import FetchPolicy
-from headwater.feeds.merge.read_document import ReadingPolicy
 from headwater.feeds.ports import Blobs, Parsers
+from headwater.feeds.read_document import ReadingPolicy
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.services import FeedServices
 from headwater.feeds.visit_commits import VisitCommits

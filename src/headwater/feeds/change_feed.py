@@ -10,10 +10,10 @@ from headwater.core.ports import Transaction
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import from_micros
 from headwater.feeds import feed_rows
+from headwater.feeds.entries import entry_rows
 from headwater.feeds.feed import Feed, FeedPatch, Overrides, patched_feed
-from headwater.feeds.merge import entry_rows
 from headwater.feeds.schedule.replan import earliest_visit, policy_from_overrides, replan_feed
-from headwater.feeds.worker import worker_rows
+from headwater.feeds.worker import host_rows
 
 _PACE = ("min_interval_sec", "max_interval_sec", "interval_sec", "push_only", "ceiling_sec")
 
@@ -111,7 +111,7 @@ def _check_active(feed: Feed) -> None:
 async def _check_not_too_soon(
     tx: Transaction, feed: Feed, engine: Engine, gap: timedelta, now: datetime
 ) -> None:
-    rests_until = await worker_rows.find_end_of_rest(tx, feed.pk, engine.schedule.initial_interval)
+    rests_until = await host_rows.find_end_of_rest(tx, feed.pk, engine.schedule.initial_interval)
     host_ready = now if rests_until is None else from_micros(rests_until)
     wait = max(earliest_visit(feed, gap, now), host_ready) - now
     if wait > timedelta():

@@ -18,13 +18,13 @@ from headwater.core.values.url import canonical, host_of, shard_of
 from headwater.events import event_rows
 from headwater.events.event import Event
 from headwater.feeds import feed_rows, visit_rows
+from headwater.feeds.entries import entry_rows
+from headwater.feeds.entries.entry_changes import NO_CHANGES
+from headwater.feeds.entries.entry_rows import NOTHING_KNOWN, EntriesToSave, KnownEntries
 from headwater.feeds.feed_events import feed_moved
-from headwater.feeds.fetch import raw_rows
 from headwater.feeds.judge_visit import FinishedVisit, JudgedVisit, judge_visit
-from headwater.feeds.merge import entry_rows
-from headwater.feeds.merge.decide_changes import NO_CHANGES
-from headwater.feeds.merge.entry_rows import NOTHING_KNOWN, EntriesToSave, KnownEntries
-from headwater.feeds.merge.read_document import ReadFeed, UnreadableDocument, killed_its_parser
+from headwater.feeds.raw import raw_rows
+from headwater.feeds.read_document import ReadFeed, UnreadableDocument, killed_its_parser
 from headwater.feeds.schedule.due import EMPTY_JSON
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.visit_rows import VisitWrites, visit_writes_of
@@ -119,13 +119,13 @@ async def _load_known_entries(
 ) -> dict[FeedPk, KnownEntries]:
     """A feed on its first document has nothing to remember, unless its archive was read again."""
     first = [each.due.feed for each in visits if not each.due.documents_seen]
-    bare = set(first) - await entry_rows.feeds_with_entries(tx, first)
+    bare = set(first) - await entry_rows.list_feeds_with_entries(tx, first)
     shown = [
         (each.due.feed, each.read.entries)
         for each in visits
         if isinstance(each.read, ReadFeed) and each.due.feed not in bare
     ]
-    return await entry_rows.load_known_entries(tx, shown) if shown else {}
+    return await entry_rows.list_known_entries(tx, shown) if shown else {}
 
 
 def _visit_writes(

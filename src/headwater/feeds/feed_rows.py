@@ -430,66 +430,6 @@ def _stats_of(row: Row) -> FeedStats:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class OverdueFeed:
-    """A feed that has waited longer than it was meant to: `times` the interval chosen for it."""
-
-    feed_id: FeedId
-    url: str
-    times: float
-    chosen_sec: float
-
-
-_CHOSEN = (
-    "(SELECT feed_id, url, began, CASE WHEN planned > remembered THEN planned ELSE remembered END"
-    " AS chosen FROM (SELECT feed_id, url, coalesce(last_decision_at, created_at) AS began,"
-    " scheduled_at - coalesce(last_decision_at, created_at) AS planned,"
-    " interval_sec * 1000000 AS remembered FROM feeds WHERE state = 'active'"
-    " AND scheduled_at IS NOT NULL) plans) waiting"
-)
-"""Active feeds with what was chosen when they were last decided on: the time to the next visit,
-with hints, pauses and luck in it, and never less than the interval that is remembered."""
-
-
-async def count_active_and_overdue(view: View, now: datetime, times: float) -> tuple[int, int]:
-    """Active feeds, and how many of them have waited longer than so many chosen intervals."""
-    row = await view.row(
-        "SELECT count(*) AS feeds, coalesce(sum(CASE WHEN CAST(? AS BIGINT) - began"
-        f" > chosen * CAST(? AS DOUBLE PRECISION) THEN 1 ELSE 0 END), 0) AS late FROM {_CHOSEN}",
-        to_micros(now),
-        times,
-    )
-    assert row is not None
-    return int(row.feeds), int(row.late)
-
-
-async def list_overdue_feeds(
-    view: View, now: datetime, times: float, limit: int
-) -> list[OverdueFeed]:
-    """Those that have waited longer than so many chosen intervals, the longest first."""
-    moment = to_micros(now)
-    rows = await view.rows(
-        "SELECT feed_id, url, chosen, (CAST(? AS BIGINT) - began) * 1.0 / chosen AS times"
-        f" FROM {_CHOSEN} WHERE CAST(? AS BIGINT) - began > chosen * CAST(? AS DOUBLE PRECISION)"
-        " ORDER BY times DESC, feed_id LIMIT ?",
-        moment,
-        moment,
-        times,
-        limit,
-    )
-    return [
-        OverdueFeed(FeedId(row.feed_id), row.url, float(row.times), float(row.chosen) / 1_000_000)
-        for row in rows
-    ]
-
-
-async def get_database_version(view: View) -> str:
-    ask = "sqlite_version()" if view.dialect == "sqlite" else "current_setting('server_version')"
-    row = await view.row(f"SELECT {ask} AS version")
-    assert row is not None
-    return f"{view.dialect} {row.version}"
-
-
 async def set_feed_url(
     tx: Transaction, feed: FeedPk, url: str, key: bytes, host: str, shard: int
 ) -> None:

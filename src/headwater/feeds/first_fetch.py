@@ -10,9 +10,9 @@ from headwater.feeds.discovery import find_feed_links
 from headwater.feeds.fetch.content_coding import decode_body
 from headwater.feeds.fetch.outcome import Failed, Fetched, Outcome
 from headwater.feeds.fetch.request_feed import FetchRequest
-from headwater.feeds.merge.read_document import UnreadableDocument
+from headwater.feeds.read_document import UnreadableDocument
 from headwater.feeds.services import FeedServices
-from headwater.feeds.worker import worker_rows
+from headwater.feeds.worker import host_rows
 
 _SHOWN_BYTES = 300
 
@@ -28,8 +28,8 @@ async def _learn_last_request(host: str, services: FeedServices) -> None:
     turns, monotonic = services.fetcher.turns, services.clock.monotonic()
     async with services.database.read() as view:
         now = to_micros(view.now)
-        asked_at = await worker_rows.find_last_request_at(view, host)
-        rests_until = await worker_rows.find_end_of_rest_of_host(
+        asked_at = await host_rows.find_last_request_at(view, host)
+        rests_until = await host_rows.find_end_of_rest_of_host(
             view, host, services.schedule.initial_interval
         )
     if asked_at is not None:

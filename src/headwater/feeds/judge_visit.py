@@ -9,22 +9,13 @@ from headwater.core.values.instant import rfc3339, to_micros
 from headwater.core.values.quickly_made import quickly_made
 from headwater.events.event import Event
 from headwater.feeds import feed_events
-from headwater.feeds.archive import ArchivedBody
+from headwater.feeds.entries.entry_changes import NO_CHANGES, MergeChanges
+from headwater.feeds.entries.entry_rows import KnownEntries
 from headwater.feeds.fetch.outcome import Failed, Fetched, Gone, Outcome, Throttled, Unchanged
 from headwater.feeds.fetch.redirects import is_move_believed, observe_move
-from headwater.feeds.merge.decide_changes import (
-    NO_CHANGES,
-    MergeChanges,
-    decide_changes,
-    newly_distrusted,
-)
-from headwater.feeds.merge.entry_rows import KnownEntries
-from headwater.feeds.merge.read_document import (
-    ReadFeed,
-    ReadResult,
-    SameDocument,
-    UnreadableDocument,
-)
+from headwater.feeds.merge.decide_changes import decide_changes, newly_distrusted
+from headwater.feeds.raw.archive import ArchivedBody
+from headwater.feeds.read_document import ReadFeed, ReadResult, SameDocument, UnreadableDocument
 from headwater.feeds.schedule.decide_next_visit import Decision, decide_next_visit
 from headwater.feeds.schedule.due import DueFeed, ObservedMove, policy_for_feed
 from headwater.feeds.schedule.policy import SchedulePolicy

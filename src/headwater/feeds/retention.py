@@ -9,7 +9,7 @@ from headwater.core.values.ids import index_key
 from headwater.core.values.instant import to_micros
 from headwater.core.values.url import canonical
 from headwater.feeds import feed_rows, visit_rows
-from headwater.feeds.fetch import raw_rows
+from headwater.feeds.raw import raw_rows
 
 logger = get_logger("housekeeping")
 
@@ -28,7 +28,7 @@ async def expire_payloads(engine: Engine, unchanged_kept: int, kept_since: datet
         if not found:
             return expired
         async with engine.database.write() as tx:
-            await raw_rows.expire(tx, found, engine.clock.now())
+            await raw_rows.set_expired(tx, found, engine.clock.now())
         expired += len({*found.unneeded, *found.old})
 
 

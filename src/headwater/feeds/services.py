@@ -6,8 +6,8 @@ from headwater.core.ports import Clock, Database
 from headwater.core.telemetry.trace import Tracer
 from headwater.core.values.ids import WorkerId
 from headwater.feeds.fetch.polite_fetcher import PoliteFetcher
-from headwater.feeds.merge.read_document import ReadingPolicy
 from headwater.feeds.ports import Blobs, Keyrings, Parsers
+from headwater.feeds.read_document import ReadingPolicy
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.visit_commits import VisitCommits
 from headwater.feeds.visit_rules import VisitRules

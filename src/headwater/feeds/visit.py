@@ -10,13 +10,13 @@ from headwater.core.telemetry.trace import span
 from headwater.core.values.ids import FeedId, FeedPk, FetchId, WorkerId
 from headwater.core.values.instant import to_micros
 from headwater.core.values.response import Exchange, HttpAnswer, Validators
-from headwater.feeds.archive import ArchivedBody
 from headwater.feeds.commit_visits import ClaimLost, CommitResult
 from headwater.feeds.fetch.outcome import Failed, Fetched, Outcome
-from headwater.feeds.fetch.raw_fetch import has_body, raw_fetch_of
 from headwater.feeds.fetch.request_feed import FetchRequest
 from headwater.feeds.judge_visit import FinishedVisit
-from headwater.feeds.merge.read_document import (
+from headwater.feeds.raw.archive import ArchivedBody
+from headwater.feeds.raw.raw_fetch import has_body, raw_fetch_of
+from headwater.feeds.read_document import (
     ReadResult,
     UnreadableDocument,
     parse_job_of,

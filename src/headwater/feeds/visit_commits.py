@@ -4,7 +4,6 @@ from functools import partial
 
 from headwater.core.concurrency import Batcher
 from headwater.core.errors import DatabaseRefused
-from headwater.feeds.archive import ArchivedBody, archive_group
 from headwater.feeds.commit_visits import (
     CommitResult,
     CommitServices,
@@ -12,9 +11,10 @@ from headwater.feeds.commit_visits import (
     commit_visits,
     prepare_visit,
 )
-from headwater.feeds.fetch.raw_fetch import RawFetch
 from headwater.feeds.judge_visit import FinishedVisit
 from headwater.feeds.ports import Blobs
+from headwater.feeds.raw.archive import ArchivedBody, archive_group
+from headwater.feeds.raw.raw_fetch import RawFetch
 
 _ARCHIVED_TOGETHER = 96
 """Smaller groups than the other commit's: parsing waits for them."""

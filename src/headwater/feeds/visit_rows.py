@@ -14,11 +14,11 @@ from headwater.core.values.instant import maybe_micros, maybe_moment, to_micros
 from headwater.core.values.response import Exchange, Validators
 from headwater.core.values.url import redacted
 from headwater.feeds.fetch.outcome import Fetched
-from headwater.feeds.fetch.raw_rows import headers_json
 from headwater.feeds.fetch.redact_headers import redacted_headers
 from headwater.feeds.judge_visit import JudgedVisit
 from headwater.feeds.merge.lateness import lateness
-from headwater.feeds.merge.read_document import ReadFeed, SameDocument
+from headwater.feeds.raw.raw_rows import headers_json
+from headwater.feeds.read_document import ReadFeed, SameDocument
 
 
 class FeedUpdate(NamedTuple):

@@ -5,16 +5,11 @@ from headwater.core.telemetry.trace import NoTrace, SharedWork, Span, SpanFacts,
 from headwater.core.values.instant import rfc3339, rfc3339_at, to_micros
 from headwater.feeds.commit_visits import ClaimLost, CommitResult
 from headwater.feeds.fetch.outcome import Outcome, Unchanged
-from headwater.feeds.fetch.raw_fetch import RawFetch
 from headwater.feeds.fetch.request_feed import FetchRequest
 from headwater.feeds.fetch.request_trace import describe_request, url_facts
 from headwater.feeds.judge_visit import JudgedVisit
-from headwater.feeds.merge.read_document import (
-    ReadFeed,
-    ReadResult,
-    SameDocument,
-    UnreadableDocument,
-)
+from headwater.feeds.raw.raw_fetch import RawFetch
+from headwater.feeds.read_document import ReadFeed, ReadResult, SameDocument, UnreadableDocument
 from headwater.feeds.schedule.due import DueFeed
 
 NANOS = 1_000

@@ -1,26 +1,26 @@
-"""An entry as an event told of it → an item for each category of its feed."""
+"""Make items of personal feeds from entries: one for each category of the entry's feed."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
-import orjson
-
 from headwater.core.errors import BadInput, DatabaseError
-from headwater.core.ports import Clock, Database, View, placeholders
+from headwater.core.ports import Clock, Database
 from headwater.core.telemetry.metrics import count_published_items
 from headwater.core.values.instant import to_micros
 from headwater.events.event_json import WireEvent
-from headwater.feeds.merge.entry_versions import (
+from headwater.feeds.entries.entry_version import (
     KeptVersion,
     VersionKey,
-    get_versions,
     version_key_of,
     with_own_text,
 )
+from headwater.feeds.entries.entry_version_rows import find_versions
 from headwater.personal_feeds.ports import ItemAttachment, KeptItem, PersonalStore
+from headwater.personal_feeds.source import FeedOrigin
+from headwater.personal_feeds.source_rows import list_feed_origins
 from headwater.publish.clean_html import clean_html
 from headwater.publish.document import PublishedItem
 from headwater.publish.entry_item import item_of_entry
@@ -61,21 +61,6 @@ class EntryItemPolicy:
         return at + round(self.days * _DAY)
 
 
-@dataclass(frozen=True, slots=True)
-class FeedOrigin:
-    """A feed, and the categories that people gave it. Its `url` may be a private one."""
-
-    feed_id: str
-    url: str
-    title: str | None
-    home_link: str | None
-    categories: tuple[str, ...]
-
-    def open_to(self, policy: EntryItemPolicy) -> tuple[str, ...]:
-        named = (name for name in self.categories if name and "\x00" not in name)
-        return tuple(name for name in named if not policy.allowed or name in policy.allowed)
-
-
 @dataclass(slots=True)
 class _PublishableVersion:
     """What `publish.entry_item` asks of an entry, as a row would have it."""
@@ -105,7 +90,7 @@ def items_of_entry(
 
     Links to the feed itself are gone: its address may be a key.
     """
-    categories = origin.open_to(policy)
+    categories = origin.open_to(policy.allowed)
     if not categories:
         return []
     kept = with_own_text(kept)
@@ -180,27 +165,6 @@ def ordered_slices(items: Sequence[KeptItem], size: int) -> list[Sequence[KeptIt
     return [items[place : place + size] for place in range(0, len(items), size)]
 
 
-_IN_ONE_QUERY = 500
-
-
-async def list_origins(view: View, feed_ids: Collection[str]) -> dict[str, FeedOrigin]:
-    """By public id, those that have categories. One that was deleted for good is left out."""
-    named, found = sorted(set(feed_ids)), dict[str, FeedOrigin]()
-    for place in range(0, len(named), _IN_ONE_QUERY):
-        some = named[place : place + _IN_ONE_QUERY]
-        rows = await view.rows(
-            "SELECT feed_id, url, title, home_link, categories FROM feeds"
-            f" WHERE feed_id IN ({placeholders(len(some))}) AND categories <> '[]'",
-            *some,
-        )
-        for row in rows:
-            categories = tuple(orjson.loads(row.categories))
-            found[row.feed_id] = FeedOrigin(
-                row.feed_id, row.url, row.title, row.home_link, categories
-            )
-    return found
-
-
 AT_ONCE = 200
 """Items in one change of the store: visits, which may write to the same database, come first."""
 
@@ -268,9 +232,9 @@ class PersonalFeedSink:
     async def _told(self, parcels: Sequence[WireEvent]) -> list[_EventItems]:
         wanted = self._wanted(parcels)
         async with self._database.read() as view:
-            feeds = await list_origins(view, {each.feed_id for each in wanted.values()})
+            feeds = await list_feed_origins(view, {each.feed_id for each in wanted.values()})
             asked = {each for each in wanted.values() if each.feed_id in feeds}
-            kept = await get_versions(view, asked)
+            kept = await find_versions(view, asked)
         return await asyncio.to_thread(self._made, parcels, wanted, feeds, kept)
 
     def _wanted(self, parcels: Sequence[WireEvent]) -> dict[int, VersionKey]:

@@ -20,9 +20,9 @@ from headwater.core.errors import BadInput, ConflictError, NotFound
 from headwater.core.idempotency_rows import set_key_resource
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.instant import to_micros
-from headwater.personal_feeds import sources
+from headwater.personal_feeds import source_rows
 from headwater.personal_feeds.ports import FeedReader, ReaderToken
-from headwater.personal_feeds.sources import CategorySource
+from headwater.personal_feeds.source import CategorySource
 
 TOKEN_PREFIX = "hwr_"  # noqa: S105 -- how tokens begin, so that people and scanners know one
 HINT_LENGTH = len(TOKEN_PREFIX) + 4
@@ -196,7 +196,7 @@ async def revoke_token(engine: Engine, reader_id: str, token_id: str) -> ReaderT
 async def list_sources(engine: Engine, of: FeedReader) -> list[CategorySource]:
     """The feeds whose new entries come into one of the reader's categories."""
     async with engine.database.read() as view:
-        return await sources.list_category_sources(view, of.categories)
+        return await source_rows.list_category_sources(view, of.categories)
 
 
 def reader_position(each: FeedReader) -> tuple[int, int]:

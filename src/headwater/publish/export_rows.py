@@ -10,13 +10,13 @@ from headwater.core.ports import Row, SqlValue, View, placeholders
 from headwater.core.values.instant import from_micros, maybe_moment, to_micros
 from headwater.core.values.response import Headers
 from headwater.events.event_json import WireEvent
-from headwater.feeds.merge.entry_versions import (
+from headwater.feeds.entries.entry_version import (
     KeptVersion,
     VersionKey,
-    get_versions,
     version_json,
     version_key_of,
 )
+from headwater.feeds.entries.entry_version_rows import find_versions
 
 _AT_ONCE = 32
 """Entries whose words are read together: each may be a megabyte."""
@@ -91,7 +91,7 @@ async def _last_of(
     """What was deleted for good is nowhere. What was edited since is here only if that was told
     after `until`."""
     told = [(parcel.seq, version_key_of(parcel.type, parcel.payload)) for parcel in parcels]
-    kept = await get_versions(view, [version for _, version in told if version is not None])
+    kept = await find_versions(view, [version for _, version in told if version is not None])
     edited = [version for version, each in kept.items() if each.present > each.number]
     later = await _versions_in_later_events(
         view, until, sorted({version.feed_id for version in edited})

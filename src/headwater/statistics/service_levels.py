@@ -10,8 +10,8 @@ from headwater.core.errors import BadInput
 from headwater.core.ports import View
 from headwater.core.values.ids import FeedId
 from headwater.core.values.latency import quantile_ms, slower_than
-from headwater.feeds import feed_rows
 from headwater.feeds.fetch.failures import codes_of
+from headwater.feeds.schedule import schedule_rows
 from headwater.feeds.schedule.durations import format_count, format_duration
 from headwater.statistics import total_rows
 from headwater.statistics.subscriptions import Window, date_of
@@ -153,9 +153,9 @@ def _failing(judged: FeedDayFailures) -> Offender:
 async def _freshness(
     view: View, promises: ServiceTargets, now: datetime, worst: int
 ) -> ServiceLevel:
-    feeds, late = await feed_rows.count_active_and_overdue(view, now, TIMES)
+    feeds, late = await schedule_rows.count_active_and_overdue(view, now, TIMES)
     share = (feeds - late) / feeds if feeds else None
-    waiting = await feed_rows.list_overdue_feeds(view, now, TIMES, worst) if late else []
+    waiting = await schedule_rows.list_overdue_feeds(view, now, TIMES, worst) if late else []
     return ServiceLevel(
         name="freshness",
         promise=f"{promises.fresh_share:.0%} of active feeds are visited within {TIMES:g} times"

@@ -1,14 +1,16 @@
-"""Statistics in the database: how a subscription goes, and which go worst."""
+"""Statistics in the database: of one subscription, of the worst, of fetchers at one host."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import orjson
 
-from headwater.core.ports import Row, View
+from headwater.core.ports import Row, View, placeholders
 from headwater.core.values.ids import FeedId, FeedPk, FetcherId
 from headwater.core.values.instant import maybe_moment
 from headwater.statistics.day_rows import SAVED_BYTES
 from headwater.statistics.days import DAY_MICROS, SubscriptionDay
+from headwater.statistics.fetcher_counts import FetcherCounts
 from headwater.statistics.subscriptions import Statistics, Window, WorstSubscription, statistics_of
 
 
@@ -80,4 +82,43 @@ def _worst_of(row: Row) -> WorstSubscription:
         last_error=row.last_error,
         last_success_at=maybe_moment(row.last_success_at),
         next_visit_at=maybe_moment(row.next_at),
+    )
+
+
+async def list_fetcher_counts(
+    view: View, host: str, fetchers: Sequence[FetcherId], first_day: int
+) -> list[FetcherCounts]:
+    """Of those of these fetchers that are enabled, also when they have never been at this host."""
+    if not fetchers:
+        return []
+    rows = await view.rows(
+        "SELECT m.fetcher_id, m.name, d.error, sum(d.visits) AS visits,"
+        " sum(d.new_entries) AS new_entries, sum(d.dated_entries) AS dated_entries,"
+        " sum(d.late_sec) AS late_sec, sum(d.late_squares) AS late_squares"
+        " FROM fetcher_modules m LEFT JOIN fetcher_days d"
+        " ON d.fetcher_id = m.fetcher_id AND d.host = ? AND d.day >= ?"
+        f" WHERE m.is_enabled AND m.fetcher_id IN ({placeholders(len(fetchers))})"
+        " GROUP BY m.fetcher_id, m.name, d.error ORDER BY m.fetcher_id, d.error",
+        host,
+        first_day,
+        *fetchers,
+    )
+    by_fetcher: dict[int, list[Row]] = {}
+    for row in rows:
+        by_fetcher.setdefault(row.fetcher_id, []).append(row)
+    return [_fetcher_counts_of(some) for some in by_fetcher.values()]
+
+
+def _fetcher_counts_of(rows: Sequence[Row]) -> FetcherCounts:
+    met = [row for row in rows if row.error is not None]
+    return FetcherCounts(
+        fetcher_id=FetcherId(rows[0].fetcher_id),
+        name=rows[0].name,
+        visits=sum(int(row.visits) for row in met),
+        successes=sum(int(row.visits) for row in met if not row.error),
+        errors={row.error: int(row.visits) for row in met if row.error},
+        new_entries=sum(int(row.new_entries) for row in met),
+        dated_entries=sum(int(row.dated_entries) for row in met),
+        late_sec=sum(row.late_sec for row in met),
+        late_squares=sum(row.late_squares for row in met),
     )

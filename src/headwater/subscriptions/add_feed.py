@@ -25,7 +25,6 @@ from headwater.core.values.url import check_source_url, origin_of, redacted
 from headwater.events import event_rows
 from headwater.events.event import Event
 from headwater.feeds import feed_rows
-from headwater.feeds.archive import ArchivedBody
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.feed_rows import FollowedFeed
 from headwater.feeds.fetch.outcome import Fetched
@@ -37,7 +36,8 @@ from headwater.feeds.first_fetch import (
 )
 from headwater.feeds.judge_visit import FinishedVisit, JudgedVisit
 from headwater.feeds.keyring import Keyring, bind_to_origin
-from headwater.feeds.merge.read_document import NOT_THE_DOCUMENTS_FAULT, UnreadableDocument
+from headwater.feeds.raw.archive import ArchivedBody
+from headwater.feeds.read_document import NOT_THE_DOCUMENTS_FAULT, UnreadableDocument
 from headwater.feeds.schedule.due import DueFeed
 from headwater.feeds.services import FeedServices
 from headwater.feeds.visit import archive_body, commit_visit, is_still_claimed, parse_answer

@@ -75,6 +75,17 @@ async def get_subscription_of_feed(view: View, feed_id: str) -> Subscription:
     return found
 
 
+async def get_host(view: View, subscription_id: int) -> str:
+    """The host of a subscription's feed."""
+    row = await view.row(
+        "SELECT f.host FROM rss_subscriptions s JOIN feeds f ON f.id = s.feed_id"
+        " WHERE s.subscription_id = ?",
+        subscription_id,
+    )
+    assert row is not None, "a subscription has a feed"
+    return str(row.host)
+
+
 async def list_subscriptions(
     view: View,
     *,

@@ -11,7 +11,7 @@ from headwater.core.values.keep import KEEP
 from headwater.events.event_filter import parse_event_filter
 from headwater.feeds.fetch.host_turns import PacingPolicy
 from headwater.feeds.fetch.request_feed import FetchPolicy
-from headwater.feeds.merge.read_document import ReadingPolicy
+from headwater.feeds.read_document import ReadingPolicy
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.visit_rules import VisitRules
 from headwater.feeds.worker.policy import WorkerPolicy

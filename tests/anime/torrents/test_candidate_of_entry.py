@@ -9,7 +9,7 @@ import pytest
 from headwater.anime.candidate import TorrentCandidate
 from headwater.anime.torrents.candidate_of_entry import candidate_of_entry, candidate_of_row
 from headwater.core.values.instant import to_micros
-from headwater.feeds.merge.normalise import normalise_entry
+from headwater.feeds.entries.normalise_entry import normalise_entry
 from headwater.parse.document import Entry
 from headwater.parse.parser import parse
 from tests.support.releases import NOON

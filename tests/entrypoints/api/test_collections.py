@@ -8,9 +8,9 @@ from urllib.parse import quote
 import pytest
 from lxml import etree
 
+from headwater.feeds.entries.entry import KnownEntry, NormalisedEntry
+from headwater.feeds.entries.entry_changes import MergeChanges
 from headwater.feeds.feed import FeedOptions
-from headwater.feeds.merge.decide_changes import MergeChanges
-from headwater.feeds.merge.entry import KnownEntry, NormalisedEntry
 from headwater.parse.parser import parse
 from tests.support.api_caller import Answer, Api
 from tests.support.clock import VirtualClock

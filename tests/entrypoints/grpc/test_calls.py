@@ -14,8 +14,8 @@ from headwater.client.grpc import headwater_pb2
 from headwater.entrypoints.api import records
 from headwater.entrypoints.api.feeds import entries, feed_records, raw
 from headwater.events.event import Event
-from headwater.feeds.fetch.raw_fetch import blob_key
-from headwater.feeds.merge.decide_changes import MergeChanges
+from headwater.feeds.entries.entry_changes import MergeChanges
+from headwater.feeds.raw.raw_fetch import blob_key
 from tests.entrypoints.api.feeds.test_entries import edited
 from tests.entrypoints.grpc.conftest import Serve, Served, refused, tell
 from tests.support.scripted_engine import River, an_entry

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from headwater.adapters.parse_processes import link, pool
-from headwater.feeds import fetch, judge_visit
+from headwater.feeds import fetch, judge_visit, read_document
 from headwater.feeds.fetch.failures import FAILURE_TEXTS, FAULTS, codes_of, fault_of
-from headwater.feeds.merge import read_document
 from headwater.statistics.fetcher_counts import UNJUDGED_ERRORS
 from tests.support.docs_pages import rows
 

@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.core.values.ids import index_key
-from headwater.feeds.merge.decide_changes import ChangedUid, MergeChanges, decide_changes
-from headwater.feeds.merge.entry import KnownEntry, NormalisedEntry, order_moment
+from headwater.feeds.entries.entry import KnownEntry, NormalisedEntry, order_moment
+from headwater.feeds.entries.entry_changes import ChangedUid, MergeChanges
+from headwater.feeds.merge.decide_changes import decide_changes
 
 PLENTY = 1_000
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.feeds.merge.entry import NormalisedEntry
+from headwater.feeds.entries.entry import NormalisedEntry
 from headwater.feeds.merge.lateness import Lateness, lateness
 
 SECOND = 1_000_000

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-from headwater.feeds.merge.read_document import (
+from headwater.feeds.read_document import (
     ParseJob,
     ReadFeed,
     ReadingPolicy,

@@ -13,7 +13,7 @@ from headwater.feeds.feed import FeedOptions
 from headwater.feeds.feed_rows import insert_or_restore_feed
 from headwater.feeds.schedule.due import DueFeed
 from headwater.feeds.visit_rows import insert_visits
-from headwater.feeds.worker import claim_rows, worker_rows
+from headwater.feeds.worker import claim_rows, host_rows, worker_rows
 from tests.support.scripted_engine import a_visit
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -186,7 +186,7 @@ async def test_a_host_that_is_being_asked_counts_as_asked_lately(database: SqlDa
     await at_work(database, ANNA)
     (due,) = await claimed(database, ANNA, limit=1)
     async with database.read() as view:
-        assert await worker_rows.list_recently_asked_hosts(view, ANNA, NOW) == [due.host]
+        assert await host_rows.list_recently_asked_hosts(view, ANNA, NOW) == [due.host]
 
 
 async def test_what_is_not_active_is_not_claimed_though_it_were_due(database: SqlDatabase) -> None:
@@ -211,10 +211,10 @@ async def test_what_a_registered_fetcher_was_told_is_no_rest_of_ours(
                 feed,
             )
     async with database.read() as view:
-        assert await worker_rows.list_resting_hosts(view, 900, NOW) == [
+        assert await host_rows.list_resting_hosts(view, 900, NOW) == [
             ("a.example", NOW + 60 * SECOND)
         ]
-        assert await worker_rows.list_resting_hosts(view, 900, NOW + 60 * SECOND) == []
+        assert await host_rows.list_resting_hosts(view, 900, NOW + 60 * SECOND) == []
 
 
 async def test_whose_shards_are_over_claims_nothing(database: SqlDatabase) -> None:

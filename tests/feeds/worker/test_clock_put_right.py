@@ -16,7 +16,7 @@ from headwater.feeds.feed import FeedOptions, FeedPatch
 from headwater.feeds.fetch.redirects import is_move_believed, observe_move
 from headwater.feeds.schedule.due import DueFeed, ObservedMove, wants_whole_document
 from headwater.feeds.schedule.state import ScheduleState
-from headwater.feeds.worker import worker_rows
+from headwater.feeds.worker import clock_step_rows, worker_rows
 from headwater.feeds.worker.claims import Claims
 from headwater.settings import Settings
 from headwater.subscriptions.add_feed import add_feed_later
@@ -204,7 +204,7 @@ async def test_a_start_by_a_clock_that_is_right_plans_nothing_again(
                 now + week,
             )
         async with database.read() as view:
-            has_stepped_back = await worker_rows.has_clock_stepped_back(view, now, 120_000_000)
+            has_stepped_back = await clock_step_rows.has_clock_stepped_back(view, now, 120_000_000)
         claims = Claims(engine.feeds, worker_policy(Settings()))
         await claims.begin()
         wait = await claims.seconds_to_next()

@@ -15,7 +15,7 @@ from headwater.core.errors import ConflictError, DatabaseRefused, Forbidden, Not
 from headwater.core.values.instant import to_micros
 from headwater.core.values.response import Validators
 from headwater.feeds.visit import visit_feed
-from headwater.feeds.worker import claim_rows, worker_rows
+from headwater.feeds.worker import claim_rows, clock_step_rows, worker_rows
 from headwater.subscriptions import subscription_rows
 from headwater.subscriptions.fetchers import fetcher_rows, remote_work
 from headwater.subscriptions.fetchers.fetcher import FetcherPatch
@@ -115,7 +115,7 @@ async def test_our_own_worker_never_claims_what_a_fetcher_visits(
         await worker_rows.claim_shards(tx, engine.worker, 0, 2**62, 1024)
         now = to_micros(engine.clock.now())
         assert await claim_rows.claim_feeds(tx, engine.worker, now, now + 1, 10) == []
-        assert await worker_rows.find_next_due(tx, engine.worker) is None
+        assert await claim_rows.find_next_due(tx, engine.worker) is None
 
 
 async def test_a_worker_that_starts_leaves_a_fetchers_long_lease_alone(
@@ -129,7 +129,7 @@ async def test_a_worker_that_starts_leaves_a_fetchers_long_lease_alone(
 
     async def lease_after_start() -> int:
         async with engine.database.write() as tx:
-            await worker_rows.cut_long_leases(tx, to_micros(virtual_clock.now()), lease)
+            await clock_step_rows.cut_long_leases(tx, to_micros(virtual_clock.now()), lease)
         (row,) = await remote.rows("SELECT next_visit_at FROM feeds")
         return int(row.next_visit_at)
 

@@ -50,7 +50,7 @@ class ProcessParsers:
         under_way: int = 4,
         patience: float = 0.25,
         niceness: int = 5,
-        reader: str = "headwater.feeds.merge.read_document:read_job",
+        reader: str = "headwater.feeds.read_document:read_job",
         most_failed_starts: int = 3,
     ) -> None:
         self._count = count

@@ -234,6 +234,11 @@ async def set_caught_up(tx: Transaction, tracking_id: int, updated_at: datetime)
     )
 
 
+async def forget_caught_up(tx: Transaction) -> None:
+    """All that is kept is to be looked at again, for every tracking."""
+    await tx.run("UPDATE trackings SET caught_up = NULL")
+
+
 def _inserted(new: NewReleaseDecision, now: datetime) -> tuple[SqlValue, ...]:
     candidate, moment = new.offer.candidate, to_micros(now)
     return (

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from headwater.anime.decide.decision_rows import forget_caught_up
 from headwater.anime.decide.policy import ReleasePolicy
 from headwater.anime.decide.record_decisions import decide_entries
+from headwater.anime.shows.tracking_rows import has_trackings
 from headwater.anime.torrents.entry_rows import list_entry_uids_in_log
 from headwater.core.engine import Engine
 from headwater.core.errors import BadInput, DatabaseError
@@ -18,7 +20,6 @@ from headwater.sinks.sink_commands import SinkNameTaken, free_name, insert_new_s
 
 logger = get_logger("sinks")
 _WANTED = EventFilter(types=("new_entry", "updated_entry"), tracked=True)
-_TRACKED = "SELECT 1 AS one FROM trackings WHERE removed_at IS NULL LIMIT 1"
 
 
 async def ensure_release_sink(tx: Transaction, engine: Engine) -> bool:
@@ -46,15 +47,15 @@ async def ensure_release_sink(tx: Transaction, engine: Engine) -> bool:
 async def sync_release_sink(engine: Engine) -> None:
     """As `ensure_release_sink` while something is tracked; without a tracking there is none."""
     async with engine.database.read() as view:
-        tracked = await view.row(_TRACKED) is not None
+        tracked = await has_trackings(view)
         own = [sink for sink in await sink_rows.list_sinks(view) if sink.kind == RELEASES]
     if tracked == bool(own) and all(sink.runs and sink.wanted == _WANTED for sink in own):
         return
     async with engine.database.write() as tx:
-        if await tx.row(_TRACKED) is not None:
+        if await has_trackings(tx):
             if await ensure_release_sink(tx, engine):
                 # Nobody can say what was told in the meantime.
-                await tx.run("UPDATE trackings SET caught_up = NULL")
+                await forget_caught_up(tx)
             return
         for sink in own:
             await sink_rows.delete_sink(tx, sink.id)

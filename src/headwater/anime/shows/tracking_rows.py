@@ -59,6 +59,12 @@ async def get_current_tracking(view: View, tracking_id: int, *, lock: bool = Fal
     return found
 
 
+async def has_trackings(view: View) -> bool:
+    """Whether anything is tracked; what was removed does not count."""
+    row = await view.row("SELECT 1 AS one FROM trackings WHERE removed_at IS NULL LIMIT 1")
+    return row is not None
+
+
 async def find_same_tracking(view: View, show_id: int, feed_id: str) -> Tracking | None:
     """The one of this show and this feed, removed or not."""
     row = await view.row(

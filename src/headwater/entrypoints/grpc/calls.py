@@ -30,8 +30,8 @@ from headwater.events.event_filter import EventFilter, parse_event_filter
 from headwater.events.event_json import WireEvent, encode_event
 from headwater.events.event_rows import DamagedEvent, LogPage
 from headwater.events.log_watch import LogWaiter
-from headwater.feeds.archive import read_archived_body
 from headwater.feeds.feed import STATES
+from headwater.feeds.raw.archive import read_archived_body
 
 M = TypeVar("M", bound=Message)
 

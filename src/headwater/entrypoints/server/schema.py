@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from headwater.core.database_rows import get_database_time
 from headwater.core.errors import BadSettings, ConflictError
 from headwater.entrypoints.server.data_folder import make_folder
 from headwater.feeds.worker.worker_rows import list_workers
@@ -48,12 +49,6 @@ class SealedSecretsInfo:
     older: int
 
 
-_NOW = {
-    "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0 AS now",
-    "postgresql": "SELECT extract(epoch FROM clock_timestamp())::float8 AS now",
-}
-
-
 @asynccontextmanager
 async def database_of(settings: Settings) -> AsyncIterator[SqlDatabase]:
     if settings.is_embedded:
@@ -69,13 +64,13 @@ async def inspect_database(settings: Settings) -> DatabaseInfo:
     """What the database says about itself."""
     async with database_of(settings) as database:
         async with database.read() as view:
-            (row,) = await view.rows(_NOW[database.dialect])
+            now = await get_database_time(view)
         return DatabaseInfo(
             version=f"{database.dialect} {await database.version()}",
             schema=await schema.find_schema(database),
             newest=schema.newest_schema(),
             is_newer=await schema.is_schema_too_new(database),
-            now=float(row.now),
+            now=now,
         )
 
 
@@ -121,8 +116,7 @@ async def check_clock(settings: Settings, clock: Callable[[], float]) -> None:
     async with database_of(settings) as database:
         before = clock()
         async with database.read() as view:
-            (row,) = await view.rows(_NOW[database.dialect])
-        theirs = float(row.now)
+            theirs = await get_database_time(view)
     apart = min(max(theirs, before), clock()) - theirs
     if abs(apart) > settings.lease_seconds / 2:
         raise BadSettings(
@@ -155,10 +149,8 @@ async def _check_no_workers(database: SqlDatabase, lease_seconds: float) -> None
     """The lock of a data folder says nothing of other machines, which would go on working on what
     is taken away below them. A file has nobody else."""
     async with database.read() as view:
-        (row,) = await view.rows(_NOW[database.dialect])
-        ages = [
-            (row.now - each.heartbeat_at.timestamp(), each) for each in await list_workers(view)
-        ]
+        now = await get_database_time(view)
+        ages = [(now - each.heartbeat_at.timestamp(), each) for each in await list_workers(view)]
     living = [(age, each) for age, each in ages if age < lease_seconds]
     if living:
         age, who = min(living, key=lambda each: each[0])

@@ -1,1 +1,1 @@
-"""Merge a document with the stored entries: new, edited, moved, or seen again."""
+"""Merge a document with the stored entries: decide which are new, edited, moved, or seen again."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from headwater.feeds.merge.entry import NormalisedEntry
+from headwater.feeds.entries.entry import NormalisedEntry
 
 _MICROS = 1_000_000
 

@@ -3,9 +3,53 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from headwater.core.ports import Transaction, placeholders
+import orjson
+
+from headwater.core.ports import Row, Transaction, View, placeholders
 from headwater.core.values.ids import FeedPk, WorkerId
-from headwater.feeds.schedule.due import DUE_COLUMNS, DueFeed, due_feed_of
+from headwater.core.values.response import Validators
+from headwater.feeds.schedule.due import EMPTY_JSON, UNMOVED, DueFeed, ObservedMove
+from headwater.feeds.schedule.hints import Hints
+from headwater.feeds.schedule.state import ScheduleState
+
+DUE_COLUMNS = (
+    "id, feed_id, url, host, overrides, etag, last_modified, hints, identity, document_hash,"
+    " documents_seen, document_seen_at, asked_whole_at, moved_to, moved_count, moved_since,"
+    " gone_count, new_today, today, interval_sec, scheduled_at, fence, ewma_sec,"
+    " recent_published, failures, failing_told, last_address,"
+    " last_error, reason, last_decision_at,"
+    # Whether there is anything to unlock, so that most visits need not look for it.
+    " EXISTS (SELECT 1 FROM rss_subscriptions s LEFT JOIN subscription_groups g"
+    " ON g.group_id = s.group_id WHERE s.feed_id = feeds.id"
+    " AND (s.credentials IS NOT NULL OR g.credentials IS NOT NULL)) AS has_credentials"
+)
+
+
+def due_feed_of(row: Row, claimed_at: int | None = None) -> DueFeed:
+    """The columns by their places: looking each up by its name took two thirds of the time."""
+    (
+        pk, feed_id, url, host, overrides, etag, last_modified, hints, identity, document_hash,
+        documents_seen, document_seen_at, asked_whole_at, moved_to, moved_count, moved_since,
+        gone_count, new_today, today, interval, scheduled_at, fence, ewma, recent_published,
+        failures, failing_told, last_address, last_error, reason, decided_at, has_credentials,
+    ) = row  # fmt: skip
+    own = {} if overrides == EMPTY_JSON else orjson.loads(overrides)
+    said = Hints() if hints == EMPTY_JSON else Hints.from_json(orjson.loads(hints))
+    moments = tuple(orjson.loads(recent_published))
+    asked, ceiling = own.get("interval_sec"), own.get("ceiling_sec")
+    pushed = bool(own.get("push_only", False))
+    state = ScheduleState(
+        interval, failures, gone_count, ewma, said, moments, asked, pushed, ceiling
+    )
+    return DueFeed(
+        pk, feed_id, url, host, scheduled_at, fence,
+        Validators(etag, last_modified), state, own,
+        orjson.loads(identity) if identity else None,
+        document_hash, documents_seen, document_seen_at, asked_whole_at,
+        UNMOVED if moved_to is None else ObservedMove(moved_to, moved_count, moved_since),
+        new_today, today, bool(failing_told), last_address, bool(has_credentials),
+        last_error is not None, reason, decided_at, claimed_at,
+    )  # fmt: skip
 
 
 class ClaimState(NamedTuple):
@@ -108,3 +152,13 @@ async def lock_claimed_feeds(
         *feeds,
     )
     return {FeedPk(pk): ClaimState(fence, overrides) for pk, fence, overrides in rows}
+
+
+async def find_next_due(view: View, worker: WorkerId) -> int | None:
+    """When the next feed of our shards is due."""
+    row = await view.row(
+        "SELECT min(next_visit_at) AS at FROM feeds WHERE next_visit_at IS NOT NULL"
+        " AND shard >= 0 AND shard IN (SELECT shard FROM shards WHERE worker_id = ?)",
+        worker,
+    )
+    return row.at if row else None

@@ -10,7 +10,7 @@ from headwater.core.values.instant import to_micros
 from headwater.core.values.url import shard_of
 from headwater.feeds.schedule.due import DueFeed
 from headwater.feeds.services import FeedServices
-from headwater.feeds.worker import claim_rows, worker_rows
+from headwater.feeds.worker import claim_rows, clock_step_rows, host_rows, worker_rows
 from headwater.feeds.worker.policy import WorkerPolicy
 from headwater.feeds.worker.worker_rows import SHARDS
 
@@ -41,12 +41,12 @@ class Claims:
         """What we held when we died is due again, but its hosts may have been asked just now."""
         services, now = self._services, self._now()
         async with services.database.read() as view:
-            has_stepped_back = await worker_rows.has_clock_stepped_back(view, now, self._lease)
+            has_stepped_back = await clock_step_rows.has_clock_stepped_back(view, now, self._lease)
         async with self._one_by_one, services.database.write() as tx:
             hosts = await claim_rows.release_own_claims(tx, services.worker)
             if has_stepped_back:
-                await worker_rows.reschedule_after_step_back(tx, now, self._lease)
-            await worker_rows.cut_long_leases(tx, now, self._lease)
+                await clock_step_rows.reschedule_after_step_back(tx, now, self._lease)
+            await clock_step_rows.cut_long_leases(tx, now, self._lease)
             now = self._now()  # the right to write may have been long in coming
             await self._take_part(tx, [], now)
         self._held_until = now + self._lease
@@ -56,7 +56,7 @@ class Claims:
     async def seconds_to_next(self) -> float | None:
         """Until the next feed of ours is due; not above zero when one is."""
         async with self._services.database.read() as view:
-            due_at = await worker_rows.find_next_due(view, self._services.worker)
+            due_at = await claim_rows.find_next_due(view, self._services.worker)
         return None if due_at is None else (due_at - self._now()) / MICROS
 
     async def claim(self, most: int) -> list[DueFeed]:
@@ -86,8 +86,8 @@ class Claims:
         offset = self._wall_against_monotonic()
         async with self._one_by_one, services.database.write() as tx:
             if self._offset - offset > _STEPPED_BACK_SECONDS:
-                await worker_rows.reschedule_after_step_back(tx, now, self._lease)
-                await worker_rows.cut_long_leases(tx, now, self._lease)
+                await clock_step_rows.reschedule_after_step_back(tx, now, self._lease)
+                await clock_step_rows.cut_long_leases(tx, now, self._lease)
             has_taken = await self._take_part(tx, held, now)
         self._offset = offset  # not before it is written down what was set back
         self._held_until = now + self._lease
@@ -125,8 +125,8 @@ class Claims:
         monotonic = services.clock.monotonic()
         since = now - round(MICROS / self._policy.requests_per_second)
         async with services.database.read() as view:
-            asked = await worker_rows.list_recently_asked_hosts(view, services.worker, since)
-            resting = await worker_rows.list_resting_hosts(
+            asked = await host_rows.list_recently_asked_hosts(view, services.worker, since)
+            resting = await host_rows.list_resting_hosts(
                 view, services.schedule.initial_interval, now
             )
         self._be_careful_with(asked)

@@ -11,17 +11,16 @@ from typing import Any, NamedTuple, TypeVar
 from headwater.core.errors import DatabaseError, StorageError
 from headwater.core.ports import Database
 from headwater.events.event_json import WireEvent
-from headwater.feeds.merge.entry_versions import (
+from headwater.feeds.entries.entry_version import (
     ENTRY_EVENTS,
-    KeptBody,
     KeptVersion,
     VersionKey,
-    get_bodies,
-    get_versions,
     version_json,
     version_key_of,
 )
+from headwater.feeds.entries.entry_version_rows import find_versions
 from headwater.feeds.ports import Blobs
+from headwater.feeds.raw.raw_rows import KeptBody, find_bodies
 from headwater.sinks.kinds.ndjson_file_ends import PlainLines, ZstdLines
 from headwater.sinks.kinds.ndjson_files import NdjsonFolder, encode_line
 from headwater.sinks.kinds.ndjson_pacing import BurstPacing
@@ -165,8 +164,8 @@ class NdjsonSink:
         if not asked and not missing:
             return {}, {}
         async with self._database.read() as view:
-            found = await get_versions(view, asked)
-            kept = await get_bodies(view, [each.fetch_id for each in missing])
+            found = await find_versions(view, asked)
+            kept = await find_bodies(view, [each.fetch_id for each in missing])
         return found, kept
 
     async def _copied(

@@ -14,7 +14,7 @@ from headwater.core.durable_files import Disk
 from headwater.core.errors import StorageError
 from headwater.core.values.instant import EPOCH
 from headwater.events.event_json import WireEvent
-from headwater.feeds.merge.entry_versions import ENTRY_EVENTS
+from headwater.feeds.entries.entry_version import ENTRY_EVENTS
 from headwater.sinks.kinds.ndjson_file_ends import LineCoding, OpenFile
 
 _DAY = 86_400_000_000

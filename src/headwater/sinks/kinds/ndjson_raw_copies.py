@@ -15,7 +15,8 @@ import orjson
 
 from headwater.core.durable_files import Disk
 from headwater.events.event_json import WireEvent
-from headwater.feeds.merge.entry_versions import ENTRY_EVENTS, KeptBody
+from headwater.feeds.entries.entry_version import ENTRY_EVENTS
+from headwater.feeds.raw.raw_rows import KeptBody
 from headwater.sinks.kinds.ndjson_files import day_of
 
 BYTES_AT_ONCE = 32 * 1024 * 1024

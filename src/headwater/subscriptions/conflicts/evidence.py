@@ -10,8 +10,10 @@ from headwater.core.ports import View
 from headwater.core.values.ids import FetcherId
 from headwater.core.values.instant import to_micros
 from headwater.statistics.days import day_of
-from headwater.statistics.fetcher_counts import FetcherCounts, list_fetcher_counts
+from headwater.statistics.fetcher_counts import FetcherCounts
+from headwater.statistics.statistics_rows import list_fetcher_counts
 from headwater.subscriptions.conflicts.conflict import Conflict
+from headwater.subscriptions.subscription_rows import get_host
 
 CLEAR, STRONG = 1.96, 3.2905
 """How wide intervals are, in standard deviations: those of 95 % and of 99.9 %."""
@@ -206,12 +208,7 @@ async def suggestion_for(
     view: View, conflict: Conflict, learning: EvidencePolicy, now: datetime
 ) -> Suggestion | NoSuggestion:
     """What the candidates' visits to the host of this subscription say."""
-    row = await view.row(
-        "SELECT f.host FROM rss_subscriptions s JOIN feeds f ON f.id = s.feed_id"
-        " WHERE s.subscription_id = ?",
-        conflict.subscription_id,
-    )
-    assert row is not None, "a conflict goes with its subscription"
+    host = await get_host(view, conflict.subscription_id)
     first_day = day_of(to_micros(now)) - learning.days + 1
-    found = await list_fetcher_counts(view, row.host, conflict.candidates, first_day)
-    return suggest_fetcher(EvidenceTerms(row.host, learning.days, learning.min_visits), found)
+    counts = await list_fetcher_counts(view, host, conflict.candidates, first_day)
+    return suggest_fetcher(EvidenceTerms(host, learning.days, learning.min_visits), counts)

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from headwater.core.ports import Row, Transaction, View, placeholders
 from headwater.core.values.ids import FeedPk, FetcherId, WorkerId
-from headwater.feeds.schedule.due import DUE_COLUMNS, REST_ENDS, DueFeed, due_feed_of
+from headwater.feeds.schedule.due import DueFeed
+from headwater.feeds.worker.claim_rows import DUE_COLUMNS, due_feed_of
+from headwater.feeds.worker.host_rows import REST_ENDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 import pytest
 
-from headwater.feeds.merge.decide_changes import ChangedUid, MergeChanges
-from headwater.feeds.merge.entry import KnownEntry, NormalisedEntry
+from headwater.feeds.entries.entry import KnownEntry, NormalisedEntry
+from headwater.feeds.entries.entry_changes import ChangedUid, MergeChanges
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
 from tests.support.scripted_engine import River, an_entry

@@ -8,9 +8,9 @@ import pytest
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.feeds import export
 from headwater.events import event_rows
+from headwater.feeds.entries.entry import KnownEntry
+from headwater.feeds.entries.entry_changes import MergeChanges
 from headwater.feeds.feed_events import new_entry_event, updated_entry_event
-from headwater.feeds.merge.decide_changes import MergeChanges
-from headwater.feeds.merge.entry import KnownEntry
 from headwater.publish.export_rows import first_id_at
 from headwater.settings import Settings
 from tests.support.api_caller import Api

@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from headwater.feeds.fetch.raw_fetch import blob_key
+from headwater.feeds.raw.raw_fetch import blob_key
 from tests.support.api_caller import Api
 from tests.support.scripted_engine import River
 

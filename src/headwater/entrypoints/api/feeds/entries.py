@@ -23,8 +23,8 @@ from headwater.entrypoints.api.routing import (
     parse_public_id,
 )
 from headwater.feeds import change_feed, feed_rows
-from headwater.feeds.merge import entry_search
-from headwater.feeds.merge.entry_search import (
+from headwater.feeds.entries import entry_search_rows
+from headwater.feeds.entries.entry_search_rows import (
     EntryAlias,
     EntrySearch,
     EntryVersion,
@@ -189,7 +189,7 @@ async def entry_page(at: ApiContext, piece: PageRequest, asked: EntryFilter) -> 
         if asked.feed_id is not None:
             feed = (await feed_rows.get_feed(view, parse_public_id(asked.feed_id, "feed"))).pk
         search = EntrySearch(feed, since, until, asked.category, asked.text)
-        page = await entry_search.search_entries(
+        page = await entry_search_rows.search_entries(
             view, search, after=after, limit=at.page_size(piece.limit)
         )
     more = cursor("entries", *page.next) if page.next else None
@@ -202,8 +202,8 @@ async def entry_record(
     """AmbiguousEntry names the feeds when several have this uid."""
     known = None if feed_id is None else parse_public_id(feed_id, "feed")
     async with at.engine.database.read() as view:
-        entry = await entry_search.get_entry(view, entry_uid, known)
-        older = await entry_search.list_versions(view, entry) if versions else None
+        entry = await entry_search_rows.get_entry(view, entry_uid, known)
+        older = await entry_search_rows.list_versions(view, entry) if versions else None
     return EntryRecord.of(entry, older)
 
 
@@ -263,7 +263,7 @@ async def list_aliases(feed_id: str, at: RouteContext) -> Response:
     """Uids that changed while link and content stayed, and the entry each is taken for."""
     async with at.engine.database.read() as view:
         feed = await feed_rows.get_feed(view, parse_public_id(feed_id, "feed"))
-        aliases = await entry_search.list_aliases(view, feed.pk)
+        aliases = await entry_search_rows.list_aliases(view, feed.pk)
     return json_response(AliasPage(aliases=[AliasRecord.of(alias) for alias in aliases]))
 
 

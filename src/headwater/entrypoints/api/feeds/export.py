@@ -18,7 +18,7 @@ from headwater.entrypoints.api.routing import (
 )
 from headwater.events.event_filter import EventFilter
 from headwater.events.event_rows import read_wire_events
-from headwater.feeds.merge.entry_versions import ENTRY_EVENTS
+from headwater.feeds.entries.entry_version import ENTRY_EVENTS
 from headwater.publish import export_rows
 from headwater.publish.export_rows import FIRST, ExportedFetch, first_id_at
 

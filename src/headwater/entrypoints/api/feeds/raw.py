@@ -21,12 +21,12 @@ from headwater.entrypoints.api.routing import (
     json_response,
     parse_public_id,
 )
-from headwater.feeds.archive import read_archived_body
-from headwater.feeds.compare_payloads import Comparison, compare_payloads
-from headwater.feeds.fetch import raw_rows
-from headwater.feeds.fetch.raw_rows import ArchivedFetch
-from headwater.feeds.merge.diff_entries import Difference, FieldChange
-from headwater.feeds.reparse import ReparseResult, reparse
+from headwater.feeds.entries.diff_entries import Difference, FieldChange
+from headwater.feeds.raw import raw_rows
+from headwater.feeds.raw.archive import read_archived_body
+from headwater.feeds.raw.compare_payloads import Comparison, compare_payloads
+from headwater.feeds.raw.raw_rows import ArchivedFetch
+from headwater.feeds.raw.reparse import ReparseResult, reparse
 
 
 class BlobRefRecord(Record):

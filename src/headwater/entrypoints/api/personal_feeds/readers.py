@@ -33,7 +33,7 @@ from headwater.personal_feeds.reader_commands import (
     ReaderLimits,
     RotatedToken,
 )
-from headwater.personal_feeds.sources import render_sources_opml
+from headwater.personal_feeds.source import render_sources_opml
 
 MOST_CATEGORIES = 10_000
 """More than any setting allows."""

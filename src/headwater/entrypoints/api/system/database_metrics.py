@@ -11,9 +11,8 @@ from headwater.core.errors import ConnectionLost
 from headwater.core.ports import View
 from headwater.core.telemetry.log import get_logger
 from headwater.events import event_rows
-from headwater.feeds import feed_rows
 from headwater.feeds.feed import STATES
-from headwater.feeds.worker import worker_rows
+from headwater.feeds.schedule import schedule_rows
 from headwater.settings import Settings
 from headwater.sinks import sink_rows
 from headwater.statistics import total_rows
@@ -90,8 +89,8 @@ async def current_figures(engine: Engine) -> list[Figure]:
 
 
 async def _feed_figures(view: View, now: datetime) -> AsyncIterator[Figure]:
-    load = await worker_rows.get_schedule_load(view, now)
-    feeds, late = await feed_rows.count_active_and_overdue(view, now, TIMES)
+    load = await schedule_rows.get_schedule_load(view, now)
+    feeds, late = await schedule_rows.count_active_and_overdue(view, now, TIMES)
     for state in STATES:
         yield "headwater_feeds", (state,), load.by_state.get(state, 0)
     yield "headwater_feeds_due", (), load.due

@@ -8,14 +8,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater import __version__
+from headwater.core import database_rows
 from headwater.core.engine import Engine
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.routing import ERROR_RESPONSES, RouteContext, json_response
 from headwater.entrypoints.api.single_flight import SingleFlight
 from headwater.events import event_rows
-from headwater.feeds import feed_rows
-from headwater.feeds.fetch import raw_rows
-from headwater.feeds.merge import entry_search
+from headwater.feeds.entries import entry_search_rows
+from headwater.feeds.raw import raw_rows
+from headwater.feeds.schedule import schedule_rows
 from headwater.feeds.worker import worker_rows
 
 router = APIRouter(tags=["status"], responses=ERROR_RESPONSES)
@@ -74,7 +75,7 @@ def database_probe(engine: Engine) -> SingleFlight[None]:
 
     async def feel() -> None:
         async with engine.database.read() as view:
-            await view.row("SELECT 1 AS one")
+            await database_rows.check_database_answers(view)
 
     return SingleFlight(engine, feel)
 
@@ -84,15 +85,15 @@ async def status(at: RouteContext) -> Response:
     """Versions, counts, workers, and how late the longest-waiting feed is."""
     now = at.engine.clock.now()
     async with at.engine.database.read() as view:
-        load = await worker_rows.get_schedule_load(view, now)
+        load = await schedule_rows.get_schedule_load(view, now)
         workers = await worker_rows.list_workers(view)
-        database = await feed_rows.get_database_version(view)
+        database = await database_rows.get_database_version(view)
         counts = CountsRecord(
             feeds=load.by_state,
             feeds_due=load.due,
             feeds_being_visited=load.claimed,
             feeds_failing=load.failing,
-            entries=await entry_search.count_entries(view),
+            entries=await entry_search_rows.count_entries(view),
             raw_fetches=await raw_rows.count_raw_fetches(view),
             events=await event_rows.get_last_seq(view),
         )

@@ -1,4 +1,4 @@
-"""Search entries: by feed, time, category and text; and one entry with its history."""
+"""Search entries in the database: by feed, time, category and text; one entry with its history."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from headwater.core.errors import AmbiguousEntry, NotFound
 from headwater.core.ports import Row, SqlValue, View, placeholders
 from headwater.core.values.ids import FeedId, FeedPk, index_key
 from headwater.core.values.instant import from_micros, maybe_moment
-from headwater.feeds.fetch.raw_rows import list_unexpired
-from headwater.feeds.merge.diff_entries import FIELDS
-from headwater.feeds.merge.entry import KnownEntry
+from headwater.feeds.entries.diff_entries import FIELDS
+from headwater.feeds.entries.entry import KnownEntry
+from headwater.feeds.raw.raw_rows import list_unexpired
 
 ESCAPE = "!"
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from headwater.core.engine import Engine
-from headwater.personal_feeds import sources
-from headwater.personal_feeds.sources import CategorySource, render_sources_opml
+from headwater.personal_feeds import source_rows
+from headwater.personal_feeds.source import CategorySource, render_sources_opml
 from headwater.publish.opml import parse_opml
 from tests.entrypoints.api.conftest import api as api
 from tests.entrypoints.api.conftest import engine as engine
@@ -38,13 +38,13 @@ def test_a_list_shows_no_secret_of_a_source() -> None:
 async def test_every_source_of_a_category_is_found_however_many_there_are(
     api: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "_AT_ONCE", 2)
+    monkeypatch.setattr(source_rows, "_AT_ONCE", 2)
     for number, categories in enumerate((["x"], ["x*"], ["y", "x"], [], ["x"], ["X"], ["y"])):
         said = {"url": f"https://{number}.example/", "categories": categories, "visit": "later"}
         assert (await api.post("/feeds", said)).status == 201
     async with engine.database.read() as view:
-        found = await sources.list_category_sources(view, ["x", "y"])
-        assert await sources.list_category_sources(view, []) == []
+        found = await source_rows.list_category_sources(view, ["x", "y"])
+        assert await source_rows.list_category_sources(view, []) == []
     assert [(each.url, each.categories) for each in found] == [
         ("https://0.example/", ("x",)),
         ("https://2.example/", ("x", "y")),

@@ -4,13 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.core.values.ids import index_key
-from headwater.feeds.merge.diff_entries import (
+from headwater.feeds.entries.diff_entries import (
     FieldChange,
     compared_values,
     diff_entries,
     diff_entry,
 )
-from headwater.feeds.merge.entry import NormalisedEntry
+from headwater.feeds.entries.entry import NormalisedEntry
 
 NOON = 1_767_614_400_000_000  # 2026-01-05T12:00:00Z
 

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from headwater.core.values.ids import index_key
-from headwater.feeds.merge.entry_versions import (
+from headwater.feeds.entries.entry_version import (
     KeptVersion,
     VersionKey,
     version_json,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.feeds.merge.entry_search import EntrySearch, matches, sql_of
+from headwater.feeds.entries.entry_search_rows import EntrySearch, matches, sql_of
 
 
 def row(title: str | None = None, categories: str = "[]") -> SimpleNamespace:

@@ -1,16 +1,16 @@
-"""What a publisher changed between two payloads: both are read again, nothing is written."""
+"""Compare two payloads of a feed: both are read again, nothing is written."""
 
 from dataclasses import dataclass
 
 from headwater.core.engine import Engine
 from headwater.core.errors import BadInput, ConflictError, NotFound
 from headwater.core.values.ids import FeedId
-from headwater.feeds.archive import read_archived_body
+from headwater.feeds.entries.diff_entries import Difference, FieldChange, diff_entries
 from headwater.feeds.feed_rows import get_feed_to_reparse
-from headwater.feeds.fetch import raw_rows
-from headwater.feeds.fetch.raw_rows import ArchivedFetch
-from headwater.feeds.merge.diff_entries import Difference, FieldChange, diff_entries
-from headwater.feeds.merge.read_document import (
+from headwater.feeds.raw import raw_rows
+from headwater.feeds.raw.archive import read_archived_body
+from headwater.feeds.raw.raw_rows import ArchivedFetch
+from headwater.feeds.read_document import (
     ReadFeed,
     ReadResult,
     UnreadableDocument,

@@ -17,12 +17,12 @@ from headwater.core.engine import Engine
 from headwater.core.ports import Database, Transaction
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
-from headwater.feeds.archive import ArchivedBody
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.feed_rows import insert_or_restore_feed
-from headwater.feeds.fetch import raw_rows
-from headwater.feeds.fetch.raw_fetch import RawFetch
 from headwater.feeds.ports import Blobs
+from headwater.feeds.raw import raw_rows
+from headwater.feeds.raw.archive import ArchivedBody
+from headwater.feeds.raw.raw_fetch import RawFetch
 from headwater.feeds.schedule.due import DueFeed
 from headwater.feeds.services import FeedServices
 from headwater.feeds.visit import visit_feed

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from headwater.feeds.merge.normalise import Emails, normalise_entry
+from headwater.feeds.entries.normalise_entry import Emails, normalise_entry
 from headwater.parse.document import Entry, Person
 
 ANN = "438c4c7afe600cdf1e455c369bec76dc970fc8ca463447c7b387a347f3c79331"

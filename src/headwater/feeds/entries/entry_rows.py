@@ -11,8 +11,8 @@ import orjson
 from headwater.core.ports import SqlValue, Transaction, placeholders
 from headwater.core.values.ids import FeedPk, index_key
 from headwater.core.values.instant import to_micros
-from headwater.feeds.merge.decide_changes import MergeChanges
-from headwater.feeds.merge.entry import KnownEntry, NormalisedEntry, order_moment
+from headwater.feeds.entries.entry import KnownEntry, NormalisedEntry, order_moment
+from headwater.feeds.entries.entry_changes import MergeChanges
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class EntriesToSave:
     seen_before_at: int | None
 
 
-async def load_known_entries(
+async def list_known_entries(
     tx: Transaction, shown: Sequence[tuple[FeedPk, Sequence[NormalisedEntry]]]
 ) -> dict[FeedPk, KnownEntries]:
     """One memory per feed, read in a few queries for the whole group."""
@@ -64,7 +64,7 @@ async def load_known_entries(
     return memories
 
 
-async def feeds_with_entries(tx: Transaction, feeds: Sequence[FeedPk]) -> set[FeedPk]:
+async def list_feeds_with_entries(tx: Transaction, feeds: Sequence[FeedPk]) -> set[FeedPk]:
     """Those of these feeds that have any entry."""
     there: set[FeedPk] = set()
     for some in _slices(list(feeds)):

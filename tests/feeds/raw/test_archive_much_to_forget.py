@@ -9,8 +9,8 @@ import pytest
 
 from headwater.adapters.database import SqlDatabase
 from headwater.core.engine import Engine
-from headwater.feeds.fetch.raw_fetch import blob_key
 from headwater.feeds.ports import Blobs
+from headwater.feeds.raw.raw_fetch import blob_key
 from headwater.feeds.retention import delete_unused_blobs
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine

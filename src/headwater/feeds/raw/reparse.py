@@ -1,4 +1,4 @@
-"""Entries made anew from what is archived, without a request: what a better parser would say.
+"""Reparse what is archived: entries are made anew, without a request, as a better parser sees them.
 
 Payloads are read in the order they were served. A payload speaks for the entries whose present text
 came from it, and for entries that nobody has seen yet. Nothing is ever deleted.
@@ -14,17 +14,18 @@ from headwater.core.values.instant import to_micros
 from headwater.core.values.url import REDACTED, redacted
 from headwater.events import event_rows
 from headwater.feeds import feed_rows
-from headwater.feeds.compare_payloads import parse_archived_body
+from headwater.feeds.entries import entry_rows, entry_search_rows
+from headwater.feeds.entries.diff_entries import Difference, compared_values, diff_entry
+from headwater.feeds.entries.entry import KnownEntry, NormalisedEntry
+from headwater.feeds.entries.entry_changes import ChangedUid, MergeChanges
+from headwater.feeds.entries.entry_rows import EntriesToSave, KnownEntries
 from headwater.feeds.feed_rows import FeedToReparse
-from headwater.feeds.fetch import raw_rows
-from headwater.feeds.fetch.raw_rows import ArchivedFetch
 from headwater.feeds.judge_visit import entry_events
-from headwater.feeds.merge import entry_rows, entry_search
-from headwater.feeds.merge.decide_changes import ChangedUid, MergeChanges, decide_changes
-from headwater.feeds.merge.diff_entries import Difference, compared_values, diff_entry
-from headwater.feeds.merge.entry import KnownEntry, NormalisedEntry
-from headwater.feeds.merge.entry_rows import EntriesToSave, KnownEntries
-from headwater.feeds.merge.read_document import ReadFeed, UnreadableDocument, killed_its_parser
+from headwater.feeds.merge.decide_changes import decide_changes
+from headwater.feeds.raw import raw_rows
+from headwater.feeds.raw.compare_payloads import parse_archived_body
+from headwater.feeds.raw.raw_rows import ArchivedFetch
+from headwater.feeds.read_document import ReadFeed, UnreadableDocument, killed_its_parser
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +135,8 @@ def _addresses(feed: FeedToReparse, raw: ArchivedFetch) -> tuple[str, ...]:
 async def _payload_changes(
     tx: Transaction, feed: FeedToReparse, raw: ArchivedFetch, said: ReadFeed
 ) -> _PayloadChanges:
-    texts = await entry_search.list_texts_from(tx, feed.pk, raw.fetch_id)
-    memory = (await entry_rows.load_known_entries(tx, [(feed.pk, said.entries)]))[feed.pk]
+    texts = await entry_search_rows.list_texts_from(tx, feed.pk, raw.fetch_id)
+    memory = (await entry_rows.list_known_entries(tx, [(feed.pk, said.entries)]))[feed.pk]
     changes = _by_place(
         decide_changes(
             _known_at_the_time(memory, texts),
@@ -166,7 +167,9 @@ async def _payload_changes(
     )
 
 
-def _by_place(changes: MergeChanges, texts: Mapping[bytes, entry_search.KeptText]) -> MergeChanges:
+def _by_place(
+    changes: MergeChanges, texts: Mapping[bytes, entry_search_rows.KeptText]
+) -> MergeChanges:
     """An entry that stands where a known one was cut from is that one, whatever it is called."""
     places = {texts[k.uid_key].offset: k for k in changes.left}
     places.pop(None, None)
@@ -196,7 +199,7 @@ def _key(entry: NormalisedEntry, memory: KnownEntries, named: set[bytes]) -> byt
 
 
 def _known_at_the_time(
-    memory: KnownEntries, texts: Mapping[bytes, entry_search.KeptText]
+    memory: KnownEntries, texts: Mapping[bytes, entry_search_rows.KeptText]
 ) -> dict[bytes, KnownEntry]:
     """As if this payload were the newest one: present is what came from it."""
     known = {key: each._replace(present_since=None) for key, each in memory.known.items()}

@@ -4,8 +4,8 @@ import pytest
 
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.judge_visit import JudgedVisit
-from headwater.feeds.merge.read_document import UnreadableDocument
-from headwater.feeds.reparse import reparse
+from headwater.feeds.raw.reparse import reparse
+from headwater.feeds.read_document import UnreadableDocument
 from headwater.feeds.visit import visit_feed
 from headwater.subscriptions.add_feed import add_feed_later
 from tests.support.origin import Post

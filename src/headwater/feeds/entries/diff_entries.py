@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from headwater.core.values.instant import rfc3339_at
-from headwater.feeds.merge.entry import NormalisedEntry
+from headwater.feeds.entries.entry import NormalisedEntry
 
 DifferenceKind = Literal["added", "removed", "changed"]
 

@@ -1,34 +1,31 @@
-"""The feeds that people gave one of some categories."""
+"""Sources of personal feeds in the database: feeds by their categories."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Collection, Sequence
 
 import orjson
 
-from headwater.core.ports import Row, View
-from headwater.core.values.url import redacted
-from headwater.publish.opml import OpmlRow, render_opml
+from headwater.core.ports import Row, View, placeholders
+from headwater.personal_feeds.source import CategorySource, FeedOrigin
+
+_IN_ONE_QUERY = 500
 
 
-@dataclass(frozen=True, slots=True)
-class CategorySource:
-    """`categories` are those that were asked for, in that order."""
-
-    url: str
-    title: str | None
-    home_page: str | None
-    categories: tuple[str, ...]
-
-
-def render_sources_opml(sources: Iterable[CategorySource], title: str, made: datetime) -> bytes:
-    """Secrets in URLs are hidden: the list goes to people, and further."""
-    return render_opml((_row(each) for each in sources), title, made)
-
-
-def _row(each: CategorySource) -> OpmlRow:
-    home = None if each.home_page is None else redacted(each.home_page)
-    return OpmlRow(redacted(each.url), each.title, home, each.categories)
+async def list_feed_origins(view: View, feed_ids: Collection[str]) -> dict[str, FeedOrigin]:
+    """By public id, those that have categories. One that was deleted for good is left out."""
+    named, found = sorted(set(feed_ids)), dict[str, FeedOrigin]()
+    for place in range(0, len(named), _IN_ONE_QUERY):
+        some = named[place : place + _IN_ONE_QUERY]
+        rows = await view.rows(
+            "SELECT feed_id, url, title, home_link, categories FROM feeds"
+            f" WHERE feed_id IN ({placeholders(len(some))}) AND categories <> '[]'",
+            *some,
+        )
+        for row in rows:
+            categories = tuple(orjson.loads(row.categories))
+            found[row.feed_id] = FeedOrigin(
+                row.feed_id, row.url, row.title, row.home_link, categories
+            )
+    return found
 
 
 _AT_ONCE = 1_000

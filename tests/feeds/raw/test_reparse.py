@@ -6,8 +6,8 @@ import orjson
 import pytest
 
 from headwater.core.errors import BadInput, NotFound
-from headwater.feeds.compare_payloads import compare_payloads
-from headwater.feeds.reparse import ReparseResult, reparse
+from headwater.feeds.raw.compare_payloads import compare_payloads
+from headwater.feeds.raw.reparse import ReparseResult, reparse
 from tests.support.origin import Post, Reply, rss
 from tests.support.visits import River
 

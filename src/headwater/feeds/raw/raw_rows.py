@@ -1,6 +1,6 @@
-"""Raw fetches and the blobs behind them: rows first promised, then kept."""
+"""Raw fetches in the database, and the blobs behind them: first promised, then kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -12,10 +12,10 @@ from headwater.core.ports import Row, Transaction, View, placeholders
 from headwater.core.values.ids import FeedId, FeedPk, FetchId
 from headwater.core.values.instant import from_micros, maybe_moment, to_micros
 from headwater.core.values.response import Headers
-from headwater.feeds.fetch.raw_fetch import RawFetch, blob_key
+from headwater.feeds.raw.raw_fetch import RawFetch, blob_key
 
 
-async def blob_keys(view: View, digests: Sequence[str], generation: int) -> dict[str, str]:
+async def list_blob_keys(view: View, digests: Sequence[str], generation: int) -> dict[str, str]:
     """The key under which each body is; for a body that is not there, or going, a new one."""
     wanted = sorted(set(digests))
     rows = await view.rows(
@@ -30,7 +30,7 @@ async def blob_keys(view: View, digests: Sequence[str], generation: int) -> dict
 async def lock_blobs(tx: Transaction, digests: Sequence[str], generation: int) -> dict[str, str]:
     """The keys again, now safe from deletion: a dying blob is never used, its content moves on.
 
-    When they differ from what `blob_keys` said, somebody came between: put the bodies again.
+    When they differ from what `list_blob_keys` said, somebody came between: put the bodies again.
     """
     wanted = sorted(set(digests))
     await tx.run_many(
@@ -39,7 +39,7 @@ async def lock_blobs(tx: Transaction, digests: Sequence[str], generation: int) -
         " WHEN blobs.dying_since IS NULL THEN blobs.generation ELSE excluded.generation END",
         [(digest, generation) for digest in wanted],
     )
-    return await blob_keys(tx, wanted, generation)
+    return await list_blob_keys(tx, wanted, generation)
 
 
 async def insert_raw_fetches(
@@ -115,7 +115,7 @@ async def list_expirable(
     return ExpirableFetches([row.fetch_id for row in unneeded], [row.fetch_id for row in old])
 
 
-async def expire(tx: Transaction, found: ExpirableFetches, now: datetime) -> None:
+async def set_expired(tx: Transaction, found: ExpirableFetches, now: datetime) -> None:
     """One that has brought an entry since, by being read again, stays."""
     moment = to_micros(now)
     await tx.run_many(
@@ -246,6 +246,31 @@ async def list_unexpired(view: View, fetch_ids: Sequence[str]) -> set[str]:
         )
         there.update(row.fetch_id for row in rows)
     return there
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBody:
+    """Where the bytes of a raw fetch are; `expired` when retention let them go."""
+
+    blob_key: str
+    sha256: str
+    size: int
+    expired: bool
+
+
+async def find_bodies(view: View, fetch_ids: Collection[str]) -> dict[str, KeptBody]:
+    """By fetch id; one that is not known is left out."""
+    wanted, bodies = list(dict.fromkeys(fetch_ids)), dict[str, KeptBody]()
+    for start in range(0, len(wanted), _IN_ONE_QUERY):
+        some = wanted[start : start + _IN_ONE_QUERY]
+        rows = await view.rows(
+            "SELECT fetch_id, blob_key, body_sha256, content_length, expired_at FROM raw_fetches"
+            f" WHERE fetch_id IN ({placeholders(len(some))})",
+            *some,
+        )
+        for fetch_id, key, sha256, size, expired_at in rows:
+            bodies[fetch_id] = KeptBody(key, sha256, size, expired_at is not None)
+    return bodies
 
 
 _A_DOCUMENT = "r.error IS NULL AND NOT r.truncated AND r.http_status BETWEEN 200 AND 299"

@@ -1,4 +1,4 @@
-"""Bytes as served → what merging needs, made in a parse process and sent back as JSON.
+"""Read a document: bytes as served become entries, in a parse process that answers in JSON.
 
 Both sides of that journey are here: `read_job` runs in the process, `decode_read_result` in the
 engine.
@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from headwater.core.values.response import Headers, header
+from headwater.feeds.entries.entry import NormalisedEntry
+from headwater.feeds.entries.normalise_entry import Emails, normalise_entry
 from headwater.feeds.fetch.content_coding import decode_body
-from headwater.feeds.merge.entry import NormalisedEntry
-from headwater.feeds.merge.normalise import Emails, normalise_entry
 from headwater.feeds.ports import Parsers
 from headwater.feeds.schedule.hints import Hints, hints_of
 from headwater.parse import parse

@@ -1,4 +1,4 @@
-"""A parsed entry → the entry as it is kept: canonical link, JSON lists, content hash."""
+"""Normalise a parsed entry for keeping: canonical link, JSON lists, content hash."""
 
 import re
 from datetime import datetime
@@ -10,7 +10,7 @@ import orjson
 from headwater.core.values.ids import index_key
 from headwater.core.values.instant import rfc3339, to_micros
 from headwater.core.values.url import canonical
-from headwater.feeds.merge.entry import NormalisedEntry
+from headwater.feeds.entries.entry import NormalisedEntry
 from headwater.parse.document import Content, Enclosure, Entry, Link, Person, Text
 
 Emails = Literal["keep", "redact", "hash"]

@@ -1,6 +1,7 @@
-"""The first of a visit's two commits: bytes as served, safe before anything refers to them.
+"""Archive raw fetches: their bytes are safe before anything refers to them.
 
-And the way back: the bytes of a raw fetch, proved to be the same.
+That is the first of a visit's two commits. The way back is here too: the bytes of a raw fetch,
+proved to be the same.
 """
 
 from dataclasses import dataclass
@@ -12,10 +13,10 @@ from headwater.core.errors import BlobDamaged, DatabaseRefused, RawExpired
 from headwater.core.ports import Database
 from headwater.core.telemetry import metrics
 from headwater.core.values.instant import to_micros
-from headwater.feeds.fetch import raw_rows
-from headwater.feeds.fetch.raw_fetch import RawFetch
-from headwater.feeds.fetch.raw_rows import ArchivedFetch
 from headwater.feeds.ports import Blobs
+from headwater.feeds.raw import raw_rows
+from headwater.feeds.raw.raw_fetch import RawFetch
+from headwater.feeds.raw.raw_rows import ArchivedFetch
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ async def _archive(database: Database, blobs: Blobs, group: list[RawFetch]) -> l
     """Blobs first, rows second: a row is a promise that its bytes can be had."""
     async with database.read() as view:
         generation = to_micros(view.now)
-        keys = await raw_rows.blob_keys(view, [raw.body_sha256 for raw in group], generation)
+        keys = await raw_rows.list_blob_keys(view, [raw.body_sha256 for raw in group], generation)
     while True:
         await blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])
         archived, held = await _insert_raw_rows(database, group, keys, generation, blobs.storage)

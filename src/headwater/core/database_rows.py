@@ -1,0 +1,27 @@
+"""The database itself: whether it answers, its version, and its clock."""
+
+from headwater.core.ports import View
+
+_NOW = {
+    "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0 AS now",
+    "postgresql": "SELECT extract(epoch FROM clock_timestamp())::float8 AS now",
+}
+
+
+async def check_database_answers(view: View) -> None:
+    """Raises what the database raises; there is nothing to learn from its answer."""
+    await view.row("SELECT 1 AS one")
+
+
+async def get_database_version(view: View) -> str:
+    ask = "sqlite_version()" if view.dialect == "sqlite" else "current_setting('server_version')"
+    row = await view.row(f"SELECT {ask} AS version")
+    assert row is not None
+    return f"{view.dialect} {row.version}"
+
+
+async def get_database_time(view: View) -> float:
+    """Its own clock's, in seconds since 1970."""
+    row = await view.row(_NOW[view.dialect])
+    assert row is not None
+    return float(row.now)

@@ -1,0 +1,1 @@
+"""Raw fetches: archived as they were served, and read again."""
