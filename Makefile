@@ -21,7 +21,7 @@ TESTS  := $(PYTHON_KEEPS) -m pytest
 NATIVE := hatch_build.py $(wildcard src/headwater/parse/native/*.px*)
 
 .DEFAULT_GOAL := help
-.PHONY: protos help run test readers-for-tests browser-for-tests check bench bench-parse bench-events bench-personal bench-titles fuzz test-crash test-seeded test-media clients-for-tests format clean pins format-check lint types imports rooms
+.PHONY: protos help run test readers-for-tests browser-for-tests check bench bench-parse bench-events bench-personal bench-titles fuzz test-crash test-seeded test-media clients-for-tests format clean pins format-check lint types imports rules
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,7 +67,7 @@ browser-for-tests: ## install chromium, in which the tests open the console (Deb
 	  exit 1; \
 	}
 
-check: format-check lint types imports rooms ## formatting, lint, types, import contracts, rooms, docs
+check: format-check lint types imports rules ## formatting, lint, types, import contracts, rules of the source, docs
 
 bench: $(VENV)/.bench ## measure polling beside a bare download loop and a naive engine
 	@$(PYTHON_KEEPS) -m bench.poll $(ARGS)
@@ -153,8 +153,8 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	@$(SAY) 'import contracts' && PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
-rooms: $(VENV)/.dev
-	@$(SAY) 'rooms and docs' && $(TESTS) tests/project
+rules: $(VENV)/.dev
+	@$(SAY) 'rules of the source, docs' && $(TESTS) tests/project
 
 # The virtual environment, in three steps with a stamp each.
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.source_tree import functions, length, percentile, rooms
+from tests.support.source_tree import functions, length, modules, percentile
 
 
 def pytest_terminal_summary(
@@ -10,8 +10,8 @@ def pytest_terminal_summary(
 ) -> None:
     if config.getoption("numprocesses", None):
         return  # the source was read by another process than this one
-    lengths = [length(f) for room in rooms() for f in functions(room)]
-    files = [len(room.text.splitlines()) for room in rooms()]
+    lengths = [length(f) for module in modules() for f in functions(module)]
+    files = [len(module.text.splitlines()) for module in modules()]
     terminalreporter.write_line(
         f"functions: {len(lengths)}, lines p50 {percentile(lengths, 50)},"
         f" p95 {percentile(lengths, 95)}, longest {max(lengths)}"

@@ -1,12 +1,11 @@
 """What is installed is pinned by hash, and the pins name no machine and no address."""
 
-import ast
 import re
 import tomllib
 
 import pytest
 
-from tests.support.source_tree import ROOT
+from tests.support.source_tree import ROOT, imports, modules
 
 FILES = (
     "requirements.txt",
@@ -73,14 +72,9 @@ LOADED_BY_OTHERS = {"asyncpg", "httptools"}
 
 
 def imported_modules() -> set[str]:
-    names: set[str] = set()
-    for path in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names.add(node.module)
-    return {part for name in names for part in (name, name.partition(".")[0])}
+    """With the packages around them."""
+    names = [dotted.split(".") for module in modules() for _, dotted in imports(module)]
+    return {".".join(parts[:end]) for parts in names for end in range(1, len(parts) + 1)}
 
 
 def test_every_runtime_dependency_is_used() -> None:

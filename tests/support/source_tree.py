@@ -1,7 +1,7 @@
-"""The source as the architecture tests see it: files, what they import, what they call."""
+"""The source as the tests of the project read it: modules, their imports, their calls."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -92,16 +92,20 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
-class Room:
-    """One file: `name` is its path inside the package."""
+class Module:
+    """One file of the source: `name` is its path inside the package."""
 
     name: str
     text: str
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Made when it is looked at: every process of a run collects, one of them looks."""
+        """Made when it is asked for: every process of a run collects, one of them looks."""
         return ast.parse(self.text)
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        return tuple(ast.walk(self.tree))
 
     @property
     def is_pure(self) -> bool:
@@ -109,17 +113,26 @@ class Room:
         return self.name.startswith(PURE) and not acts
 
 
+Rule = Callable[[Module], Iterable[tuple[int, str]]]
+"""The lines of a module that break a rule, each with a word on why."""
+
+
 @lru_cache(maxsize=1)
-def rooms() -> tuple[Room, ...]:
+def modules() -> tuple[Module, ...]:
     return tuple(
-        Room(str(path.relative_to(SRC)), path.read_text("utf-8"))
+        Module(str(path.relative_to(SRC)), path.read_text("utf-8"))
         for path in sorted(SRC.rglob("*.py"))
         if str(path.relative_to(SRC)) not in GENERATED
     )
 
 
-def functions(room: Room) -> Iterator[Function]:
-    for node in ast.walk(room.tree):
+def offences(rule: Rule, among: Iterable[Module]) -> list[str]:
+    """All of them, so that one run of a test names every line."""
+    return [f"{module.name}:{line} {why}" for module in among for line, why in rule(module)]
+
+
+def functions(module: Module) -> Iterator[Function]:
+    for node in module.nodes:
         if isinstance(node, Function):
             yield node
 
@@ -128,18 +141,22 @@ def length(function: Function) -> int:
     return (function.end_lineno or function.lineno) - function.lineno + 1
 
 
-def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def imports(module: Module) -> Iterator[tuple[int, str]]:
     """(line, dotted name): `from a.b import c` is `a.b.c`, because c may be a module."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+    for node in module.nodes:
+        yield from imports_of(node)
 
 
-def calls(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
+def imports_of(node: ast.AST) -> Iterator[tuple[int, str]]:
+    if isinstance(node, ast.Import):
+        yield from ((node.lineno, alias.name) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def calls(module: Module) -> Iterator[tuple[ast.Call, str]]:
     """(call, the last name of what is called): `a.b.c()` is `c`."""
-    for node in ast.walk(tree):
+    for node in module.nodes:
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute):
                 yield node, node.func.attr
@@ -147,8 +164,29 @@ def calls(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
                 yield node, node.func.id
 
 
-def top(module: str) -> str:
-    return module.partition(".")[0]
+def texts(module: Module) -> Iterator[tuple[int, str]]:
+    """Strings that are no docstrings; what stands in braces in an f-string is `{}`."""
+    notes = {
+        id(node.value)
+        for node in module.nodes
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    pieces = set[int]()
+    for node in module.nodes:  # an f-string comes before its pieces
+        if isinstance(node, ast.JoinedStr):
+            pieces |= {id(piece) for piece in node.values}
+            constant = (
+                str(piece.value) if isinstance(piece, ast.Constant) else "{}"
+                for piece in node.values
+            )
+            yield node.lineno, "".join(constant)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in notes and id(node) not in pieces:
+                yield node.lineno, node.value
+
+
+def top(dotted: str) -> str:
+    return dotted.partition(".")[0]
 
 
 def percentile(numbers: list[int], percent: int) -> int:
