@@ -9,7 +9,8 @@ from headwater.core.engine import Engine
 from headwater.core.errors import ConnectionLost
 from headwater.entrypoints.api.app import create_app
 from headwater.events.event_rows import read_wire_events
-from headwater.personal_feeds.items_from_entries import EntryItemPolicy, PersonalFeedSink
+from headwater.personal_feeds.items_from_entries import EntryItemPolicy
+from headwater.personal_feeds.own_sink import PersonalFeedSink
 from headwater.personal_feeds.ports import FeedReader
 from headwater.settings import Settings
 from tests.support.api_caller import Api

@@ -14,12 +14,8 @@ from headwater.core.errors import BadInput, BadSettings, ConnectionLost
 from headwater.entrypoints.api.app import create_app
 from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows, worker_rows
-from headwater.personal_feeds.items_from_entries import (
-    EntryItemPolicy,
-    PersonalFeedSink,
-    SinkKindsWithPersonal,
-)
-from headwater.personal_feeds.own_sink import ensure_personal_sink
+from headwater.personal_feeds.items_from_entries import EntryItemPolicy
+from headwater.personal_feeds.own_sink import PERSONAL, ensure_personal_sink, personal_kind
 from headwater.personal_feeds.ports import AddedItem, KeptItem, PersonalStore
 from headwater.settings import Settings
 from headwater.sinks import sink_rows
@@ -27,6 +23,7 @@ from headwater.sinks.dispatch import SinkDeliveries, SinkPolicy
 from headwater.sinks.from_settings import apply_sink_settings
 from headwater.sinks.ports import SinkConfig
 from headwater.sinks.sink import BEGINNING, Sink, SinkDefinition
+from headwater.sinks.sink_kind import SinkKind, SinkKinds
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
 from tests.support.scripted_engine import ScriptedWeb, an_engine
@@ -71,6 +68,10 @@ class Shore:
                 tx, self.engine.worker, now, now + 120 * SECOND, 10
             )
         await visit_feed(due, self.engine.feeds)
+
+    def use(self, kind: SinkKind) -> None:
+        """In place of the kind of sink that the engine has."""
+        self.engine.outlets = SinkKinds({**self.engine.outlets.kinds, PERSONAL: kind})
 
     async def deliver(self) -> None:
         """A process starts, looks once, delivers what it began, and ends."""
@@ -330,12 +331,13 @@ async def test_a_store_that_goes_away_gets_the_rest_later_and_nothing_twice(
     shore.publish(post(1, "other words"), *(post(number, day=1) for number in range(2, 250)))
     await shore.visit()
     shaky = Shaky(shore.engine.personal, 3)
-    shore.engine.outlets = SinkKindsWithPersonal(
-        shore.engine.outlets,
-        store=shaky,  # type: ignore[arg-type]
-        database=shore.engine.database,
-        clock=virtual_clock,
-        policy=EntryItemPolicy(),
+    shore.use(
+        personal_kind(
+            shaky,  # type: ignore[arg-type]
+            shore.engine.database,
+            virtual_clock,
+            EntryItemPolicy(),
+        )
     )
     await shore.deliver()
     sink = await shore.sink()
@@ -352,28 +354,10 @@ async def test_a_store_that_goes_away_gets_the_rest_later_and_nothing_twice(
 async def test_only_what_the_settings_allow_is_filled(shore: Shore) -> None:
     shore.publish(post(1))
     await shore.follow("sea", "moon")
-    outlet = PersonalFeedSink(
-        shore.engine.personal,
-        shore.engine.database,
-        shore.clock,
-        EntryItemPolicy(allowed=frozenset({"moon"})),
-    )
-    shore.engine.outlets = Always(outlet)
+    allowed = EntryItemPolicy(allowed=frozenset({"moon"}))
+    shore.use(personal_kind(shore.engine.personal, shore.engine.database, shore.clock, allowed))
     await shore.deliver()
     assert (await shore.titles("sea"), await shore.titles("moon")) == ([], ["Tide 1"])
-
-
-@dataclass(slots=True)
-class Always:
-    """Outlets with one way out."""
-
-    outlet: PersonalFeedSink
-
-    def checked(self, plan: SinkConfig) -> SinkConfig:
-        return plan
-
-    async def open(self, plan: SinkConfig) -> PersonalFeedSink:
-        return self.outlet
 
 
 # The sink itself -------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ async def elsewhere(
 ) -> AsyncIterator[SinkWorld]:
     """Another process on the same database, which reaches the same sinks."""
     async with opened_engine(open_another(), virtual_clock, tmp_path, worker="other") as engine:
-        engine.outlets = world.shelves
+        engine.outlets = world.engine.outlets
         yield replace(world, engine=engine)
 
 

@@ -9,7 +9,6 @@ from headwater.adapters.database import SqlDatabase
 from headwater.adapters.parse_processes.pool import ProcessParsers
 from headwater.adapters.vault import open_vault
 from headwater.anime.decide.policy import ReleasePolicy
-from headwater.anime.decide.release_sink import SinkKindsWithReleases
 from headwater.core.engine import Engine
 from headwater.core.ports import Clock
 from headwater.core.values.ids import WorkerId
@@ -19,13 +18,14 @@ from headwater.feeds.read_document import ReadingPolicy
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.visit_rules import VisitRules
 from headwater.personal_feeds.database_store import PersonalDatabase
-from headwater.personal_feeds.items_from_entries import EntryItemPolicy, SinkKindsWithPersonal
+from headwater.personal_feeds.items_from_entries import EntryItemPolicy
 from headwater.personal_feeds.served_feeds import PersonalFeeds, PersonalPolicy
-from headwater.sinks.kinds.all_kinds import AllSinkKinds
+from headwater.sinks.sink_kind import SinkResources
 from headwater.subscriptions.fetchers.fetcher_client import HttpFetcherClient
 from headwater.web.address_gate import build_address_policy
 from headwater.web.http_client import CurlWeb
 from headwater.web.limits import WebLimits
+from headwater.wiring.sink_kinds import build_sink_kinds
 
 USER_AGENT = "Headwater/test (+https://example.org/about)"
 
@@ -40,7 +40,7 @@ async def opened_engine(
     web, parsers = CurlWeb(WebLimits(), addresses), ProcessParsers(count=1)
     fetchers = HttpFetcherClient(WebLimits(), addresses, clock=clock, user_agent=USER_AGENT)
     blobs = FolderBlobs(folder)
-    outlets = AllSinkKinds(
+    resources = SinkResources(
         web_limits=WebLimits(),
         address=addresses,
         clock=clock,
@@ -60,17 +60,8 @@ async def opened_engine(
             parsers=parsers,
             database=database,
             vault=open_vault(None, folder / "secret.key"),
-            outlets=SinkKindsWithReleases(
-                SinkKindsWithPersonal(
-                    outlets,
-                    store=personal,
-                    database=database,
-                    clock=clock,
-                    policy=EntryItemPolicy(),
-                ),
-                database=database,
-                clock=clock,
-                policy=ReleasePolicy(),
+            outlets=build_sink_kinds(
+                resources, personal, entry_items=EntryItemPolicy(), releases=ReleasePolicy()
             ),
             personal=personal,
             personal_feeds=feeds,

@@ -11,7 +11,6 @@ import orjson
 from headwater.adapters.blobs import FolderBlobs
 from headwater.adapters.vault import open_vault
 from headwater.anime.decide.policy import ReleasePolicy
-from headwater.anime.decide.release_sink import SinkKindsWithReleases
 from headwater.core.engine import Engine
 from headwater.core.ports import Clock, Database
 from headwater.core.values.ids import FeedId, FeedPk, FetchId, WorkerId, index_key
@@ -32,14 +31,15 @@ from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.visit_rows import VisitRow, insert_visits
 from headwater.feeds.visit_rules import VisitRules
 from headwater.personal_feeds.database_store import PersonalDatabase
-from headwater.personal_feeds.items_from_entries import EntryItemPolicy, SinkKindsWithPersonal
+from headwater.personal_feeds.items_from_entries import EntryItemPolicy
 from headwater.personal_feeds.served_feeds import PersonalFeeds, PersonalPolicy
-from headwater.sinks.kinds.all_kinds import AllSinkKinds
+from headwater.sinks.sink_kind import SinkResources
 from headwater.subscriptions.fetchers.fetcher_client import HttpFetcherClient
 from headwater.subscriptions.fetchers.fetcher_rows import list_fetchers
 from headwater.subscriptions.subscription_rows import insert_auto_assigned
 from headwater.web.address_gate import AddressPolicy
 from headwater.web.limits import WebLimits
+from headwater.wiring.sink_kinds import build_sink_kinds
 
 SECOND = 1_000_000
 
@@ -93,7 +93,7 @@ class ScriptedWeb:
 def an_engine(database: Database, clock: Clock, web: ScriptedWeb, folder: Path) -> Engine:
     database.clock = clock
     blobs = FolderBlobs(folder / "blobs")
-    outlets = AllSinkKinds(
+    resources = SinkResources(
         web_limits=WebLimits(),
         address=AddressPolicy(),
         clock=clock,
@@ -111,13 +111,8 @@ def an_engine(database: Database, clock: Clock, web: ScriptedWeb, folder: Path) 
         parsers=InlineParsers(),
         database=database,
         vault=open_vault(None, folder / "secret.key"),
-        outlets=SinkKindsWithReleases(
-            SinkKindsWithPersonal(
-                outlets, store=personal, database=database, clock=clock, policy=EntryItemPolicy()
-            ),
-            database=database,
-            clock=clock,
-            policy=ReleasePolicy(),
+        outlets=build_sink_kinds(
+            resources, personal, entry_items=EntryItemPolicy(), releases=ReleasePolicy()
         ),
         personal=personal,
         personal_feeds=PersonalFeeds(personal, clock, PersonalPolicy()),

@@ -17,7 +17,8 @@ from typing import Protocol
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.sinks.ports import SinkConfig, SinkKinds
+from headwater.sinks.ports import SinkConfig
+from headwater.sinks.sink_kind import SinkKinds
 from tests.support.clock import VirtualClock
 from tests.support.sinks_world import SinkWorld, opened_world
 

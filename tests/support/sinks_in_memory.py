@@ -1,11 +1,13 @@
 """Sinks in memory for tests: shelves that outlive their outlets, and can be told to misbehave."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from headwater.events.event_json import WireEvent
-from headwater.sinks.ports import DeliveryResult, SinkConfig, SinkConnection, SinkKinds
+from headwater.sinks.ports import DeliveryResult, SinkConfig, SinkConnection
+from headwater.sinks.sink_kind import CheckedOptions, SinkKind, SinkKinds
 
 
 @dataclass(slots=True)
@@ -89,23 +91,24 @@ class ShelfOutlet:
 
 @dataclass(slots=True)
 class Shelves:
-    """`sinks.ports.SinkKinds`: the kind `shelf`, and every kind that `others` know."""
+    """Every shelf by its name, and the kind `shelf` that opens them."""
 
-    others: SinkKinds | None = None
     shelves: dict[str, Shelf] = field(default_factory=dict)
     unopenable: Exception | None = None
 
     def named(self, name: str) -> Shelf:
         return self.shelves.setdefault(name, Shelf())
 
-    def checked(self, plan: SinkConfig) -> SinkConfig:
-        return plan if self.others is None or plan.kind == "shelf" else self.others.checked(plan)
+    def beside(self, others: SinkKinds) -> SinkKinds:
+        return SinkKinds({**others.kinds, "shelf": SinkKind(check=unchecked, open=self.open)})
 
-    async def open(self, plan: SinkConfig) -> SinkConnection:
+    async def open(self, config: SinkConfig) -> SinkConnection:
         if self.unopenable is not None:
             raise self.unopenable
-        if self.others is not None and plan.kind != "shelf":
-            return await self.others.open(plan)
-        shelf = self.named(plan.name)
-        shelf.opened.append(plan)
+        shelf = self.named(config.name)
+        shelf.opened.append(config)
         return ShelfOutlet(shelf)
+
+
+def unchecked(options: Mapping[str, Any], secrets: Mapping[str, str]) -> CheckedOptions:
+    return dict(options), dict(secrets)

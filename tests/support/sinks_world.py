@@ -16,8 +16,9 @@ from headwater.events.event import Event
 from headwater.events.event_filter import EVERYTHING, EventFilter
 from headwater.sinks import sink_rows
 from headwater.sinks.dispatch import SinkDeliveries, SinkPolicy
-from headwater.sinks.ports import SinkConfig, SinkKinds
+from headwater.sinks.ports import SinkConfig
 from headwater.sinks.sink import DeadLetter, NewSink, Sink, SinkPatch
+from headwater.sinks.sink_kind import SinkKinds
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
 from tests.support.sinks_in_memory import Shelf, Shelves
@@ -178,8 +179,8 @@ async def opened_world(
 ) -> AsyncIterator[SinkWorld]:
     """`outlets` open the sinks that are no shelves; None: the engine's own."""
     async with opened_engine(database, clock, folder) as engine:
-        shelves = Shelves(others=outlets or engine.outlets)
-        engine.outlets = shelves
+        shelves = Shelves()
+        engine.outlets = shelves.beside(outlets or engine.outlets)
         yield SinkWorld(engine, clock, shelves)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from headwater.anime.decide import decision_rows
 from headwater.anime.decide.decision import ReleaseDecision
-from headwater.anime.decide.release_sink import ensure_release_sink
+from headwater.anime.decide.release_sink import RELEASES, ensure_release_sink
 from headwater.anime.downloads import download_rows
 from headwater.anime.downloads.download import Download
 from headwater.anime.shows import show_rows, tracking_rows
@@ -21,7 +21,7 @@ from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows, worker_rows
 from headwater.sinks import sink_rows
 from headwater.sinks.dispatch import SinkDeliveries, SinkPolicy
-from headwater.sinks.sink import RELEASES, Sink
+from headwater.sinks.sink import Sink
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
 from tests.support.scripted_engine import ScriptedWeb

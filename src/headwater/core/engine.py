@@ -20,7 +20,7 @@ from headwater.feeds.visit_commits import VisitCommits
 from headwater.feeds.visit_rules import VisitRules
 from headwater.personal_feeds.ports import PersonalStore
 from headwater.personal_feeds.served_feeds import PersonalFeeds
-from headwater.sinks.ports import SinkKinds
+from headwater.sinks.sink_kind import SinkKinds
 from headwater.subscriptions.conflicts.evidence import EvidencePolicy
 from headwater.subscriptions.fetchers.builtin import BUILTINS, BuiltinFetcher
 from headwater.subscriptions.fetchers.ports import FetcherClient

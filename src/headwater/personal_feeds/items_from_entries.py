@@ -1,31 +1,16 @@
 """Make items of personal feeds from entries: one for each category of the entry's feed."""
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
-from headwater.core.errors import BadInput, DatabaseError
-from headwater.core.ports import Clock, Database
-from headwater.core.telemetry.metrics import count_published_items
 from headwater.core.values.instant import to_micros
-from headwater.events.event_json import WireEvent
-from headwater.feeds.entries.entry_version import (
-    KeptVersion,
-    VersionKey,
-    version_key_of,
-    with_own_text,
-)
-from headwater.feeds.entries.entry_version_rows import find_versions
-from headwater.personal_feeds.ports import ItemAttachment, KeptItem, PersonalStore
+from headwater.feeds.entries.entry_version import KeptVersion, with_own_text
+from headwater.personal_feeds.ports import ItemAttachment, KeptItem
 from headwater.personal_feeds.source import FeedOrigin
-from headwater.personal_feeds.source_rows import list_feed_origins
 from headwater.publish.clean_html import clean_html
 from headwater.publish.document import PublishedItem
 from headwater.publish.entry_item import item_of_entry
-from headwater.sinks.ports import DeliveryResult, SinkConfig, SinkConnection, SinkKinds
-from headwater.sinks.sink import PERSONAL
 
 _SECOND = 1_000_000
 _DATE_BITS, _TURN_BITS = 32, 42
@@ -163,128 +148,3 @@ def _bounded(html: str | None, most: int) -> str | None:
 
 def ordered_slices(items: Sequence[KeptItem], size: int) -> list[Sequence[KeptItem]]:
     return [items[place : place + size] for place in range(0, len(items), size)]
-
-
-AT_ONCE = 200
-"""Items in one change of the store: visits, which may write to the same database, come first."""
-
-
-class SinkKindsWithPersonal:
-    """`SinkKinds`: the engine's own kind of sink, and all others behind it."""
-
-    def __init__(
-        self,
-        others: SinkKinds,
-        *,
-        store: PersonalStore,
-        database: Database,
-        clock: Clock,
-        policy: EntryItemPolicy,
-    ) -> None:
-        self._others, self._store, self._database = others, store, database
-        self._clock, self._policy = clock, policy
-
-    def checked(self, plan: SinkConfig) -> SinkConfig:
-        if plan.kind != PERSONAL:
-            return self._others.checked(plan)
-        for name in (*plan.options, *plan.secrets):
-            raise BadInput(f"The personal option {name[:100]!r} is unknown.", field=name[:100])
-        return plan
-
-    async def open(self, plan: SinkConfig) -> SinkConnection:
-        if plan.kind != PERSONAL:
-            return await self._others.open(plan)
-        return PersonalFeedSink(self._store, self._database, self._clock, self._policy)
-
-
-class _EventItems(NamedTuple):
-    """What one event means for categories: nothing, items, or why nobody can say."""
-
-    items: Sequence[KeptItem] = ()
-    is_edit: bool = False
-    trouble: str | None = None
-
-
-class PersonalFeedSink:
-    """What was taken before is known by its guid and its name: each item is there once, however
-    often its event comes. New entries come first, then what the last edit of each says."""
-
-    def __init__(
-        self, store: PersonalStore, database: Database, clock: Clock, policy: EntryItemPolicy
-    ) -> None:
-        self._store, self._database = store, database
-        self._clock, self._policy = clock, policy
-
-    async def deliver(self, parcels: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
-        try:
-            told = await self._told(parcels)
-            bad = next((place for place, each in enumerate(told) if each.trouble), len(told))
-            await self._keep(told[:bad])
-        except DatabaseError as trouble:
-            return DeliveryResult(0, trouble.code, trouble.message)
-        if bad == len(parcels):
-            return DeliveryResult(bad)
-        return DeliveryResult(bad, "bad_entry", told[bad].trouble or "", about="event")
-
-    async def close(self) -> None:
-        """The store belongs to the engine."""
-
-    async def _told(self, parcels: Sequence[WireEvent]) -> list[_EventItems]:
-        wanted = self._wanted(parcels)
-        async with self._database.read() as view:
-            feeds = await list_feed_origins(view, {each.feed_id for each in wanted.values()})
-            asked = {each for each in wanted.values() if each.feed_id in feeds}
-            kept = await find_versions(view, asked)
-        return await asyncio.to_thread(self._made, parcels, wanted, feeds, kept)
-
-    def _wanted(self, parcels: Sequence[WireEvent]) -> dict[int, VersionKey]:
-        """By the event's number; what would have expired by now is nothing."""
-        now = to_micros(self._clock.now())
-        living = (each for each in parcels if self._policy.expiry(each.at) > now)
-        found = ((each.seq, version_key_of(each.type, each.payload)) for each in living)
-        return {seq: version for seq, version in found if version is not None}
-
-    def _made(
-        self,
-        parcels: Sequence[WireEvent],
-        wanted: Mapping[int, VersionKey],
-        feeds: Mapping[str, FeedOrigin],
-        kept: Mapping[VersionKey, KeptVersion],
-    ) -> list[_EventItems]:
-        """In a thread: what strangers wrote is made safe here, which may take a while."""
-        told = list[_EventItems]()
-        for parcel in parcels:
-            version = wanted.get(parcel.seq)
-            if version is None or version not in kept:
-                told.append(_EventItems())
-            else:
-                told.append(self._one(parcel, kept[version], feeds[version.feed_id]))
-        return told
-
-    def _one(self, parcel: WireEvent, kept: KeptVersion, origin: FeedOrigin) -> _EventItems:
-        try:
-            items = items_of_entry(kept, origin, parcel.seq, parcel.at, self._policy)
-        except (ValueError, TypeError, KeyError, AttributeError) as trouble:
-            # Its rows were damaged by a hand, or a disk. Others must not wait for that.
-            return _EventItems(trouble=f"The entry cannot be read: {type(trouble).__name__}.")
-        return _EventItems(items, is_edit=parcel.type == "updated_entry")
-
-    async def _keep(self, told: Sequence[_EventItems]) -> None:
-        new = [item for each in told if not each.is_edit for item in each.items]
-        edits = [item for each in told if each.is_edit for item in each.items]
-        for some in ordered_slices(new, AT_ONCE):
-            added = await self._store.add(some)
-            count_published_items("feed", sum(each.is_new for each in added))
-        for some in ordered_slices(await self._everywhere(edits), AT_ONCE):
-            await self._store.revise(some)
-
-    async def _everywhere(self, edits: Sequence[KeptItem]) -> list[KeptItem]:
-        """The last edit of each, also where its item stands because its feed had that category
-        when it came."""
-        edited = {(item.category, item.caller_id): item for item in edits}
-        last = {item.caller_id: item for item in edits if item.caller_id is not None}
-        for caller_id, categories in (await self._store.places(list(last))).items():
-            for category in categories:
-                moved = replace(last[caller_id], category=category)
-                edited.setdefault((category, caller_id), moved)
-        return list(edited.values())

@@ -8,7 +8,7 @@ from headwater.core.ports import Transaction
 from headwater.core.telemetry.log import get_logger
 from headwater.sinks import sink_rows
 from headwater.sinks.ports import SinkConfig
-from headwater.sinks.sink import OWN_KINDS, WEBHOOK, Sink, SinkDefinition, SinkPatch
+from headwater.sinks.sink import Sink, SinkDefinition, SinkPatch
 from headwater.sinks.sink_commands import (
     SinkNameTaken,
     check_definition,
@@ -45,7 +45,7 @@ async def _apply_definitions(
         except BadInput as trouble:
             raise BadInput(f"{wish.name}: {trouble.message}", **trouble.facts) from trouble
     for sink in there.values():
-        if sink.origin == "settings" and sink.kind not in OWN_KINDS:
+        if sink.origin == "settings" and not engine.outlets.is_own(sink.kind):
             left = SinkPatch(enabled=False, origin="api")
             await sink_rows.update_sink(tx, sink.id, left, engine.clock.now())
             logger.warning("sink_left_the_settings", sink=sink.name, cursor=sink.cursor)
@@ -54,9 +54,9 @@ async def _apply_definitions(
 async def _apply_definition(
     tx: Transaction, engine: Engine, wish: SinkDefinition, sink: Sink | None, *, most: int
 ) -> None:
-    if wish.kind == WEBHOOK and "secret" not in wish.secrets:
+    if engine.outlets.is_signed(wish.kind) and "secret" not in wish.secrets:
         # One that we made could be shown to nobody.
-        raise BadInput("A webhook in the settings needs its secret there.", field="secret")
+        raise BadInput(f"A {wish.kind} in the settings needs its secret there.", field="secret")
     plan = check_definition(engine, wish)
     if sink is None:
         await insert_new_sink(tx, engine, wish, plan, most=most, origin="settings")
@@ -77,15 +77,16 @@ def _patch_for(engine: Engine, wish: SinkDefinition, plan: SinkConfig) -> SinkPa
         secrets=seal_secrets(engine, plan),
         wanted=wish.wanted,
         enabled=wish.enabled,
-        max_attempts=wish.attempts,
+        max_attempts=engine.outlets.attempts_of(wish),
         origin="settings",
     )
 
 
 def _matches_definition(engine: Engine, sink: Sink, wish: SinkDefinition, plan: SinkConfig) -> bool:
     """Secrets that do not open are not as wished: the settings have them."""
-    said = (sink.origin, sink.enabled, sink.max_attempts, sink.wanted, dict(sink.options))
-    if said != ("settings", wish.enabled, wish.attempts, wish.wanted, dict(plan.options)):
+    attempts = engine.outlets.attempts_of(wish)
+    stored = (sink.origin, sink.enabled, sink.max_attempts, sink.wanted, dict(sink.options))
+    if stored != ("settings", wish.enabled, attempts, wish.wanted, dict(plan.options)):
         return False
     try:
         return open_secrets(engine, sink) == dict(plan.secrets)

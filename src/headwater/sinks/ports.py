@@ -1,4 +1,4 @@
-"""What sinks ask of the outside: a way to each kind of sink."""
+"""The way to a sink: its config, its connection, and the result of a delivery."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,12 +42,3 @@ class SinkConnection(Protocol):
         was moved back: what was taken under the same number need not be taken twice."""
 
     async def close(self) -> None: ...
-
-
-class SinkKinds(Protocol):
-    """Every kind of sink there is."""
-
-    def checked(self, plan: SinkConfig) -> SinkConfig:
-        """With defaults filled in; BadInput names the field that is wrong. Nothing is opened."""
-
-    async def open(self, plan: SinkConfig) -> SinkConnection: ...

@@ -142,17 +142,6 @@ class SinkStatus:
 
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
-WEBHOOK = "webhook"
-
-PERSONAL = "personal"
-"""The engine's own sink, which fills personal feeds: it is always there, and nobody makes one."""
-
-RELEASES = "releases"
-"""Another of its own, which decides on releases: it is there while something is tracked."""
-OWN_KINDS = frozenset({PERSONAL, RELEASES})
-
-USUAL_ATTEMPTS: Mapping[str, int] = {WEBHOOK: 36}
-"""Tries before an event dies, by kind: about a day and a half. The other kinds never give up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +167,6 @@ class SinkDefinition:
     enabled: bool = True
     max_attempts: int | Keep | None = KEEP
     start: StartPosition = END
-
-    @property
-    def attempts(self) -> int | None:
-        kept = self.max_attempts
-        return USUAL_ATTEMPTS.get(self.kind) if kept is KEEP else kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,6 @@ from headwater.sinks import sink_rows
 from headwater.sinks.dispatch import sink_config_of
 from headwater.sinks.ports import DeliveryResult, SinkConfig
 from headwater.sinks.sink import (
-    OWN_KINDS,
-    PERSONAL,
-    WEBHOOK,
     NewSink,
     Sink,
     SinkDefinition,
@@ -91,7 +88,7 @@ async def change_sink(engine: Engine, name: str, changes: SinkDefinitionPatch) -
     async with engine.database.write() as tx:
         there = await _lock_sink(tx, name, now)
         if not (changes.only_starts and there.enabled):
-            _check_changeable(there)
+            _check_changeable(engine, there)
         changed = await sink_rows.update_sink(tx, there.id, _columns(engine, there, changes), now)
         assert changed is not None, "it is held"
     logger.info("sink_changed", sink=name, state=changed.state)
@@ -102,7 +99,7 @@ async def remove_sink(engine: Engine, name: str) -> Sink:
     """As it was. Its dead letters go with it."""
     async with engine.database.write() as tx:
         there = await _get_sink(tx, name)
-        _check_changeable(await _lock_sink(tx, name, engine.clock.now()))
+        _check_changeable(engine, await _lock_sink(tx, name, engine.clock.now()))
         await sink_rows.delete_sink(tx, there.id)
     logger.info("sink_removed", sink=name, cursor=there.cursor)
     return there
@@ -165,7 +162,7 @@ async def finish_rotation(engine: Engine, name: str, *, idempotency: bytes | Non
     """Only the new secret signs from now on. Finishing twice is finishing once."""
     async with engine.database.write() as tx:
         there = await _get_sink(tx, name)
-        _check_webhook(there, "signed")
+        _check_signed(engine, there, "signed")
         if "previous_secret" in open_secrets(engine, there):
             there, held = await _lock_sink_to_rotate(tx, engine, name)
             there = await _resealed(tx, engine, there, {"secret": held["secret"]})
@@ -178,7 +175,7 @@ async def send_test_event(engine: Engine, name: str) -> SinkTestResult:
     """One signed message to a webhook, beside the log: it has no number and is kept nowhere."""
     async with engine.database.read() as view:
         there = await _get_sink(view, name)
-    _check_webhook(there, "tested: the others would keep what is no event")
+    _check_signed(engine, there, "tested: the others would keep what is no event")
     event_id, at = str(uuid7()), to_micros(engine.clock.now())
     said = orjson.dumps({"sink": there.name, "message": _GREETING}).decode()
     outlet = await engine.outlets.open(sink_config_of(engine, there))
@@ -199,8 +196,9 @@ async def insert_new_sink(
     origin: SinkOrigin = "api",
 ) -> Sink:
     """`SinkNameTaken` when there is one of this name. The engine's own do not count."""
-    known = [each for each in await sink_rows.list_sinks(tx) if each.kind not in OWN_KINDS]
-    full = len(known) >= most and wish.kind not in OWN_KINDS
+    kinds = engine.outlets
+    known = [each for each in await sink_rows.list_sinks(tx) if not kinds.is_own(each.kind)]
+    full = len(known) >= most and not kinds.is_own(wish.kind)
     if full and all(each.name != wish.name for each in known):
         raise ConflictError(
             f"There are {len(known)} sinks, and no more may be made.", sinks_max=most
@@ -214,7 +212,7 @@ async def insert_new_sink(
         secrets=seal_secrets(engine, plan),
         wanted=wish.wanted,
         enabled=wish.enabled,
-        max_attempts=wish.attempts,
+        max_attempts=kinds.attempts_of(wish),
     )
     made = await sink_rows.insert_sink(tx, new, engine.clock.now())
     if made is None:
@@ -223,7 +221,7 @@ async def insert_new_sink(
 
 
 def check_definition(engine: Engine, wish: SinkDefinition) -> SinkConfig:
-    if wish.kind in OWN_KINDS:
+    if engine.outlets.is_own(wish.kind):
         raise BadInput("There is one sink of this kind, Headwater's own.", field="kind")
     return engine.outlets.checked(
         SinkConfig(check_sink_name(wish.name), wish.kind, wish.options, wish.secrets)
@@ -248,10 +246,11 @@ def _changed_plan(engine: Engine, there: Sink, changes: SinkDefinitionPatch) -> 
         merge_options(there.options, changes.options),
         merge_options(before, changes.secrets),
     )
-    if there.kind == WEBHOOK and "secret" not in secrets:
-        raise BadInput("A webhook has a secret; it can be rotated.", field="secret")
+    is_signed = engine.outlets.is_signed(there.kind)
+    if is_signed and "secret" not in secrets:
+        raise BadInput(f"A {there.kind} has a secret; it can be rotated.", field="secret")
     plan = engine.outlets.checked(SinkConfig(there.name, there.kind, options, secrets))
-    moved = plan.options.get("url") != there.options.get("url") and there.kind != WEBHOOK
+    moved = plan.options.get("url") != there.options.get("url") and not is_signed
     if moved and plan.secrets != _secrets_given_now(engine, plan, options, changes):
         # Whoever may change a URL must not learn a password by it.
         raise BadInput(
@@ -272,8 +271,8 @@ async def _lock_sink_to_rotate(
     tx: Transaction, engine: Engine, name: str
 ) -> tuple[Sink, dict[str, str]]:
     there = await _lock_sink(tx, name, engine.clock.now())
-    _check_webhook(there, "signed")
-    _check_changeable(there)
+    _check_signed(engine, there, "signed")
+    _check_changeable(engine, there)
     return there, open_secrets(engine, there)
 
 
@@ -330,11 +329,11 @@ def _no_such_sink(name: str) -> NotFound:
     return NotFound("There is no such sink.", what="sink", name=name[:100])
 
 
-def _check_changeable(sink: Sink) -> None:
-    if sink.kind in OWN_KINDS:
-        does = "fills personal feeds" if sink.kind == PERSONAL else "decides on releases"
+def _check_changeable(engine: Engine, sink: Sink) -> None:
+    own_task = engine.outlets.own_task(sink.kind)
+    if own_task is not None:
         raise ConflictError(
-            f"This sink is Headwater's own: it {does}, and stays as it is.",
+            f"This sink is Headwater's own: it {own_task}, and stays as it is.",
             reason="own_sink",
             name=sink.name,
         )
@@ -346,8 +345,8 @@ def _check_changeable(sink: Sink) -> None:
         )
 
 
-def _check_webhook(sink: Sink, what: str) -> None:
-    if sink.kind != WEBHOOK:
+def _check_signed(engine: Engine, sink: Sink, what: str) -> None:
+    if not engine.outlets.is_signed(sink.kind):
         raise ConflictError(f"Only webhooks are {what}.", reason="not_a_webhook", kind=sink.kind)
 
 

@@ -13,7 +13,6 @@ from headwater.adapters.database import open_database
 from headwater.adapters.library_versions import libcurl_version, sqlite_version
 from headwater.adapters.parse_processes.pool import ProcessLimits, ProcessParsers
 from headwater.adapters.vault import SealedVault, open_vault
-from headwater.anime.decide.release_sink import SinkKindsWithReleases
 from headwater.anime.downloads.download_services import DownloadServices
 from headwater.core.engine import Engine
 from headwater.core.errors import BadSettings
@@ -23,11 +22,10 @@ from headwater.core.values.ids import WorkerId
 from headwater.feeds.fetch.host_turns import HostPacing
 from headwater.feeds.ports import Blobs
 from headwater.personal_feeds.database_store import PersonalDatabase
-from headwater.personal_feeds.items_from_entries import SinkKindsWithPersonal
 from headwater.personal_feeds.ports import PersonalStore
 from headwater.personal_feeds.served_feeds import PersonalFeeds
 from headwater.settings import Settings
-from headwater.sinks.kinds.all_kinds import AllSinkKinds
+from headwater.sinks.sink_kind import SinkKinds, SinkResources
 from headwater.subscriptions.fetchers.fetcher_client import HttpFetcherClient
 from headwater.subscriptions.fetchers.fetcher_plugins import load_builtins
 from headwater.web.http_client import CurlWeb
@@ -46,6 +44,7 @@ from headwater.wiring.policies import (
     schedule_policy,
     visit_rules,
 )
+from headwater.wiring.sink_kinds import build_sink_kinds
 
 LOCAL_WORKER = WorkerId("local")
 """Who visits when no worker does: the command line on its own."""
@@ -157,9 +156,9 @@ def open_fetchers(settings: Settings) -> HttpFetcherClient:
 
 def sink_kinds_of(
     settings: Settings, database: Database, blobs: Blobs, personal: PersonalStore
-) -> SinkKindsWithReleases:
+) -> SinkKinds:
     """Webhooks pass the same gate as feeds; files stay inside one folder."""
-    others = AllSinkKinds(
+    resources = SinkResources(
         web_limits=web_limits(settings),
         address=address_rules(settings),
         clock=SystemClock(),
@@ -168,15 +167,11 @@ def sink_kinds_of(
         blobs=blobs,
         out_dir=settings.where_out,
     )
-    own = SinkKindsWithPersonal(
-        others,
-        store=personal,
-        database=database,
-        clock=SystemClock(),
-        policy=entry_item_policy(settings),
-    )
-    return SinkKindsWithReleases(
-        own, database=database, clock=SystemClock(), policy=collect_policy(settings)
+    return build_sink_kinds(
+        resources,
+        personal,
+        entry_items=entry_item_policy(settings),
+        releases=collect_policy(settings),
     )
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from headwater.anime.decide.policy import ReleasePolicy
 from headwater.anime.decide.release_sink import (
+    RELEASES,
     ReleaseDecisionSink,
-    SinkKindsWithReleases,
     ensure_release_sink,
+    release_kind,
     sync_release_sink,
 )
 from headwater.anime.shows.show import Show
@@ -16,6 +17,7 @@ from headwater.core.errors import BadInput, ConflictError
 from headwater.sinks.ports import SinkConfig
 from headwater.sinks.sink import SinkDefinition
 from headwater.sinks.sink_commands import create_sink, remove_sink
+from headwater.sinks.sink_kind import SinkKinds
 from tests.support.clock import START
 from tests.support.tracked_feed import Harbour, ani, item, loli
 
@@ -123,12 +125,9 @@ async def test_what_was_replaced_never_comes_back(harbour: Harbour) -> None:
 
 async def test_replacements_of_a_day_are_limited_and_the_rest_waits(harbour: Harbour) -> None:
     engine = harbour.engine
-    engine.outlets = SinkKindsWithReleases(
-        engine.outlets,
-        database=engine.database,
-        clock=engine.clock,
-        policy=ReleasePolicy(replacements_per_day=1),
-    )
+    one_a_day = ReleasePolicy(replacements_per_day=1)
+    kind = release_kind(engine.database, engine.clock, one_a_day)
+    engine.outlets = SinkKinds({**engine.outlets.kinds, RELEASES: kind})
     await harbour.follow()
     await harbour.track()
     await harbour.arrive(ani("01"), ani("02"))

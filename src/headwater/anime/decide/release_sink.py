@@ -1,6 +1,7 @@
 """The sink that decides on releases: it is there while something is tracked."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from headwater.anime.decide.decision_rows import forget_caught_up
 from headwater.anime.decide.policy import ReleasePolicy
@@ -8,17 +9,22 @@ from headwater.anime.decide.record_decisions import decide_entries
 from headwater.anime.shows.tracking_rows import has_trackings
 from headwater.anime.torrents.entry_rows import list_entry_uids_in_log
 from headwater.core.engine import Engine
-from headwater.core.errors import BadInput, DatabaseError
+from headwater.core.errors import DatabaseError
 from headwater.core.ports import Clock, Database, Transaction
 from headwater.core.telemetry.log import get_logger
 from headwater.events.event_filter import EventFilter
 from headwater.events.event_json import WireEvent
 from headwater.sinks import sink_rows
-from headwater.sinks.ports import DeliveryResult, SinkConfig, SinkConnection, SinkKinds
-from headwater.sinks.sink import RELEASES, SinkDefinition, SinkPatch
+from headwater.sinks.ports import DeliveryResult, SinkConfig
+from headwater.sinks.sink import SinkDefinition, SinkPatch
 from headwater.sinks.sink_commands import SinkNameTaken, free_name, insert_new_sink
+from headwater.sinks.sink_kind import SinkKind, check_no_options
 
 logger = get_logger("sinks")
+
+RELEASES = "releases"
+"""The kind of the one sink that decides on releases."""
+
 _WANTED = EventFilter(types=("new_entry", "updated_entry"), tracked=True)
 
 
@@ -66,26 +72,13 @@ _STRETCH = 2_000
 """How far ahead in the log the rest of a visit is looked for."""
 
 
-class SinkKindsWithReleases:
-    """`SinkKinds`: the kind of sink that decides on releases, and all others behind it."""
+def release_kind(database: Database, clock: Clock, policy: ReleasePolicy) -> SinkKind:
+    async def open_sink(_config: SinkConfig) -> ReleaseDecisionSink:
+        return ReleaseDecisionSink(database, clock, policy)
 
-    def __init__(
-        self, others: SinkKinds, *, database: Database, clock: Clock, policy: ReleasePolicy
-    ) -> None:
-        self._others, self._database = others, database
-        self._clock, self._policy = clock, policy
-
-    def checked(self, plan: SinkConfig) -> SinkConfig:
-        if plan.kind != RELEASES:
-            return self._others.checked(plan)
-        for name in (*plan.options, *plan.secrets):
-            raise BadInput(f"The releases option {name[:100]!r} is unknown.", field=name[:100])
-        return plan
-
-    async def open(self, plan: SinkConfig) -> SinkConnection:
-        if plan.kind != RELEASES:
-            return await self._others.open(plan)
-        return ReleaseDecisionSink(self._database, self._clock, self._policy)
+    return SinkKind(
+        check=partial(check_no_options, RELEASES), open=open_sink, own_task="decides on releases"
+    )
 
 
 class ReleaseDecisionSink:

@@ -21,7 +21,7 @@ from headwater.entrypoints.cli.session import Api, Session
 from headwater.entrypoints.cli.subscriptions.subscriptions import read_json_object
 from headwater.entrypoints.cli.times import local_time, parse_moment, relative_time
 from headwater.feeds.schedule.durations import format_count
-from headwater.sinks.sink import PERSONAL
+from headwater.wiring.kind_names import SINK_KINDS
 
 _COLOURS = {"waiting": "yellow", "stopped": "red"}
 
@@ -73,7 +73,7 @@ def sink_details(each: Record, now: datetime) -> Table:
 
 
 def _maker(each: Record) -> str:
-    if each["kind"] == PERSONAL:
+    if each["kind"] == "personal":
         return "Headwater itself, for personal feeds"
     return "the settings" if each["origin"] == "settings" else "a person"
 
@@ -127,6 +127,8 @@ sinks = typer.Typer(
     invoke_without_command=True,
     help="Other programs that are told of events.",
 )
+*_FIRST_KINDS, _LAST_KIND = SINK_KINDS
+_KIND_NAMES = f"{', '.join(_FIRST_KINDS)} or {_LAST_KIND}."
 SinkArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the sink is called.")]
 Options = Annotated[
     list[str] | None,
@@ -175,7 +177,7 @@ def list_sinks(ctx: typer.Context, json: Json = False) -> None:
 @sinks.command()
 def add(
     ctx: typer.Context,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="webhook, ndjson, redis or nats.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=_KIND_NAMES)],
     name: SinkArgument,
     options: Options = None,
     secrets: Secrets = None,

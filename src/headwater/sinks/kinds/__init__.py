@@ -1,10 +1,9 @@
 """The kinds of sinks: webhook, NDJSON, Redis, NATS.
 
-Every kind has two functions, which `all_kinds.AllSinkKinds` brings together:
+To add a kind, write a module here with a function `KIND_kind(resources)` that returns its
+`SinkKind`, add its row to `all_kinds.KINDS`, and describe it in docs/sinks.md.
 
-- `check_KIND_options(options, secrets)` → options and secrets with defaults filled in. `BadInput`
-  has the fact `field` with the name of what is wrong. It opens nothing. `options.SinkOptions` reads
-  them one by one.
-- `async open_KIND_sink(plan)` → a `SinkConnection`. The plan was checked before. What must be
-  reached is reached when something is delivered: then trouble is in the receipt.
+- The check returns options and secrets with defaults filled in. `options.SinkOptions` reads them
+  one by one. It opens nothing.
+- What must be reached is reached when something is delivered: then trouble is in the result.
 """

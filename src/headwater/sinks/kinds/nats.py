@@ -9,6 +9,7 @@ from typing import Any, cast
 from headwater.sinks.kinds.broker import BrokerUrl, broker_url
 from headwater.sinks.kinds.options import SinkOptions
 from headwater.sinks.ports import SinkConfig, SinkConnection
+from headwater.sinks.sink_kind import CheckedOptions, SinkKind, SinkResources
 
 SCHEMES = {"nats": 4222, "tls": 4222}
 SUBJECT, STREAM = "headwater.events", "HEADWATER"
@@ -21,9 +22,11 @@ _SUBJECT = re.compile(r"(?!\$)[^\s.*>]+(?:\.[^\s.*>]+)*")
 _STREAM = re.compile(r"[^\s.*>/\\]+")
 
 
-def check_nats_options(
-    options: Mapping[str, Any], secrets: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, str]]:
+def nats_kind(_resources: SinkResources) -> SinkKind:
+    return SinkKind(check=check_nats_options, open=open_nats_sink)
+
+
+def check_nats_options(options: Mapping[str, Any], secrets: Mapping[str, str]) -> CheckedOptions:
     """With defaults filled in; what is secret in the URL goes there. BadInput names the field."""
     given, hidden = SinkOptions("nats", options), SinkOptions("nats secret", secrets)
     servers = _servers(given)

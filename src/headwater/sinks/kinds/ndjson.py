@@ -5,7 +5,7 @@ import errno
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from headwater.core.errors import DatabaseError, StorageError
@@ -33,6 +33,7 @@ from headwater.sinks.kinds.ndjson_raw_copies import (
 )
 from headwater.sinks.kinds.options import SinkOptions
 from headwater.sinks.ports import DeliveryResult, SinkConfig
+from headwater.sinks.sink_kind import CheckedOptions, SinkKind, SinkResources
 
 T = TypeVar("T")
 
@@ -42,9 +43,11 @@ _THREADS = 8
 _NOTHING = b"null"
 
 
-def check_ndjson_options(
-    options: Mapping[str, Any], secrets: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, str]]:
+def ndjson_kind(resources: SinkResources) -> SinkKind:
+    return SinkKind(check=check_ndjson_options, open=partial(open_ndjson_sink, resources=resources))
+
+
+def check_ndjson_options(options: Mapping[str, Any], secrets: Mapping[str, str]) -> CheckedOptions:
     given, hidden = SinkOptions("ndjson", options), SinkOptions("ndjson secret", secrets)
     path = given.text("path", ".", longest=_LONGEST_PATH).rstrip("/")
     if not _PATH.fullmatch(path):
@@ -62,15 +65,13 @@ def check_ndjson_options(
     return whole, {}
 
 
-async def open_ndjson_sink(
-    plan: SinkConfig, database: Database, blobs: Blobs, out_dir: Path
-) -> "NdjsonSink":
-    options = plan.options
+async def open_ndjson_sink(config: SinkConfig, resources: SinkResources) -> "NdjsonSink":
+    options, out_dir = config.options, resources.out_dir.absolute()
     coding = ZstdLines() if options["compress"] == "zstd" else PlainLines()
     return NdjsonSink(
         NdjsonFolder(out_dir / options["path"], out_dir, coding),
-        database,
-        blobs,
+        resources.database,
+        resources.blobs,
         with_entries=options["entries"] == "full",
         with_raw=options["raw"],
     )

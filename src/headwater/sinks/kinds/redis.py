@@ -9,6 +9,7 @@ from urllib.parse import quote
 from headwater.sinks.kinds.broker import BrokerUrl, broker_url
 from headwater.sinks.kinds.options import SinkOptions
 from headwater.sinks.ports import SinkConfig, SinkConnection
+from headwater.sinks.sink_kind import CheckedOptions, SinkKind, SinkResources
 
 SCHEMES = {"redis": 6379, "rediss": 6379}
 STREAM = "headwater:events"
@@ -18,9 +19,11 @@ _LONGEST_DATABASE = 5
 _MOST_ENTRIES = 10**12
 
 
-def check_redis_options(
-    options: Mapping[str, Any], secrets: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, str]]:
+def redis_kind(_resources: SinkResources) -> SinkKind:
+    return SinkKind(check=check_redis_options, open=open_redis_sink)
+
+
+def check_redis_options(options: Mapping[str, Any], secrets: Mapping[str, str]) -> CheckedOptions:
     """With defaults filled in; a password in the URL becomes a secret. BadInput names the field."""
     given, hidden = SinkOptions("redis", options), SinkOptions("redis secret", secrets)
     url = broker_url(given, given.text("url"), SCHEMES)

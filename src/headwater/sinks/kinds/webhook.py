@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from secrets import token_bytes
 from typing import Any
 
@@ -15,6 +16,7 @@ from headwater.core.values.url import check_source_url
 from headwater.events.event_json import WireEvent
 from headwater.sinks.kinds.options import SinkOptions
 from headwater.sinks.ports import DeliveryResult, SinkConfig
+from headwater.sinks.sink_kind import CheckedOptions, SinkKind, SinkResources
 from headwater.web.address_gate import AddressPolicy, check_url
 from headwater.web.http_client import CurlWeb
 from headwater.web.limits import WebLimits
@@ -34,9 +36,22 @@ _LONGEST_REST = 366 * DAY
 """Of those that anybody may set; how long a rest is believed is the sink's own policy."""
 
 
+ATTEMPTS = 36
+"""Tries before an event dies: about a day and a half."""
+
+
+def webhook_kind(resources: SinkResources) -> SinkKind:
+    return SinkKind(
+        check=partial(check_webhook_options, address=resources.address),
+        open=partial(open_webhook_sink, resources=resources),
+        is_signed=True,
+        attempts=ATTEMPTS,
+    )
+
+
 def check_webhook_options(
     options: Mapping[str, Any], secrets: Mapping[str, str], address: AddressPolicy
-) -> tuple[dict[str, Any], dict[str, str]]:
+) -> CheckedOptions:
     """A secret is made where none was given."""
     given, hidden = SinkOptions("webhook", options), SinkOptions("webhook secret", secrets)
     whole = {
@@ -55,18 +70,16 @@ def check_webhook_options(
     return whole, kept
 
 
-async def open_webhook_sink(
-    plan: SinkConfig, limits: WebLimits, address: AddressPolicy, clock: Clock, user_agent: str
-) -> "WebhookSink":
+async def open_webhook_sink(config: SinkConfig, resources: SinkResources) -> "WebhookSink":
     names = ("secret", "previous_secret")
     return WebhookSink(
-        plan.options["url"],
-        [key_of_secret(plan.secrets[name]) for name in names if name in plan.secrets],
-        timeout=plan.options["timeout_sec"],
-        limits=limits,
-        address=address,
-        clock=clock,
-        user_agent=user_agent,
+        config.options["url"],
+        [key_of_secret(config.secrets[name]) for name in names if name in config.secrets],
+        timeout=config.options["timeout_sec"],
+        limits=resources.web_limits,
+        address=resources.address,
+        clock=resources.clock,
+        user_agent=resources.user_agent,
     )
 
 
