@@ -56,7 +56,7 @@ class Held:
 class ToyClient:
     """A `DownloadClient` in memory. It downloads nothing by itself: a test delivers."""
 
-    kind: str = "toy"
+    deletes_files: bool = True
     held: dict[str, Held] = field(default_factory=dict)
     is_down: bool = False
     asked: list[str] = field(default_factory=list)

@@ -7,6 +7,7 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
+DownloadClientName = Literal["none", "qbittorrent", "transmission", "aria2"]
 
 
 class ReleaseSettings(BaseSettings):
@@ -15,7 +16,7 @@ class ReleaseSettings(BaseSettings):
 
     model_config = SettingsConfigDict(defer_build=True)  # it is only ever a part of Settings
 
-    media_client: Literal["none", "qbittorrent", "transmission", "aria2"] = "none"
+    media_client: DownloadClientName = "none"
     media_client_url: str | None = None
     media_client_username: str = ""
     media_client_password: SecretStr | None = None

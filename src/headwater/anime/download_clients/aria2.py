@@ -40,7 +40,8 @@ _KEYS = (
 class Aria2:
     """A `DownloadClient`. A download is named by a number of the client's own, found by hash."""
 
-    kind = "aria2"
+    deletes_files = False
+    usual_path = "/jsonrpc"
 
     def __init__(self, link: ClientConnection) -> None:
         self._link = link

@@ -60,7 +60,8 @@ _STATES: Mapping[str, ClientTorrentState] = {
 class QBittorrent:
     """A `DownloadClient`. One session, opened again when the client forgets it."""
 
-    kind = "qbittorrent"
+    deletes_files = True
+    usual_path = ""
 
     def __init__(
         self, link: ClientConnection, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

@@ -39,7 +39,8 @@ _FIELDS = (
 class Transmission:
     """A `DownloadClient`."""
 
-    kind = "transmission"
+    deletes_files = True
+    usual_path = "/transmission/rpc"
 
     def __init__(self, link: ClientConnection) -> None:
         self._link, self._session = link, ""

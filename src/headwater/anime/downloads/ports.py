@@ -98,7 +98,8 @@ class DownloadClient(Protocol):
     An infohash is 40 lower-case hex digits, always; nothing else ever reaches the client.
     """
 
-    kind: str
+    deletes_files: bool
+    """False: it forgets a torrent, and leaves its files to us."""
 
     async def version(self) -> str:
         """The client's own name and version: it can be reached and lets us in."""

@@ -162,9 +162,6 @@ def recycle_day_of(file: LibraryFile, now: datetime) -> str:
 
 _LOOK_SECONDS = 2.0
 
-_WITHOUT_DELETION = "aria2"
-"""It forgets a torrent, and leaves its files to us."""
-
 
 async def finish_download(work: ClaimedDownload) -> Download | None:
     """linked → done, once everybody who lost a place by it is gone from there."""
@@ -232,7 +229,7 @@ async def _leave_client(work: ClaimedDownload) -> None:
     if job is not None and not await is_our_torrent(work, job):
         logger.info("torrent_left", download=work.download.id, infohash=work.infohash)
         return
-    forgets_only = downloader.kind == _WITHOUT_DELETION
+    forgets_only = not downloader.deletes_files
     paths = await _paths(work, job, with_control_file=forgets_only)
     if job is not None:
         await downloader.remove(work.infohash, with_files=True)

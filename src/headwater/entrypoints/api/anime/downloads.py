@@ -1,7 +1,7 @@
 """Downloads over HTTP: how far they are, trying again, and letting go."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
@@ -25,6 +25,7 @@ from headwater.entrypoints.api.routing import (
     json_response,
     parse_number,
 )
+from headwater.settings.releases import DownloadClientName
 
 
 class ReplacedDownloadRecord(Record):
@@ -119,7 +120,7 @@ class DownloadPage(Record):
     """`client`: whether downloads are made here at all."""
 
     downloads: list[DownloadRecord]
-    client: Literal["none", "qbittorrent", "transmission", "aria2"]
+    client: DownloadClientName
     next_cursor: str | None
 
 
