@@ -4,15 +4,14 @@ import ast
 import time
 from pathlib import Path
 
-from headwater.core.telemetry import metrics
-from headwater.core.telemetry.metrics import (
+from headwater.core.values.latency import BOUNDS_MS
+from headwater.feeds import judge_visit, metrics
+from headwater.feeds.metrics import (
     MeasuredVisit,
     count_dropped_visit,
     count_visit,
     observe_commit,
 )
-from headwater.core.values.latency import BOUNDS_MS
-from headwater.feeds import judge_visit
 from headwater.feeds.read_document import DEADLY
 from tests.support.scraped_metrics import own_figures
 

@@ -10,10 +10,10 @@ import pytest
 
 from headwater.adapters.database import SqlDatabase
 from headwater.core.engine import Engine
-from headwater.core.telemetry.metrics import MeasuredVisit, count_visit
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.system.database_metrics import DATABASE_METRICS
 from headwater.feeds.fetch.failures import FAULTS, fault_of
+from headwater.feeds.metrics import MeasuredVisit, count_visit
 from headwater.settings import Settings
 from headwater.sinks import sink_rows
 from headwater.sinks.sink import NewSink

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import Counter, Gauge, Histogram
 
-from headwater.core.telemetry import metrics
 from headwater.entrypoints.api.system.database_metrics import DATABASE_METRICS
+from headwater.entrypoints.api.system.metrics_report import COUNTED
 from tests.support.docs_pages import rows
 from tests.support.scraped_metrics import own_figures
 
@@ -15,12 +15,13 @@ DOCUMENTED = rows("docs/metrics.md")
 
 def described() -> Iterator[tuple[str, str, list[str], str]]:
     """Name, kind, labels and help of every metric there is."""
-    for metric in vars(metrics).values():
-        if isinstance(metric, Counter | Gauge | Histogram):
-            kind = type(metric).__name__.lower()
-            (family,) = metric.describe()
-            name = f"{family.name}_total" if kind == "counter" else family.name
-            yield name, kind, list(metric._labelnames), family.documentation
+    declared = [metric for area in COUNTED for metric in area.registry._collector_to_names]
+    for metric in declared:
+        assert isinstance(metric, Counter | Gauge | Histogram)
+        kind = type(metric).__name__.lower()
+        (family,) = metric.describe()
+        name = f"{family.name}_total" if kind == "counter" else family.name
+        yield name, kind, list(metric._labelnames), family.documentation
     for name, (about, labels) in DATABASE_METRICS.items():
         yield name, "counter" if name.endswith("_total") else "gauge", list(labels), about
 
@@ -46,3 +47,7 @@ def test_nothing_is_told_that_is_not_described() -> None:
 
 def test_names_begin_alike() -> None:
     assert [name for name in METRICS if not name.startswith("headwater_")] == []
+
+
+def test_metrics_are_shown_in_the_order_of_the_page() -> None:
+    assert list(DOCUMENTED) == list(METRICS)

@@ -10,7 +10,6 @@ import orjson
 from headwater.core.concurrency import split_on_refusal
 from headwater.core.errors import DatabaseRefused
 from headwater.core.ports import Database, Transaction
-from headwater.core.telemetry import metrics
 from headwater.core.telemetry.trace import mark_moment
 from headwater.core.values.ids import FeedPk, WorkerId, index_key
 from headwater.core.values.instant import to_micros
@@ -23,6 +22,7 @@ from headwater.feeds.entries.entry_changes import NO_CHANGES
 from headwater.feeds.entries.entry_rows import NOTHING_KNOWN, EntriesToSave, KnownEntries
 from headwater.feeds.feed_events import feed_moved
 from headwater.feeds.judge_visit import FinishedVisit, JudgedVisit, judge_visit
+from headwater.feeds.metrics import observe_commit
 from headwater.feeds.raw import raw_rows
 from headwater.feeds.read_document import ReadFeed, UnreadableDocument, killed_its_parser
 from headwater.feeds.schedule.due import EMPTY_JSON
@@ -78,7 +78,7 @@ def prepare_visit(services: CommitServices, finished: FinishedVisit) -> Prepared
 
 async def commit_visits(services: CommitServices, group: list[PreparedVisit]) -> list[CommitResult]:
     """One transaction for all; a visit that the database refuses is refused alone."""
-    metrics.observe_commit("remember", len(group))
+    observe_commit("remember", len(group))
     return await split_on_refusal(partial(_commit_once, services), group, DatabaseRefused)
 
 

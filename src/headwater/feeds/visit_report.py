@@ -1,13 +1,14 @@
 """Report each visit: one structured line of the log, and its metrics."""
 
 from headwater.core.errors import DatabaseRefused
-from headwater.core.telemetry import metrics
 from headwater.core.telemetry.log import get_logger
+from headwater.core.telemetry.metrics import UNKNOWN
 from headwater.core.telemetry.trace import current_trace
 from headwater.core.values.url import redacted
 from headwater.feeds.commit_visits import ClaimLost, CommitResult
 from headwater.feeds.fetch.failures import FAULTS, fault_of
 from headwater.feeds.judge_visit import JudgedVisit
+from headwater.feeds.metrics import MeasuredVisit, count_dropped_visit, count_visit
 from headwater.feeds.schedule.due import DueFeed
 from headwater.feeds.visit_trace import describe_end
 
@@ -19,13 +20,13 @@ def report_visit(due: DueFeed, remembered: CommitResult) -> None:
     current_trace().tell(describe_end, remembered)
     if isinstance(remembered, ClaimLost):
         logger.warning("visit_not_ours", feed=due.feed_id, url=redacted(due.url))
-        metrics.count_dropped_visit("lost")
+        count_dropped_visit("lost")
         return
     if isinstance(remembered, DatabaseRefused):
         logger.error("visit_refused", feed=due.feed_id, detail=remembered.message)
-        metrics.count_dropped_visit("refused")
+        count_dropped_visit("refused")
         return
-    metrics.count_visit(_measured_visit(due, remembered))
+    count_visit(_measured_visit(due, remembered))
     answer = remembered.finished.outcome.exchange.answer
     logger.info(
         "visit",
@@ -44,15 +45,15 @@ def report_visit(due: DueFeed, remembered: CommitResult) -> None:
     )
 
 
-def _measured_visit(due: DueFeed, settled: JudgedVisit) -> metrics.MeasuredVisit:
+def _measured_visit(due: DueFeed, settled: JudgedVisit) -> MeasuredVisit:
     answer, read, error = (
         settled.finished.outcome.exchange.answer,
         settled.finished.read,
         settled.error,
     )
-    return metrics.MeasuredVisit(
+    return MeasuredVisit(
         settled.name,
-        error if error is None or error in FAULTS else metrics.UNKNOWN,
+        error if error is None or error in FAULTS else UNKNOWN,
         "" if error is None else fault_of(error),
         answer.elapsed,
         len(answer.body),

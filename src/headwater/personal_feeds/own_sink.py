@@ -11,7 +11,6 @@ from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError
 from headwater.core.ports import Clock, Database, Transaction
 from headwater.core.telemetry.log import get_logger
-from headwater.core.telemetry.metrics import count_published_items
 from headwater.core.values.instant import to_micros
 from headwater.events.event_filter import EventFilter
 from headwater.events.event_json import WireEvent
@@ -26,6 +25,7 @@ from headwater.personal_feeds.items_from_entries import (
     items_of_entry,
     ordered_slices,
 )
+from headwater.personal_feeds.metrics import count_published_items
 from headwater.personal_feeds.ports import KeptItem, PersonalStore
 from headwater.personal_feeds.source import FeedOrigin
 from headwater.personal_feeds.source_rows import list_feed_origins

@@ -14,8 +14,8 @@ from uuid_utils import uuid7
 from headwater.core.engine import Engine
 from headwater.core.errors import BadInput
 from headwater.core.telemetry.log import get_logger
-from headwater.core.telemetry.metrics import count_published_items
 from headwater.core.values.instant import to_micros
+from headwater.personal_feeds.metrics import count_published_items
 from headwater.personal_feeds.ports import AddedItem, ItemAttachment, KeptItem
 
 _DAY = 86_400_000_000

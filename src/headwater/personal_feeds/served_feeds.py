@@ -17,10 +17,10 @@ from headwater.auth.tokens import token_hash
 from headwater.core.errors import ConnectionLost, DatabaseError
 from headwater.core.ports import Clock
 from headwater.core.telemetry.log import get_logger
-from headwater.core.telemetry.metrics import count_cache_lookup
 from headwater.core.values.instant import to_micros
 from headwater.personal_feeds.cache import BuiltFeed as BuiltFeed
 from headwater.personal_feeds.cache import CachedDocument, CleanItemCache, PersonalFeedCache
+from headwater.personal_feeds.metrics import count_cache_lookup
 from headwater.personal_feeds.personal_feed import (
     FEED_FORMATS,
     CleanFunction,

@@ -13,10 +13,10 @@ from headwater.anime.decide.decide_again import catch_up
 from headwater.anime.decide.record_decisions import ReleasePolicy, decide_offers
 from headwater.anime.decide.release_sink import ensure_release_sink
 from headwater.anime.episodes.missing_alerts import announce_missing_episodes
+from headwater.anime.metrics import RELEASE_ACTIONS
 from headwater.anime.shows import tracking_rows
 from headwater.anime.upkeep import ReleaseUpkeep
 from headwater.core.errors import BadSettings, ConnectionLost
-from headwater.core.telemetry.metrics import RELEASE_ACTIONS
 from headwater.settings import Settings
 from headwater.wiring.app import open_engine
 from headwater.wiring.background import release_loop

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from headwater.core.telemetry.metrics import OUTCOMES
 from headwater.entrypoints.console.pages import FILES
 from headwater.events.event import EVENT_TYPES
 from headwater.feeds.feed import STATES
+from headwater.feeds.metrics import OUTCOMES
 from tests.support.docs_pages import rows
 
 TEXTS = {name: body.decode() for name, (_, body) in FILES.items()}

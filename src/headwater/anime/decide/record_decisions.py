@@ -16,6 +16,7 @@ from headwater.anime.decide.plan import HeldRelease, OfferDecision, Replacement,
 from headwater.anime.decide.policy import ReleasePolicy as ReleasePolicy
 from headwater.anime.downloads import download_rows
 from headwater.anime.downloads.download import LostSlots
+from headwater.anime.metrics import count_decided_releases
 from headwater.anime.release_events import release_found, release_held
 from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.show import TrackedShow
@@ -24,7 +25,6 @@ from headwater.anime.torrents.entry_rows import list_entries_by_uid, read_offers
 from headwater.core.errors import NotFound
 from headwater.core.ports import Clock, Database, Transaction, View
 from headwater.core.telemetry.log import get_logger
-from headwater.core.telemetry.metrics import count_decided_releases
 from headwater.events import event_rows
 from headwater.events.event import Event
 

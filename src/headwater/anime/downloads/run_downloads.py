@@ -42,12 +42,12 @@ from headwater.anime.downloads.remove_files import (
     remove_placed_files,
     tidy_download,
 )
+from headwater.anime.metrics import count_download_step
 from headwater.anime.release_events import release_failed
 from headwater.anime.shows import show_rows
 from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError, HeadwaterError
 from headwater.core.telemetry.log import get_logger
-from headwater.core.telemetry.metrics import count_download_step
 from headwater.events import event_rows
 from headwater.events.event import Event
 from headwater.feeds.fetch.polite_fetcher import PoliteFetcher

@@ -11,8 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.core.errors import DatabaseError, Forbidden, HeadwaterError
 from headwater.core.telemetry.log import get_logger
-from headwater.core.telemetry.metrics import count_answer
 from headwater.entrypoints.api.errors import Misdirected, error_response, internal_error_response
+from headwater.entrypoints.api.request_metrics import count_answer
 from headwater.entrypoints.server.listener import is_loopback
 from headwater.settings import Settings
 

@@ -11,8 +11,8 @@ from hashlib import sha256
 from headwater.core.concurrency import split_on_refusal
 from headwater.core.errors import BlobDamaged, DatabaseRefused, RawExpired
 from headwater.core.ports import Database
-from headwater.core.telemetry import metrics
 from headwater.core.values.instant import to_micros
+from headwater.feeds.metrics import observe_commit
 from headwater.feeds.ports import Blobs
 from headwater.feeds.raw import raw_rows
 from headwater.feeds.raw.raw_fetch import RawFetch
@@ -32,7 +32,7 @@ async def archive_group(
     database: Database, blobs: Blobs, group: list[RawFetch]
 ) -> list[ArchivedBody | DatabaseRefused]:
     """Safe together; a feed that was deleted meanwhile is refused alone."""
-    metrics.observe_commit("archive", len(group))
+    observe_commit("archive", len(group))
     return await split_on_refusal(partial(_archive, database, blobs), group, DatabaseRefused)
 
 

@@ -10,8 +10,8 @@ import pytest
 from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError
 from headwater.core.ports import Database, View
-from headwater.core.telemetry.metrics import count_answer
 from headwater.entrypoints.api.app import create_app
+from headwater.entrypoints.api.request_metrics import count_answer
 from headwater.entrypoints.api.system.metrics import metrics_app
 from headwater.settings import Settings
 from headwater.sinks import sink_rows

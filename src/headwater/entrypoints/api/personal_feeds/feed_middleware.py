@@ -4,13 +4,13 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headwater.core.errors import HeadwaterError
-from headwater.core.telemetry.metrics import count_personal_feed_answer
 from headwater.entrypoints.api.personal_feeds.feed_query import has_token
 from headwater.entrypoints.api.personal_feeds.feed_server import (
     FORMAT_BY_PATH,
     FeedAnswer,
     PersonalFeedServer,
 )
+from headwater.personal_feeds.metrics import count_personal_feed_answer
 
 CALENDAR_PATH = "/trackings/calendar.ics"
 """Calendar programs cannot send a header either."""

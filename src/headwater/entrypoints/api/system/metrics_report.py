@@ -1,28 +1,42 @@
 """The report of all metrics: what this process counted, and what the database says."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
 from prometheus_client import generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from headwater.anime.metrics import RELEASE_METRICS
 from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError
 from headwater.core.telemetry.log import get_logger
-from headwater.core.telemetry.metrics import REGISTRY
+from headwater.core.telemetry.metrics import PROCESS_METRICS, AreaMetrics
+from headwater.entrypoints.api.request_metrics import REQUEST_METRICS
 from headwater.entrypoints.api.single_flight import SingleFlight
 from headwater.entrypoints.api.system.database_metrics import (
     DATABASE_METRICS,
+    DATABASE_UP,
     Figure,
     current_figures,
     daily_figures,
 )
+from headwater.feeds.metrics import VISIT_METRICS
+from headwater.personal_feeds.metrics import PERSONAL_METRICS
 from headwater.settings import Settings
 
 logger = get_logger("headwater.api")
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+COUNTED: Sequence[AreaMetrics] = (
+    PROCESS_METRICS,
+    VISIT_METRICS,
+    REQUEST_METRICS,
+    PERSONAL_METRICS,
+    RELEASE_METRICS,
+)
+"""Counted by this process; shown in this order."""
 
 _PRESENT_SECONDS = 15.0
 _DAYS_SECONDS = 60.0
@@ -44,8 +58,9 @@ class MetricsReport:
             figures = [figure for kept in self._kept for figure in await kept.figures()]
         except DatabaseError as trouble:
             logger.error("scrape_failed", error=trouble.code, detail=trouble.message)
-            figures = [("headwater_database_up", (), 0.0)]
-        return generate_latest(REGISTRY) + generate_latest(_Families(figures))
+            figures = [(DATABASE_UP, (), 0.0)]
+        counted = b"".join(area.text() for area in COUNTED)
+        return counted + generate_latest(_Families(figures))
 
 
 class _CachedFigures:
