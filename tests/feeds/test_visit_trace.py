@@ -1,7 +1,6 @@
 """One trace per visit: what its spans are, what they say, and what they never say."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -157,7 +156,7 @@ async def test_a_claim_that_was_lost_is_told(river: River, trails: list[VisitTra
     await river.add(river.origin.feed("/feed.xml", [ONE]).url)
     await river.clock.advance(3_600)
     due = await river.claim()
-    stale = replace(due, fence=due.fence - 1)
+    stale = due._replace(fence=due.fence - 1)
     with start_visit_trace(river.engine.tracer, stale):
         report_visit(stale, await visit_feed(stale, river.engine.feeds))
     assert trails[-1].root.error == (

@@ -1,12 +1,10 @@
 """Judge a finished visit: the changes, the next visit, the events. Pure, no I/O."""
 
-from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from headwater.core.values.ids import WorkerId
 from headwater.core.values.instant import rfc3339, to_micros
-from headwater.core.values.quickly_made import quickly_made
 from headwater.events.event import Event
 from headwater.feeds import feed_events
 from headwater.feeds.entries.entry_changes import NO_CHANGES, MergeChanges
@@ -33,9 +31,7 @@ from headwater.feeds.visit_rules import VisitRules
 _DAY_MICROS = 86_400_000_000
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class FinishedVisit:
+class FinishedVisit(NamedTuple):
     """A visit before its second commit. `by` is who asked, where that was not this process."""
 
     due: DueFeed
@@ -47,9 +43,7 @@ class FinishedVisit:
     by: WorkerId | None = None
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class JudgedVisit:
+class JudgedVisit(NamedTuple):
     """The meaning of a finished visit; `remember` writes it down."""
 
     finished: FinishedVisit
@@ -92,7 +86,7 @@ def judge_visit(
     )
     events, failing_told = _feed_events(finished, decision, error, detail, rules)
     return JudgedVisit(
-        finished if due is finished.due else replace(finished, due=due),
+        finished if due is finished.due else finished._replace(due=due),
         changes,
         decision,
         (*_entry_events(finished, changes), *events),
@@ -112,16 +106,15 @@ def replace_overrides(due: DueFeed, overrides: dict[str, Any], own: SchedulePoli
     """A person may have changed their mind while we were away."""
     if overrides == due.overrides:
         return due
-    state = replace(
-        due.state,
+    state = due.state._replace(
         asked_interval=overrides.get("interval_sec"),
         push_only=bool(overrides.get("push_only", False)),
         ceiling=overrides.get("ceiling_sec"),
     )
     if due.state.is_ordered and not state.is_ordered:
         # The interval was the order's own and says nothing about the feed.
-        state = replace(state, interval=interval_from_rhythm(state.ewma, own))
-    return replace(due, overrides=overrides, state=state)
+        state = state._replace(interval=interval_from_rhythm(state.ewma, own))
+    return due._replace(overrides=overrides, state=state)
 
 
 def _changes(finished: FinishedVisit, memory: KnownEntries, room: int) -> MergeChanges:

@@ -83,7 +83,7 @@ async def record_visit(
         # What the document says cannot be stored. That it was visited can, and must be:
         # otherwise the feed would be asked again and again.
         unstorable = UnreadableDocument("internal_error", result.message)
-        return await commit_visit(replace(finished, read=unstorable), services)
+        return await commit_visit(finished._replace(read=unstorable), services)
     return result
 
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -228,7 +227,7 @@ def test_a_rest_shorter_than_any_interval_is_a_failure_like_others(asked_for: fl
     state = ScheduleState(interval=4_000.0, failures=3, hints=Hints(ttl_minutes=600))
     decision = decided(state, ToldToWait(asked_for))
     assert (seconds_away(decision), decision.code) == (10 * HOUR, "error-backoff")
-    assert decision.state == replace(state, failures=4)
+    assert decision.state == state._replace(failures=4)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A clock that was ahead and is put right."""
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -219,7 +218,7 @@ def test_a_document_asked_for_by_a_clock_that_was_ahead_is_asked_for_again() -> 
         asked_whole_at=now + 3_650 * day,
     )  # fmt: skip
     assert wants_whole_document(due, now, 28)
-    assert not wants_whole_document(replace(due, asked_whole_at=now + 1_000_000), now, 28)
+    assert not wants_whole_document(due._replace(asked_whole_at=now + 1_000_000), now, 28)
 
 
 def test_a_move_seen_by_a_clock_that_was_ahead_is_still_believed_in_time() -> None:

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-
-from headwater.core.values.quickly_made import quickly_made
+from typing import NamedTuple
 
 Headers = tuple[tuple[str, str], ...]
 """Header fields in wire order, names as received; secrets already redacted where marked so."""
@@ -27,9 +26,7 @@ class Hop:
     address: str | None = field(default=None, compare=False)
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(NamedTuple):
     """What one request to one URL brought back (no redirect followed), from the Web port.
 
     `error` is None for a complete answer; otherwise a code such as `timeout`, `dns_error`,

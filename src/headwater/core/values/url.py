@@ -1,15 +1,14 @@
 """URLs as one parser reads them: what we ask for, what identifies a page, what may be logged."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from ada_url import URL
 
 from headwater.core.errors import BadUrl
-from headwater.core.values.quickly_made import quickly_made
 
 LONGEST_URL = 4096
 SHARDS = 1024
@@ -46,9 +45,7 @@ _SECRET_NAME = re.compile(
 )
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class UrlParts:
+class UrlParts(NamedTuple):
     """Where a URL leads. `host` is without brackets and without a trailing dot.
 
     `target` is the URL as it must be handed on: the parser's own spelling, so that no second

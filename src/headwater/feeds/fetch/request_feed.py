@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from headwater.core.errors import BadInput, BadSettings
 from headwater.core.ports import Clock
@@ -110,7 +110,7 @@ def _joined(headers: Headers, own: Headers) -> Headers:
 
 
 def _without_secrets(answer: HttpAnswer, own: Headers) -> HttpAnswer:
-    return replace(answer, request_headers=hide_credential_headers(answer.request_headers, own))
+    return answer._replace(request_headers=hide_credential_headers(answer.request_headers, own))
 
 
 class _RequestChain:

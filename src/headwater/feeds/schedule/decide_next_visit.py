@@ -1,12 +1,10 @@
 """Decide when to visit a feed next: the same inputs always give the same decision."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from headwater.core.values.instant import EPOCH
-from headwater.core.values.quickly_made import quickly_made
 from headwater.feeds.schedule.decision_inputs import DecisionInputs, sane_inputs
 from headwater.feeds.schedule.durations import format_count, format_duration, ordinal
 from headwater.feeds.schedule.hints import (
@@ -67,9 +65,7 @@ _HELD_BACK = {
 }
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class VisitPlan:
+class VisitPlan(NamedTuple):
     """`wait` may move by luck between `floor` and `ceiling`; None means never again."""
 
     code: str
@@ -158,14 +154,14 @@ def _after_failure(given: DecisionInputs, met: str, asked_for: float = 0.0) -> V
     if rest > max(pause, floor):
         why = f"{why}; asked to come back after {format_duration(rest)}"
     wait = max(pause, floor, rest)
-    state = replace(given.state, failures=failures)
+    state = given.state._replace(failures=failures)
     ceiling = max(wait, policy.max_interval)
     return VisitPlan(code, why, state, interval, wait, floor=wait, ceiling=ceiling)
 
 
 def _after_gone(given: DecisionInputs) -> VisitPlan:
     """One 410 may be an accident: ask once more before believing it."""
-    state = replace(given.state, failures=given.state.failures + 1, gone=given.state.gone + 1)
+    state = given.state._replace(failures=given.state.failures + 1, gone=given.state.gone + 1)
     if state.gone < 2:
         why, wait = "said 410 Gone, asked once more to be sure", given.policy.max_interval
         return _plan_exactly(given, "gone-unconfirmed", why, wait, state)
@@ -187,11 +183,10 @@ def _learnt(given: DecisionInputs, visited: ReadDocument | NotModified) -> Sched
         hints = after_not_modified(state.hints, visited.fresh_for)
         if hints is state.hints and not state.failures and not state.gone:
             return state
-        return replace(state, failures=0, gone=0, hints=hints)
+        return state._replace(failures=0, gone=0, hints=hints)
     moments = newest_times(state.recent_published, visited.published, _seconds(given))
     gap = usual_gap(moments, given.policy.ewma_alpha)
-    return replace(
-        state,
+    return state._replace(
         failures=0,
         gone=0,
         hints=after_whole_answer(state.hints, visited.hints, visited.fresh_for),
@@ -279,9 +274,7 @@ def _held_back(hint: str, floor: float) -> str:
     return _HELD_BACK[hint].format(format_duration(floor))
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """When to come back, and why. `next` is None when the feed is gone for good.
 
     `interval` is the interval in force, in seconds, before luck and quiet hours; `state` is what

@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from headwater.core.values.instant import EPOCH, rfc3339
-from headwater.core.values.quickly_made import quickly_made
 from headwater.feeds.schedule.hints import LONGEST, Hints
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.schedule.rhythm import are_in_order, newest_times
@@ -22,9 +21,7 @@ from headwater.feeds.schedule.state import (
 )
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class DecisionInputs:
+class DecisionInputs(NamedTuple):
     state: ScheduleState
     visited: VisitOutcome
     policy: SchedulePolicy
@@ -102,7 +99,7 @@ def _sane_hints(hints: Hints) -> Hints:
     seconds, fresh = _finite(hints.update_seconds), _finite(hints.fresh_for)
     if seconds == hints.update_seconds and fresh == hints.fresh_for:
         return hints
-    return replace(hints, update_seconds=seconds, fresh_for=fresh)
+    return hints._replace(update_seconds=seconds, fresh_for=fresh)
 
 
 def _sane_visited(visited: VisitOutcome, now: float) -> VisitOutcome:

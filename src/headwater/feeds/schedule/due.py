@@ -1,10 +1,9 @@
 """A feed whose time has come, claimed by one worker: all that a visit needs to know of it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from headwater.core.values.ids import FeedId, FeedPk
-from headwater.core.values.quickly_made import quickly_made
 from headwater.core.values.response import Validators
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.schedule.state import ScheduleState
@@ -27,9 +26,7 @@ class ObservedMove:
 UNMOVED = ObservedMove()
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class DueFeed:
+class DueFeed(NamedTuple):
     """`scheduled_at` names the visit and never changes; `fence` proves the claim is still ours.
 
     `reason` and `decided_at` are of the decision that led here; `claimed_at` is when a worker came.

@@ -2,11 +2,8 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
-
-from headwater.core.values.quickly_made import quickly_made
+from typing import Any, NamedTuple
 
 LONGEST = 366 * 86_400.0
 """No hint counts for more than a year, so that no absurd number travels any further."""
@@ -20,9 +17,7 @@ _PERIODS = {
 }
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class Hints:
+class Hints(NamedTuple):
     """All but `fresh_for` stand in the document; `fresh_for` is max-age or Expires in seconds."""
 
     ttl_minutes: int | None = None
@@ -76,13 +71,14 @@ def hints_of(
 
 def after_whole_answer(known: Hints, document: Hints | None, fresh_for: float | None) -> Hints:
     """A new document replaces the old one's hints, a whole answer the old one's freshness."""
-    return replace(known if document is None else document, fresh_for=_freshness(fresh_for))
+    best = known if document is None else document
+    return best._replace(fresh_for=_freshness(fresh_for))
 
 
 def after_not_modified(known: Hints, fresh_for: float | None) -> Hints:
     """A 304 updates what the last whole answer said: silence leaves it as it was."""
     said = _freshness(fresh_for)
-    return known if said is None or said == known.fresh_for else replace(known, fresh_for=said)
+    return known if said is None or said == known.fresh_for else known._replace(fresh_for=said)
 
 
 def floors(hints: Hints, longest: float) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """A user changed a feed's clamps or cadence: when the next visit is now, without asking anybody."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from headwater.core.ports import Transaction
@@ -40,7 +40,7 @@ def replan_visit(
         and not _has_fixed_interval(feed.overrides)
     ):
         # The interval was the order's own and says nothing about the feed.
-        state = replace(state, interval=interval_from_rhythm(feed.stats.ewma_sec, own))
+        state = state._replace(interval=interval_from_rhythm(feed.stats.ewma_sec, own))
     interval = interval_in_force(state, own)
     planned = feed.schedule.next_visit_at
     last = _last_fetch(feed, now)

@@ -1,16 +1,13 @@
 """What is remembered of a feed's rhythm between two visits, and what a visit teaches about it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from headwater.core.values.quickly_made import quickly_made
 from headwater.feeds.schedule.hints import Hints
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class ScheduleState:
+class ScheduleState(NamedTuple):
     """`interval` is the remembered interval; errors never change it.
 
     `ewma` and `recent_published` are the observed rhythm (seconds; epoch seconds, oldest first).
@@ -22,7 +19,7 @@ class ScheduleState:
     failures: int = 0
     gone: int = 0
     ewma: float | None = None
-    hints: Hints = field(default=Hints())
+    hints: Hints = Hints()
     recent_published: tuple[int, ...] = ()
     asked_interval: float | None = None
     push_only: bool = False
