@@ -9,11 +9,12 @@ from headwater.core.errors import DuplicateUrl, NotFound
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
 from headwater.feeds import feed_rows
-from headwater.feeds.feed import Feed, FeedOptions, Overrides
+from headwater.feeds.feed import Feed, FeedOptions
+from headwater.feeds.overrides import Overrides
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
-WISH = FeedOptions("Mine", 70, ("a", "b"), Overrides(min_interval_sec=600, verify_tls=False))
+WISH = FeedOptions(70, ("a", "b"), Overrides("Mine", min_interval_sec=600, verify_tls=False))
 
 
 async def followed(
@@ -89,7 +90,8 @@ async def test_a_removed_feed_comes_back_under_its_own_id(database: SqlDatabase)
             "UPDATE feeds SET failures = 4, gone_count = 2, documents_seen = 9, etag = 'e'"
         )
         await feed_rows.set_removed(tx, (await feed_rows.get_feed(tx, "id of a")).pk, NOON)
-    back = await followed(database, wish=FeedOptions("New name"), feed_id="unused", now=LATER)
+    renamed = FeedOptions(overrides=Overrides("New name"))
+    back = await followed(database, wish=renamed, feed_id="unused", now=LATER)
     assert (back.id, back.revived) == ("id of a", True)
     feed = await feed_of(database)
     assert (feed.state, feed.title, feed.priority) == ("active", "New name", 50)

@@ -38,6 +38,7 @@ PURE_LIBRARIES = {
     "feeds/schedule/": {"orjson"},
     "feeds/fetch/": {"brotli", "isal", "zstandard"},
     "feeds/entries/": {"orjson"},
+    "feeds/overrides.py": {"orjson"},
     "parse/": {"lxml", "orjson", "re2"},
     "events/": {"orjson"},
     "publish/": {"lxml", "nh3", "orjson"},

@@ -7,8 +7,9 @@ import pytest
 
 from headwater.adapters.parse_processes.pool import ProcessParsers
 from headwater.core.errors import BadUrl, BlockedAddress, DuplicateUrl, FetchFailed, NotAFeed
-from headwater.feeds.feed import FeedOptions, Overrides
+from headwater.feeds.feed import FeedOptions
 from headwater.feeds.fetch.content_coding import DecodedBody, decode_body
+from headwater.feeds.overrides import Overrides
 from headwater.subscriptions.add_feed import add_feed, add_feed_later
 from headwater.subscriptions.unsubscribe import remove_feed
 from tests.support.origin import Post, Reply

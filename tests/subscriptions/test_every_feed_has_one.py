@@ -9,6 +9,7 @@ from headwater.core.errors import DuplicateUrl, NoCapableFetcher
 from headwater.core.values.ids import FeedId, FetcherId
 from headwater.feeds.change_feed import change_feed
 from headwater.feeds.feed import FeedOptions, FeedPatch
+from headwater.feeds.overrides import Overrides
 from headwater.subscriptions import history_rows, subscription_rows
 from headwater.subscriptions.add_feed import add_feed, add_feed_later
 from headwater.subscriptions.conflicts import conflict_rows
@@ -57,7 +58,8 @@ async def test_a_followed_feed_is_a_subscription_of_the_best_built_in_fetcher(
 ) -> None:
     feed = river.origin.feed("/feed.xml?token=hunter2", [ONE])
     follow = add_feed if when == "now" else add_feed_later
-    feed_id = await follow(feed.url, FeedOptions(title="Mine"), river.engine, who="ada")
+    options = FeedOptions(overrides=Overrides("Mine"))
+    feed_id = await follow(feed.url, options, river.engine, who="ada")
     made = await subscription_of(river, feed_id)
     assert (made.source_url, made.source_type, made.name) == (feed.url, "rss", "Mine")
     assert (made.fetcher_name, made.assignment_status) == ("feed", "auto_assigned")

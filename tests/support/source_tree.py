@@ -22,6 +22,7 @@ PURE = (
     "feeds/fetch/",
     "feeds/keyring.py",
     "feeds/merge/",
+    "feeds/overrides.py",
     "feeds/page_charset.py",
     "feeds/raw/raw_fetch.py",
     "feeds/schedule/",

@@ -11,11 +11,9 @@ from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import from_micros
 from headwater.feeds import feed_rows
 from headwater.feeds.entries import entry_rows
-from headwater.feeds.feed import Feed, FeedPatch, Overrides, patched_feed
-from headwater.feeds.schedule.replan import earliest_visit, policy_from_overrides, replan_feed
+from headwater.feeds.feed import Feed, FeedPatch, patched_feed
+from headwater.feeds.schedule.replan import earliest_visit, replan_feed
 from headwater.feeds.worker import host_rows
-
-_PACE = ("min_interval_sec", "max_interval_sec", "interval_sec", "push_only", "ceiling_sec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +39,11 @@ async def change_feed_within(
     now = engine.clock.now()
     before = await feed_rows.get_feed(tx, feed_id, lock=True)
     after = patched_feed(before, patch)
-    policy_from_overrides(after.overrides, engine.schedule)
+    after.overrides.policy_from(engine.schedule)  # refuses limits that contradict each other
     await feed_rows.update_feed_options(tx, after, now)
     if after.state != before.state:
         await _change_state(tx, after, gap, now)
-    if _pace(after.overrides) != _pace(before.overrides):
+    if not after.overrides.has_pace_of(before.overrides):
         await replan_feed(tx, before, after, engine.schedule, now)
     return await feed_rows.get_feed(tx, feed_id)
 
@@ -92,10 +90,6 @@ async def _change_state(tx: Transaction, feed: Feed, gap: timedelta, now: dateti
 async def _record_resource(tx: Transaction, idempotency: bytes | None, feed_id: FeedId) -> None:
     if idempotency is not None:
         await idempotency_rows.set_key_resource(tx, idempotency, feed_id)
-
-
-def _pace(overrides: Overrides) -> tuple[object, ...]:
-    return tuple(getattr(overrides, name) for name in _PACE)
 
 
 def _check_active(feed: Feed) -> None:

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-import orjson
-
 from headwater.core.concurrency import split_on_refusal
 from headwater.core.errors import DatabaseRefused
 from headwater.core.ports import Database, Transaction
@@ -25,7 +23,6 @@ from headwater.feeds.judge_visit import FinishedVisit, JudgedVisit, judge_visit
 from headwater.feeds.metrics import observe_commit
 from headwater.feeds.raw import raw_rows
 from headwater.feeds.read_document import ReadFeed, UnreadableDocument, killed_its_parser
-from headwater.feeds.schedule.due import EMPTY_JSON
 from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.visit_rows import VisitWrites, visit_writes_of
 from headwater.feeds.visit_rules import VisitRules
@@ -139,12 +136,11 @@ def _visit_writes(
     finished, due = visit.finished, visit.finished.due
     if holding is None or holding.fence != due.fence:
         return None
-    overrides = {} if holding.overrides == EMPTY_JSON else orjson.loads(holding.overrides)
-    if visit.rows is not None and overrides == due.overrides:
+    if visit.rows is not None and holding.overrides == due.overrides:
         return visit.rows
     memory = memories.get(due.feed) or NOTHING_KNOWN
     settled = judge_visit(
-        finished, memory, overrides, services.schedule, services.rules, visit.luck
+        finished, memory, holding.overrides, services.schedule, services.rules, visit.luck
     )
     return visit_writes_of(settled, services.worker)
 

@@ -1,7 +1,7 @@
 """The feed as a noun: what somebody wishes of it, what they may change, and all we know of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -9,6 +9,7 @@ from headwater.core.errors import ConflictError
 from headwater.core.values.ids import FeedId, FeedPk
 from headwater.core.values.keep import KEEP, Keep
 from headwater.feeds.keyring import Credentials
+from headwater.feeds.overrides import NO_OVERRIDES, Overrides
 
 FeedState = Literal["active", "paused", "gone", "duplicate", "removed"]
 """`gone`: its server said 410 for good. `duplicate`: it moved to where another feed lives.
@@ -19,60 +20,16 @@ LOWEST_PRIORITY, HIGHEST_PRIORITY = 0, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Overrides:
-    """A feed's own settings, and the name a person gave the feed.
+class FeedOptions:
+    """How somebody wants a feed when they add it; `credentials` where it is private.
 
-    `interval_sec` is the cadence the user asked for; without it the schedule is adaptive.
-    `ceiling_sec` is nobody's own word: while releases are collected from the feed, the adaptive
-    interval is no longer than that. What publishers ask for may be longer.
+    A title they give is an override: a publisher's new title does not replace it.
     """
 
-    title: str | None = None
-    min_interval_sec: float | None = None
-    max_interval_sec: float | None = None
-    interval_sec: float | None = None
-    disable_autodiscovery: bool = False
-    push_only: bool = False
-    archive_backfill: bool = False
-    verify_tls: bool = True
-    ceiling_sec: float | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Only what is not the default."""
-        return {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if getattr(self, each.name) != each.default
-        }
-
-    @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> "Overrides":
-        known = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in said.items() if name in known})
-
-    def changed(self, changes: Mapping[str, Any]) -> "Overrides":
-        """None puts an override back to its default."""
-        defaults: dict[str, Any] = {each.name: each.default for each in fields(self)}
-        given = {
-            name: defaults[name] if value is None else value for name, value in changes.items()
-        }
-        return replace(self, **given)
-
-
-@dataclass(frozen=True, slots=True)
-class FeedOptions:
-    """What somebody says about a feed when they add it; `credentials` where it is private."""
-
-    title: str | None = None
     priority: int = USUAL_PRIORITY
     categories: tuple[str, ...] = ()
-    overrides: Overrides = field(default=Overrides())
+    overrides: Overrides = NO_OVERRIDES
     credentials: Credentials | None = field(default=None, repr=False)
-
-    @property
-    def all_overrides(self) -> Overrides:
-        """The given title goes with the overrides: a publisher's new title must not replace it."""
-        return self.overrides if self.title is None else replace(self.overrides, title=self.title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from headwater.feeds.feed import (
     FeedState,
     FeedStats,
     FeedValidators,
-    Overrides,
 )
+from headwater.feeds.overrides import decode_overrides, encode_overrides
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ _NOTHING_LEARNT: dict[str, SqlValue] = {
 def _option_columns(wish: FeedOptions) -> dict[str, SqlValue]:
     return {
         "priority": wish.priority,
-        "overrides": orjson.dumps(wish.all_overrides.as_json()).decode(),
+        "overrides": encode_overrides(wish.overrides),
         "categories": orjson.dumps(wish.categories).decode(),
     }
 
@@ -205,7 +205,7 @@ async def update_feed_options(tx: Transaction, feed: Feed, now: datetime) -> Non
     columns: dict[str, SqlValue] = {
         "priority": feed.priority,
         "categories": orjson.dumps(feed.categories).decode(),
-        "overrides": orjson.dumps(feed.overrides.as_json()).decode(),
+        "overrides": encode_overrides(feed.overrides),
         "updated_at": to_micros(now),
     }
     await _change(tx, feed.pk, columns)
@@ -393,7 +393,7 @@ def feed_of(row: Row) -> Feed:
         state=row.state,
         priority=row.priority,
         categories=tuple(orjson.loads(row.categories)),
-        overrides=Overrides.from_json(orjson.loads(row.overrides)),
+        overrides=decode_overrides(row.overrides),
         validators=FeedValidators(row.etag, row.last_modified),
         hints=orjson.loads(row.hints),
         schedule=_schedule_of(row),

@@ -1,7 +1,7 @@
 """Judge a finished visit: the changes, the next visit, the events. Pure, no I/O."""
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from headwater.core.values.ids import WorkerId
 from headwater.core.values.instant import rfc3339, to_micros
@@ -12,12 +12,12 @@ from headwater.feeds.entries.entry_rows import KnownEntries
 from headwater.feeds.fetch.outcome import Failed, Fetched, Gone, Outcome, Throttled, Unchanged
 from headwater.feeds.fetch.redirects import is_move_believed, observe_move
 from headwater.feeds.merge.decide_changes import decide_changes, newly_distrusted
+from headwater.feeds.overrides import Overrides
 from headwater.feeds.raw.archive import ArchivedBody
 from headwater.feeds.read_document import ReadFeed, ReadResult, SameDocument, UnreadableDocument
 from headwater.feeds.schedule.decide_next_visit import Decision, decide_next_visit
-from headwater.feeds.schedule.due import DueFeed, ObservedMove, policy_for_feed
+from headwater.feeds.schedule.due import DueFeed, ObservedMove
 from headwater.feeds.schedule.policy import SchedulePolicy
-from headwater.feeds.schedule.rhythm import interval_from_rhythm
 from headwater.feeds.schedule.state import (
     NotModified,
     ReadDocument,
@@ -66,11 +66,13 @@ class JudgedVisit(NamedTuple):
 
 
 def judge_visit(
-    finished: FinishedVisit, memory: KnownEntries, overrides: dict[str, Any],
+    finished: FinishedVisit, memory: KnownEntries, overrides: Overrides,
     policy: SchedulePolicy, rules: VisitRules, luck: float,
 ) -> JudgedVisit:  # fmt: skip
-    own, now = policy_for_feed(policy, overrides), to_micros(finished.finished_at)
-    due = replace_overrides(finished.due, overrides, own)
+    """`overrides` are the feed's as they are now: a person may have changed them meanwhile."""
+    own, now, due = overrides.policy_from(policy), to_micros(finished.finished_at), finished.due
+    if overrides != due.overrides:
+        due = due._replace(state=due.state.with_overrides(overrides, own))
     today = now // _DAY_MICROS
     already = due.new_today if due.today == today else 0
     changes = _changes(finished, memory, rules.max_new_entries_per_day - already)
@@ -100,21 +102,6 @@ def judge_visit(
         today,
         now,
     )
-
-
-def replace_overrides(due: DueFeed, overrides: dict[str, Any], own: SchedulePolicy) -> DueFeed:
-    """A person may have changed their mind while we were away."""
-    if overrides == due.overrides:
-        return due
-    state = due.state._replace(
-        asked_interval=overrides.get("interval_sec"),
-        push_only=bool(overrides.get("push_only", False)),
-        ceiling=overrides.get("ceiling_sec"),
-    )
-    if due.state.is_ordered and not state.is_ordered:
-        # The interval was the order's own and says nothing about the feed.
-        state = state._replace(interval=interval_from_rhythm(state.ewma, own))
-    return due._replace(overrides=overrides, state=state)
 
 
 def _changes(finished: FinishedVisit, memory: KnownEntries, room: int) -> MergeChanges:

@@ -46,7 +46,9 @@ def request_of_visit(due: DueFeed, services: FeedServices) -> FetchRequest:
     """Only if the document has changed, but now and then the whole document whatever happens."""
     now = to_micros(services.clock.now())
     whole = wants_whole_document(due, now, services.rules.whole_fetch_days)
-    return FetchRequest(due.url, Validators() if whole else due.validators, due.verify_tls)
+    return FetchRequest(
+        due.url, Validators() if whole else due.validators, due.overrides.verify_tls
+    )
 
 
 async def _request(due: DueFeed, request: FetchRequest, services: FeedServices) -> Outcome:

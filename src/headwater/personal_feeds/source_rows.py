@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 import orjson
 
 from headwater.core.ports import Row, View, placeholders
+from headwater.feeds.overrides import decode_overrides
 from headwater.personal_feeds.source import CategorySource, FeedOrigin
 
 _IN_ONE_QUERY = 500
@@ -55,5 +56,5 @@ async def list_category_sources(view: View, categories: Sequence[str]) -> list[C
 
 def _title(row: Row) -> str | None:
     """What a person called it goes before what its publisher does."""
-    own: str | None = orjson.loads(row.overrides).get("title")
+    own: str | None = decode_overrides(row.overrides).title
     return own or row.title

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-import orjson
-
 from headwater.core.ports import Row, View, placeholders
 from headwater.core.values.ids import FeedId, FeedPk, FetcherId
 from headwater.core.values.instant import maybe_moment
+from headwater.feeds.overrides import decode_overrides
 from headwater.statistics.day_rows import SAVED_BYTES
 from headwater.statistics.days import DAY_MICROS, SubscriptionDay
 from headwater.statistics.fetcher_counts import FetcherCounts
@@ -73,7 +72,7 @@ def _worst_of(row: Row) -> WorstSubscription:
         subscription_id=row.subscription_id,
         feed_id=FeedId(row.feed_id),
         source_url=row.source_url,
-        name=orjson.loads(row.overrides).get("title"),
+        name=decode_overrides(row.overrides).title,
         fetcher_id=FetcherId(row.fetcher_id),
         fetcher_name=row.fetcher_name,
         visits=int(row.visits),

@@ -104,7 +104,7 @@ async def _first_visit(
 ) -> FeedId:
     services = engine.feeds
     keys = await _keys(engine, source, wish, former)
-    question = FetchRequest(source, Validators(), wish.all_overrides.verify_tls, keys)
+    question = FetchRequest(source, Validators(), wish.overrides.verify_tls, keys)
     fetched = check_fetched(await request_first_document(question, services))
     feed_id = former.feed_id if former else FeedId(str(uuid7()))
     identity = former.identity if former else None
@@ -116,7 +116,7 @@ async def _first_visit(
             status=fetched.exchange.answer.status,
         )
     if isinstance(document, UnreadableDocument):
-        offers = not wish.all_overrides.disable_autodiscovery
+        offers = not wish.overrides.disable_autodiscovery
         # Beside the loop: a hostile coding may take a second to undo.
         most = engine.reading.max_bytes
         raise await asyncio.to_thread(

@@ -87,7 +87,7 @@ class SubscriptionUpdater:
         followed = await feed_rows.insert_or_restore_feed(
             self.tx,
             there.source_url,
-            FeedOptions(None, feed.priority, feed.categories, feed.overrides),
+            FeedOptions(feed.priority, feed.categories, feed.overrides),
             feed_id=there.feed_id,
             interval_sec=feed.schedule.interval_sec,
             now=self.now,

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from headwater.core.values.ids import FeedId, FeedPk, FetcherId
 from headwater.core.values.keep import KEEP, Keep
-from headwater.feeds.feed import USUAL_PRIORITY, FeedOptions, FeedPatch, Overrides
+from headwater.feeds.feed import USUAL_PRIORITY, FeedOptions, FeedPatch
 from headwater.feeds.keyring import Credentials
+from headwater.feeds.overrides import Overrides
 
 AssignmentStatus = Literal["assigned", "auto_assigned"]
 """`assigned`: somebody named the fetcher. `auto_assigned`: it was the best of those who could."""
@@ -73,8 +74,8 @@ class NewSubscription:
     def wish(self) -> FeedOptions:
         """What this says about the feed behind the subscription."""
         minutes = self.fetch_interval_minutes
-        overrides = Overrides(interval_sec=None if minutes is None else minutes * 60.0)
-        return FeedOptions(self.name, self.priority, self.categories, overrides)
+        overrides = Overrides(self.name, interval_sec=None if minutes is None else minutes * 60.0)
+        return FeedOptions(self.priority, self.categories, overrides, self.credentials)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from datetime import datetime
 
-import orjson
-
 from headwater.core.errors import BadUrl, DuplicateUrl, NotFound
 from headwater.core.ports import Row, SqlValue, Transaction, View, placeholders
 from headwater.core.values.ids import FeedId, FeedPk, FetcherId
@@ -12,6 +10,7 @@ from headwater.core.values.keep import KEEP
 from headwater.core.values.url import check_source_url, shard_of
 from headwater.feeds import feed_rows
 from headwater.feeds.feed_rows import FollowedFeed, url_key
+from headwater.feeds.overrides import decode_overrides
 from headwater.subscriptions.fetchers.fetcher import Fetcher
 from headwater.subscriptions.fetchers.fetcher_rows import get_fetcher
 from headwater.subscriptions.subscription import (
@@ -126,7 +125,7 @@ async def _find_where(view: View, where: str, value: SqlValue) -> Subscription |
 
 
 def _subscription_of(row: Row) -> Subscription:
-    overrides = orjson.loads(row.overrides)
+    overrides = decode_overrides(row.overrides)
     return Subscription(
         id=row.subscription_id,
         fetcher_id=FetcherId(row.fetcher_id),
@@ -135,11 +134,11 @@ def _subscription_of(row: Row) -> Subscription:
         feed_pk=FeedPk(row.feed_pk),
         source_url=row.source_url,
         source_type=row.source_type,
-        name=overrides.get("title"),
+        name=overrides.title,
         description=row.description,
         last_fetched_at=maybe_moment(row.last_success_at),
         next_fetch_at=maybe_moment(row.next_fetch_at),
-        fetch_interval_minutes=shown_interval(overrides.get("interval_sec"), row.interval_sec),
+        fetch_interval_minutes=shown_interval(overrides.interval_sec, row.interval_sec),
         is_active=bool(row.is_active),
         config=row.config,
         assignment_status=row.assignment_status,

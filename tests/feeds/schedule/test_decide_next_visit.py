@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.feeds.overrides import Overrides
 from headwater.feeds.schedule.decide_next_visit import (
     Decision,
     decide_next_visit,
@@ -287,15 +288,15 @@ def test_trouble_between_two_410s_does_not_hide_them() -> None:
 
 
 def test_the_cadence_a_user_asked_for_replaces_the_adaptive_one() -> None:
-    state = ScheduleState(interval=DAY, ewma=90_000.0, asked_interval=1_800.0)
+    state = ScheduleState(interval=DAY, ewma=90_000.0, overrides=Overrides(interval_sec=1_800.0))
     decision = decided(state, NotModified())
     assert (seconds_away(decision), decision.interval) == (1_800.0, 1_800.0)
     assert decision.reason == "in 30 min: not modified; asked for every 30 min"
 
 
 def test_hints_backoff_rest_and_clamps_win_over_the_asked_cadence() -> None:
-    asked = ScheduleState(interval=DAY, asked_interval=600.0, hints=Hints(ttl_minutes=20))
-    too_fast = ScheduleState(interval=DAY, asked_interval=1.0)
+    asked = ScheduleState(DAY, hints=Hints(ttl_minutes=20), overrides=Overrides(interval_sec=600.0))
+    too_fast = ScheduleState(interval=DAY, overrides=Overrides(interval_sec=1.0))
     assert seconds_away(decided(asked, NotModified())) == 1_200.0
     assert seconds_away(decided(asked, Trouble("timeout"))) == 1_800.0
     assert seconds_away(decided(asked, ToldToWait(5_000))) == 5_000.0
@@ -310,12 +311,13 @@ def test_hints_backoff_rest_and_clamps_win_over_the_asked_cadence() -> None:
     ],
 )
 def test_a_cadence_that_is_not_kept_says_why(asked: float, said: str) -> None:
-    decision = decided(ScheduleState(interval=900.0, asked_interval=asked), NotModified())
+    state = ScheduleState(interval=900.0, overrides=Overrides(interval_sec=asked))
+    decision = decided(state, NotModified())
     assert decision.reason == f"{said} interval allowed"
 
 
 def test_a_feed_that_pushes_is_only_checked_daily() -> None:
-    state = ScheduleState(interval=900.0, push_only=True, asked_interval=600.0)
+    state = ScheduleState(interval=900.0, overrides=Overrides(push_only=True, interval_sec=600.0))
     decision = decided(state, ReadDocument(4))
     assert seconds_away(decision) == DAY
     assert decision.reason == (
@@ -380,8 +382,15 @@ states = st.builds(
     ewma=durations,
     hints=all_hints,
     recent_published=st.lists(st.integers(), max_size=30).map(tuple),
-    asked_interval=durations,
-    push_only=st.booleans(),
+    # Only the settings that a decision obeys: it stores no others.
+    overrides=st.builds(
+        lambda interval, pushed, ceiling: Overrides(
+            interval_sec=interval, push_only=pushed, ceiling_sec=ceiling
+        ),
+        durations,
+        st.booleans(),
+        durations,
+    ),
 )
 policies = st.builds(
     SchedulePolicy,

@@ -7,9 +7,10 @@ import pytest
 
 from headwater.core.errors import BadInput
 from headwater.core.values.ids import FeedId, FeedPk
-from headwater.feeds.feed import Feed, FeedSchedule, FeedStats, FeedValidators, Overrides
+from headwater.feeds.feed import Feed, FeedSchedule, FeedStats, FeedValidators
+from headwater.feeds.overrides import Overrides
 from headwater.feeds.schedule.policy import SchedulePolicy
-from headwater.feeds.schedule.replan import earliest_visit, policy_from_overrides, replan_visit
+from headwater.feeds.schedule.replan import earliest_visit, replan_visit
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -37,7 +38,7 @@ FEED = Feed(
 
 
 def next_of(feed: Feed, now: datetime = NOON) -> datetime:
-    return replan_visit(feed, SchedulePolicy(), now).next_visit_at
+    return replan_visit(feed, SchedulePolicy(), now, before=feed.overrides).next_visit_at
 
 
 def with_overrides(**overrides: float | bool) -> Feed:
@@ -141,13 +142,9 @@ def test_before_the_first_visit_nothing_is_put_off() -> None:
 
 def test_contradicting_clamps_are_refused() -> None:
     with pytest.raises(BadInput):
-        policy_from_overrides(
-            Overrides(min_interval_sec=7200, max_interval_sec=60), SchedulePolicy()
-        )
-    assert (
-        policy_from_overrides(Overrides(min_interval_sec=100_000), SchedulePolicy()).max_interval
-        == 100_000
-    )
+        Overrides(min_interval_sec=7200, max_interval_sec=60).policy_from(SchedulePolicy())
+    one_limit = Overrides(min_interval_sec=100_000).policy_from(SchedulePolicy())
+    assert one_limit.max_interval == 100_000
 
 
 def test_the_earliest_visit_waits_for_the_gap_and_for_the_host() -> None:

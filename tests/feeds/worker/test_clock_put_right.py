@@ -214,7 +214,7 @@ async def test_a_start_by_a_clock_that_is_right_plans_nothing_again(
 def test_a_document_asked_for_by_a_clock_that_was_ahead_is_asked_for_again() -> None:
     now, day = 1_800_000_000_000_000, 86_400_000_000
     due = DueFeed(
-        FeedPk(1), FeedId("f"), "http://a/", "a", 0, 1, Validators(), ScheduleState(900.0), {},
+        FeedPk(1), FeedId("f"), "http://a/", "a", 0, 1, Validators(), ScheduleState(900.0),
         asked_whole_at=now + 3_650 * day,
     )  # fmt: skip
     assert wants_whole_document(due, now, 28)

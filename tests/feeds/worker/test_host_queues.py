@@ -18,7 +18,6 @@ def due(number: int, host: str) -> DueFeed:
         fence=1,
         validators=Validators(),
         state=ScheduleState(interval=900),
-        overrides={},
     )
 
 

@@ -11,6 +11,7 @@ from headwater.anime.stored_json import decode_preferences, encode_json, encode_
 from headwater.core.errors import ConflictError, NotFound
 from headwater.core.ports import Row, SqlValue, Transaction, View, placeholders
 from headwater.core.values.instant import from_micros, maybe_micros, maybe_moment, to_micros
+from headwater.feeds.overrides import decode_overrides
 
 COLUMNS = (
     "id, show_id, feed_id, preferences, include, exclude, packs, save_path, enabled, since,"
@@ -130,7 +131,7 @@ async def list_feed_titles(view: View, feed_ids: Iterable[str]) -> dict[str, Tra
         *wanted,
     )
     return {
-        row.feed_id: TrackedFeed(orjson.loads(row.overrides).get("title") or row.title, row.state)
+        row.feed_id: TrackedFeed(decode_overrides(row.overrides).title or row.title, row.state)
         for row in rows
     }
 

@@ -11,9 +11,7 @@ from headwater.core.values.instant import to_micros
 from headwater.entrypoints.api.errors import BadMoment
 from headwater.feeds.feed import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from headwater.feeds.keyring import Basic, Credentials
-
-SHORTEST_INTERVAL = 60
-LONGEST_INTERVAL = 366 * 86_400
+from headwater.feeds.overrides import LONGEST_INTERVAL_SEC, SHORTEST_INTERVAL_SEC
 
 
 def check_printable(text: str) -> str:
@@ -37,7 +35,7 @@ Priority = Annotated[
     StrictInt,
     Field(ge=LOWEST_PRIORITY, le=HIGHEST_PRIORITY, description="Higher goes first under load."),
 ]
-Seconds = Annotated[StrictInt, Field(ge=SHORTEST_INTERVAL, le=LONGEST_INTERVAL)]
+Seconds = Annotated[StrictInt, Field(ge=SHORTEST_INTERVAL_SEC, le=LONGEST_INTERVAL_SEC)]
 
 
 class Strict(BaseModel):

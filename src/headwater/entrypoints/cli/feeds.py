@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ from headwater.entrypoints.cli.render import Record, details_table, safe_text, s
 from headwater.entrypoints.cli.session import Api, Session
 from headwater.entrypoints.cli.terminal import one_line
 from headwater.entrypoints.cli.times import local_time, parse_duration, relative_time
-from headwater.feeds.feed import Overrides
+from headwater.feeds.overrides import Overrides
 from headwater.feeds.schedule.durations import format_count, format_duration
 
 
@@ -278,7 +278,7 @@ def _show_received(session: Session, received: dict[str, Any]) -> None:
 FEED_FIELDS = {"title", "categories", "state", "priority"}
 """What `set` changes on the feed itself."""
 
-_OVERRIDE_FIELDS = {each.name for each in fields(Overrides)} - {"title", "ceiling_sec"}
+_OVERRIDE_FIELDS = set(Overrides._fields) - {"title", "ceiling_sec"}
 """A feed's own settings."""
 
 

@@ -99,7 +99,7 @@ def _after_success(given: DecisionInputs, visited: ReadDocument | NotModified) -
     policy, learnt = given.policy, _learnt(given, visited)
     longest = _longest(learnt, policy)
     code, factor, met = _outcome_rule(visited, policy)
-    if not learnt.is_ordered:
+    if not learnt.overrides.has_fixed_interval:
         gap = gap_or_silence(learnt.ewma, learnt.recent_published, _seconds(given))
         interval = min(adapt_interval(learnt.interval * factor, gap, policy), longest)
         rhythm = _rhythm_in_words(learnt.ewma, gap)
@@ -217,20 +217,22 @@ def interval_in_force(state: ScheduleState, policy: SchedulePolicy) -> float:
 
 def _longest(state: ScheduleState, policy: SchedulePolicy) -> float:
     """How long an adaptive interval may be: shorter where somebody waits for what comes."""
-    if state.ceiling is None or state.is_ordered:
+    ceiling = state.overrides.ceiling_sec
+    if ceiling is None or state.overrides.has_fixed_interval:
         return policy.max_interval
-    return policy.clamped(state.ceiling)
+    return policy.clamped(ceiling)
 
 
 def _fixed_interval(state: ScheduleState, policy: SchedulePolicy) -> float | None:
     """What replaces the adaptive interval: push's slow safety check, else the user's wish."""
-    return policy.max_interval if state.push_only else state.asked_interval
+    overrides = state.overrides
+    return policy.max_interval if overrides.push_only else overrides.interval_sec
 
 
 def _fixed_interval_in_words(state: ScheduleState, policy: SchedulePolicy) -> str:
-    if state.push_only:
+    if state.overrides.push_only:
         return "news is pushed, this is only a safety check"
-    asked = state.asked_interval or 0
+    asked = state.overrides.interval_sec or 0
     said = f"asked for every {format_duration(asked)}"
     if asked < policy.min_interval:
         return f"{said}, sooner than the shortest interval allowed"

@@ -64,7 +64,8 @@ def sane_inputs(
 
 def _sane_state(state: ScheduleState, policy: SchedulePolicy, now: float) -> ScheduleState:
     """The state itself when nothing is wrong with it, as with every state we stored ourselves."""
-    if _is_sane(state, now):
+    overrides = state.overrides.finite()
+    if overrides is state.overrides and _is_sane(state, now):
         return state
     usable = math.isfinite(state.interval) and state.interval > 0
     return ScheduleState(
@@ -74,9 +75,7 @@ def _sane_state(state: ScheduleState, policy: SchedulePolicy, now: float) -> Sch
         _finite(state.ewma),
         _sane_hints(state.hints),
         newest_times(state.recent_published, (), now),
-        _finite(state.asked_interval) or None,
-        state.push_only,
-        _finite(state.ceiling) or None,
+        overrides,
     )
 
 
@@ -89,8 +88,6 @@ def _is_sane(state: ScheduleState, now: float) -> bool:
         and (ewma is None or 0 <= ewma <= LONGEST)
         and (fresh is None or 0 <= fresh <= LONGEST)
         and _finite(state.hints.update_seconds) == state.hints.update_seconds
-        and (state.asked_interval is None or 0 < state.asked_interval <= LONGEST)
-        and (state.ceiling is None or 0 < state.ceiling <= LONGEST)
         and are_in_order(state.recent_published, now)
     )
 

@@ -5,13 +5,10 @@ from typing import Any, NamedTuple
 
 from headwater.core.values.ids import FeedId, FeedPk
 from headwater.core.values.response import Validators
-from headwater.feeds.schedule.policy import SchedulePolicy
+from headwater.feeds.overrides import Overrides
 from headwater.feeds.schedule.state import ScheduleState
 
 _DAY = 86_400_000_000
-
-EMPTY_JSON = "{}"
-"""How most feeds' overrides and hints stand in the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,6 @@ class DueFeed(NamedTuple):
     fence: int
     validators: Validators
     state: ScheduleState
-    overrides: dict[str, Any]
     identity: dict[str, Any] | None = None
     document_hash: bytes | None = None
     documents_seen: int = 0
@@ -58,18 +54,8 @@ class DueFeed(NamedTuple):
     claimed_at: int | None = None
 
     @property
-    def verify_tls(self) -> bool:
-        return bool(self.overrides.get("verify_tls", True))
-
-
-def policy_for_feed(policy: SchedulePolicy, overrides: dict[str, Any]) -> SchedulePolicy:
-    """The schedule's numbers with this feed's own clamps."""
-    if not overrides:
-        return policy
-    return policy.overridden(
-        min_interval=overrides.get("min_interval_sec"),
-        max_interval=overrides.get("max_interval_sec"),
-    )
+    def overrides(self) -> Overrides:
+        return self.state.overrides
 
 
 def wants_whole_document(due: DueFeed, now_micros: int, after_days: float) -> bool:

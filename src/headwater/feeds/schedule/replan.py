@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 
 from headwater.core.ports import Transaction
 from headwater.feeds import feed_rows
-from headwater.feeds.feed import Feed, Overrides
+from headwater.feeds.feed import Feed
+from headwater.feeds.overrides import Overrides
 from headwater.feeds.schedule.decide_next_visit import interval_in_force
 from headwater.feeds.schedule.durations import format_duration
 from headwater.feeds.schedule.hints import Hints, end_of_quiet, floors
 from headwater.feeds.schedule.policy import SchedulePolicy
-from headwater.feeds.schedule.rhythm import interval_from_rhythm
 from headwater.feeds.schedule.state import ScheduleState
 
 
@@ -21,27 +21,16 @@ class ReplannedVisit:
     reason: str
 
 
-def policy_from_overrides(overrides: Overrides, policy: SchedulePolicy) -> SchedulePolicy:
-    """The feed's own clamps; BadInput when they contradict each other."""
-    return policy.overridden(
-        min_interval=overrides.min_interval_sec, max_interval=overrides.max_interval_sec
-    )
-
-
 def replan_visit(
-    feed: Feed, policy: SchedulePolicy, now: datetime, *, before: Overrides | None = None
+    feed: Feed, policy: SchedulePolicy, now: datetime, *, before: Overrides
 ) -> ReplannedVisit:
-    """The new interval counts from the last fetch; what politeness asked for stays as it was."""
-    own = policy_from_overrides(feed.overrides, policy)
-    state = _state_of(feed)
-    if (
-        before is not None
-        and _has_fixed_interval(before)
-        and not _has_fixed_interval(feed.overrides)
-    ):
-        # The interval was the order's own and says nothing about the feed.
-        state = state._replace(interval=interval_from_rhythm(feed.stats.ewma_sec, own))
-    interval = interval_in_force(state, own)
+    """The new interval counts from the last fetch; what politeness asked for stays as it was.
+
+    `before` are the overrides that the feed's interval comes from.
+    """
+    own = feed.overrides.policy_from(policy)
+    state = ScheduleState(feed.schedule.interval_sec, ewma=feed.stats.ewma_sec, overrides=before)
+    interval = interval_in_force(state.with_overrides(feed.overrides, own), own)
     planned = feed.schedule.next_visit_at
     last = _last_fetch(feed, now)
     if planned is not None and _held_by_politeness(feed):
@@ -57,20 +46,6 @@ def replan_visit(
     moment = end_of_quiet(max(last + timedelta(seconds=wait), now), hints, limit)
     away = format_duration((moment - now).total_seconds())
     return ReplannedVisit(interval, moment, f"in {away}: the limits were changed by a user")
-
-
-def _has_fixed_interval(overrides: Overrides) -> bool:
-    """Whether a person's word takes the place of what is learnt from the feed."""
-    return overrides.push_only or overrides.interval_sec is not None
-
-
-def _state_of(feed: Feed) -> ScheduleState:
-    return ScheduleState(
-        interval=feed.schedule.interval_sec,
-        asked_interval=feed.overrides.interval_sec,
-        push_only=feed.overrides.push_only,
-        ceiling=feed.overrides.ceiling_sec,
-    )
 
 
 def _held_by_politeness(feed: Feed) -> bool:

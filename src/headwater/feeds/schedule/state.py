@@ -4,15 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from headwater.feeds.overrides import NO_OVERRIDES, Overrides
 from headwater.feeds.schedule.hints import Hints
+from headwater.feeds.schedule.policy import SchedulePolicy
+from headwater.feeds.schedule.rhythm import interval_from_rhythm
 
 
 class ScheduleState(NamedTuple):
     """`interval` is the remembered interval; errors never change it.
 
     `ewma` and `recent_published` are the observed rhythm (seconds; epoch seconds, oldest first).
-    `gone` counts the 410s since the last success. `asked_interval` and `push_only` are the user's
-    own words, not learnt. So is `ceiling`: no adaptive interval is longer where somebody waits.
+    `gone` counts the 410s since the last success. `overrides` are a person's own settings, not
+    learnt; of these, only what a decision obeys is stored with it.
     """
 
     interval: float
@@ -21,21 +24,22 @@ class ScheduleState(NamedTuple):
     ewma: float | None = None
     hints: Hints = Hints()
     recent_published: tuple[int, ...] = ()
-    asked_interval: float | None = None
-    push_only: bool = False
-    ceiling: float | None = None
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether a person's word takes the place of what is learnt from the feed."""
-        return self.push_only or self.asked_interval is not None
+    overrides: Overrides = NO_OVERRIDES
 
     def with_interval(self, interval: float) -> "ScheduleState":
         """The same rhythm at another interval. `replace` takes three times as long."""
         return ScheduleState(
             interval, self.failures, self.gone, self.ewma, self.hints, self.recent_published,
-            self.asked_interval, self.push_only, self.ceiling,
+            self.overrides,
         )  # fmt: skip
+
+    def with_overrides(self, overrides: Overrides, policy: SchedulePolicy) -> "ScheduleState":
+        """After a person has changed them. `policy` has the feed's new limits."""
+        interval = self.interval
+        if self.overrides.has_fixed_interval and not overrides.has_fixed_interval:
+            # The interval was the order's own and says nothing about the feed.
+            interval = interval_from_rhythm(self.ewma, policy)
+        return self._replace(interval=interval, overrides=overrides)
 
     def as_json(self) -> dict[str, Any]:
         """Only what differs from a feed never visited."""
@@ -50,13 +54,7 @@ class ScheduleState(NamedTuple):
             said["hints"] = hints
         if self.recent_published:
             said["recent_published"] = self.recent_published
-        if self.asked_interval is not None:
-            said["asked_interval"] = self.asked_interval
-        if self.push_only:
-            said["push_only"] = True
-        if self.ceiling is not None:
-            said["ceiling"] = self.ceiling
-        return said
+        return said | self.overrides.as_decision_json()
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "ScheduleState":
@@ -67,9 +65,7 @@ class ScheduleState(NamedTuple):
             ewma=fields.get("ewma"),
             hints=Hints.from_json(fields.get("hints", {})),
             recent_published=tuple(fields.get("recent_published", ())),
-            asked_interval=fields.get("asked_interval"),
-            push_only=fields.get("push_only", False),
-            ceiling=fields.get("ceiling"),
+            overrides=Overrides.from_decision_json(fields),
         )
 
 

@@ -8,9 +8,12 @@ import orjson
 from headwater.core.ports import Row, Transaction, View, placeholders
 from headwater.core.values.ids import FeedPk, WorkerId
 from headwater.core.values.response import Validators
-from headwater.feeds.schedule.due import EMPTY_JSON, UNMOVED, DueFeed, ObservedMove
+from headwater.feeds.overrides import Overrides, decode_overrides
+from headwater.feeds.schedule.due import UNMOVED, DueFeed, ObservedMove
 from headwater.feeds.schedule.hints import Hints
 from headwater.feeds.schedule.state import ScheduleState
+
+_NO_HINTS = "{}"
 
 DUE_COLUMNS = (
     "id, feed_id, url, host, overrides, etag, last_modified, hints, identity, document_hash,"
@@ -33,17 +36,14 @@ def due_feed_of(row: Row, claimed_at: int | None = None) -> DueFeed:
         gone_count, new_today, today, interval, scheduled_at, fence, ewma, recent_published,
         failures, failing_told, last_address, last_error, reason, decided_at, has_credentials,
     ) = row  # fmt: skip
-    own = {} if overrides == EMPTY_JSON else orjson.loads(overrides)
-    said = Hints() if hints == EMPTY_JSON else Hints.from_json(orjson.loads(hints))
+    known_hints = Hints() if hints == _NO_HINTS else Hints.from_json(orjson.loads(hints))
     moments = tuple(orjson.loads(recent_published))
-    asked, ceiling = own.get("interval_sec"), own.get("ceiling_sec")
-    pushed = bool(own.get("push_only", False))
     state = ScheduleState(
-        interval, failures, gone_count, ewma, said, moments, asked, pushed, ceiling
+        interval, failures, gone_count, ewma, known_hints, moments, decode_overrides(overrides)
     )
     return DueFeed(
         pk, feed_id, url, host, scheduled_at, fence,
-        Validators(etag, last_modified), state, own,
+        Validators(etag, last_modified), state,
         orjson.loads(identity) if identity else None,
         document_hash, documents_seen, document_seen_at, asked_whole_at,
         UNMOVED if moved_to is None else ObservedMove(moved_to, moved_count, moved_since),
@@ -56,7 +56,7 @@ class ClaimState(NamedTuple):
     """A claimed feed as it is in the database now."""
 
     fence: int
-    overrides: str
+    overrides: Overrides
 
 
 async def claim_feeds(
@@ -151,7 +151,9 @@ async def lock_claimed_feeds(
         now,
         *feeds,
     )
-    return {FeedPk(pk): ClaimState(fence, overrides) for pk, fence, overrides in rows}
+    return {
+        FeedPk(pk): ClaimState(fence, decode_overrides(overrides)) for pk, fence, overrides in rows
+    }
 
 
 async def find_next_due(view: View, worker: WorkerId) -> int | None:

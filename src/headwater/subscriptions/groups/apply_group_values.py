@@ -197,7 +197,7 @@ async def _write(
         feed,
         priority=wanted.priority,
         categories=wanted.categories,
-        overrides=replace(feed.overrides, interval_sec=wanted.interval_sec),
+        overrides=feed.overrides._replace(interval_sec=wanted.interval_sec),
     )
     await feed_rows.update_feed_options(tx, after, now)
     if wanted.interval_sec != held.interval_sec:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictBool
+from pydantic import BeforeValidator, Field, StrictBool
 
 from headwater.core.values.keep import KEEP
 from headwater.entrypoints.api.models import (
@@ -14,10 +14,10 @@ from headwater.entrypoints.api.models import (
     Title,
 )
 from headwater.entrypoints.api.records import Moment, Record
-from headwater.feeds.feed import USUAL_PRIORITY, Feed, FeedOptions, FeedPatch, FeedState, Overrides
+from headwater.feeds.feed import USUAL_PRIORITY, Feed, FeedOptions, FeedPatch, FeedState
+from headwater.feeds.overrides import Overrides
 from headwater.feeds.schedule.hints import Hints
 from headwater.feeds.schedule.policy import SchedulePolicy
-from headwater.feeds.schedule.replan import policy_from_overrides
 
 
 class ValidatorsRecord(Record):
@@ -58,11 +58,19 @@ class StatsRecord(Record):
     last_status: int | None
 
 
+def _whole_seconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds)
+
+
+_WholeSeconds = Annotated[int | None, BeforeValidator(_whole_seconds)]
+
+
 class OverridesRecord(Record):
+    # Made from `Overrides` by the names of its settings; `ceiling_sec` is not for callers.
     title: str | None
-    min_interval_sec: int | None
-    max_interval_sec: int | None
-    interval_sec: int | None
+    min_interval_sec: _WholeSeconds
+    max_interval_sec: _WholeSeconds
+    interval_sec: _WholeSeconds
     disable_autodiscovery: bool
     push_only: bool
     archive_backfill: bool
@@ -92,7 +100,6 @@ class FeedRecord(Record):
 
     @classmethod
     def of(cls, feed: Feed, policy: SchedulePolicy) -> "FeedRecord":
-        own = feed.overrides
         return cls(
             id=feed.id,
             url=feed.url,
@@ -102,16 +109,7 @@ class FeedRecord(Record):
             state=feed.state,
             priority=feed.priority,
             categories=list(feed.categories),
-            overrides=OverridesRecord(
-                title=own.title,
-                min_interval_sec=_whole_seconds(own.min_interval_sec),
-                max_interval_sec=_whole_seconds(own.max_interval_sec),
-                interval_sec=_whole_seconds(own.interval_sec),
-                disable_autodiscovery=own.disable_autodiscovery,
-                push_only=own.push_only,
-                archive_backfill=own.archive_backfill,
-                verify_tls=own.verify_tls,
-            ),
+            overrides=OverridesRecord.model_validate(feed.overrides, from_attributes=True),
             validators=ValidatorsRecord(
                 etag=feed.validators.etag, last_modified=feed.validators.last_modified
             ),
@@ -128,7 +126,7 @@ class FeedRecord(Record):
 
 
 def schedule_record(feed: Feed, policy: SchedulePolicy) -> ScheduleRecord:
-    own, plan = policy_from_overrides(feed.overrides, policy), feed.schedule
+    own, plan = feed.overrides.policy_from(policy), feed.schedule
     return ScheduleRecord(
         interval_sec=round(plan.interval_sec),
         min_interval_sec=round(own.min_interval),
@@ -165,10 +163,6 @@ def _stats_record(feed: Feed) -> StatsRecord:
         last_outcome=stats.last_outcome,
         last_status=stats.last_status,
     )
-
-
-def _whole_seconds(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds)
 
 
 def _known_type(text: str) -> Any:
@@ -228,10 +222,9 @@ class NewFeed(Strict):
 
     def wish(self) -> FeedOptions:
         return FeedOptions(
-            self.title,
             self.priority,
             tuple(self.categories),
-            Overrides().changed(self.overrides.changes()),
+            Overrides(self.title).changed(self.overrides.changes()),
             None if self.credentials is None else self.credentials.credentials(),
         )
 

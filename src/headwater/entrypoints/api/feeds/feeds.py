@@ -38,7 +38,6 @@ from headwater.entrypoints.api.routing import (
 from headwater.feeds import change_feed as change_feed_module
 from headwater.feeds import feed_rows, visit_rows
 from headwater.feeds.feed import STATES, Feed, FeedState
-from headwater.feeds.schedule.replan import policy_from_overrides
 from headwater.feeds.visit_rows import Visit
 from headwater.subscriptions import unsubscribe
 from headwater.subscriptions.add_feed import add_feed, add_feed_later
@@ -91,7 +90,7 @@ async def follow_feed(body: NewFeed, request: Request, at: RouteContext) -> Resp
     A page that links to feeds is answered with 422 `not_a_feed` and its `candidates`.
     """
     wish, who = body.wish(), request.scope["credential"].name
-    policy_from_overrides(wish.overrides, at.engine.schedule)
+    wish.overrides.policy_from(at.engine.schedule)  # refuses limits that contradict each other
 
     async def effect(key: bytes | None) -> str:
         follow = add_feed if body.visit == "now" else add_feed_later

@@ -327,7 +327,7 @@ class WorkRecord(Record):
             feed_id=due.feed_id,
             source_url=due.url,
             source_type=work.assigned.source_type,
-            name=due.overrides.get("title"),
+            name=due.overrides.title,
             config=work.assigned.config,
             scheduled_at=work.claim.scheduled_at,
             fence=work.claim.fence,
