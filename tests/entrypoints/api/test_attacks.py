@@ -17,12 +17,12 @@ from headwater.adapters.database import SqlDatabase, open_database
 from headwater.core.engine import Engine
 from headwater.core.errors import BadSettings
 from headwater.entrypoints.api.app import create_app
-from headwater.entrypoints.api.auth import RIGHTS
 from headwater.entrypoints.server.listener import build_server
 from headwater.personal_feeds.database_store import PersonalDatabase
 from headwater.personal_feeds.served_feeds import PersonalFeeds, PersonalPolicy
 from headwater.settings import Settings
 from tests.support.api_caller import Answer, Api
+from tests.support.api_routes import RIGHTS
 from tests.support.clock import VirtualClock
 from tests.support.scripted_engine import River, ScriptedWeb, an_engine, an_entry
 

@@ -9,8 +9,8 @@ from fastapi.routing import APIRoute
 from headwater.core.engine import Engine
 from headwater.entrypoints.api import idempotency
 from headwater.entrypoints.api.app import create_app
-from headwater.entrypoints.api.auth import RIGHTS
 from headwater.settings import Settings
+from tests.support.api_routes import RIGHTS
 
 # No request is made, so no engine is needed.
 APP = create_app(cast(Engine, None), Settings())

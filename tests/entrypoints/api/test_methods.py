@@ -2,8 +2,8 @@
 
 import pytest
 
-from headwater.entrypoints.api.auth import RIGHTS
 from tests.support.api_caller import Api
+from tests.support.api_routes import RIGHTS
 
 PATHS = sorted({path for _, path in RIGHTS})
 SQLITE = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
@@ -46,34 +46,34 @@ async def test_every_route_is_among_the_methods_of_its_path(api: Api) -> None:
 def test_what_changes_anything_needs_an_admin_but_for_what_programs_do_themselves() -> None:
     """A row that is wrong here would open a route without a word."""
     others = {
-        route: right for route, right in RIGHTS.items() if route[0] != "GET" and right != "admin"
+        route: right for route, right in RIGHTS.items() if route[0] != "GET" and right != ("admin",)
     }
     assert others == {
-        ("POST", "/internal/rss/item"): "publish",
-        ("POST", "/internal/rss/items"): "publish",
+        ("POST", "/internal/rss/item"): ("publish",),
+        ("POST", "/internal/rss/items"): ("publish",),
         ("POST", "/services/register"): ("register", "fetcher"),
-        ("POST", "/fetcher-results"): "fetcher",
-        ("POST", "/fetcher-modules/{fetcher_id}/claims"): "fetcher",
-        ("POST", "/fetcher-modules/{fetcher_id}/claims/renew"): "fetcher",
-        ("POST", "/fetcher-modules/{fetcher_id}/heartbeat"): "fetcher",
+        ("POST", "/fetcher-results"): ("fetcher",),
+        ("POST", "/fetcher-modules/{fetcher_id}/claims"): ("fetcher",),
+        ("POST", "/fetcher-modules/{fetcher_id}/claims/renew"): ("fetcher",),
+        ("POST", "/fetcher-modules/{fetcher_id}/heartbeat"): ("fetcher",),
     }
 
 
 def test_what_can_be_read_by_more_or_by_fewer_than_read_tokens() -> None:
     others = {path: right for (verb, path), right in RIGHTS.items() if verb == "GET"}
-    assert {path: right for path, right in others.items() if right != "read"} == {
+    assert {path: right for path, right in others.items() if right != ("read",)} == {
         "/healthz": None,
         "/rss": None,
         "/atom": None,
         "/feed.json": None,
         "/opml": None,
-        "/status": "admin",
-        "/tokens": "admin",
-        "/readers": "admin",
-        "/readers/{reader_id}": "admin",
-        "/readers/{reader_id}/tokens": "admin",
-        "/readers/{reader_id}/opml": "admin",
+        "/status": ("admin",),
+        "/tokens": ("admin",),
+        "/readers": ("admin",),
+        "/readers/{reader_id}": ("admin",),
+        "/readers/{reader_id}/tokens": ("admin",),
+        "/readers/{reader_id}/opml": ("admin",),
         "/fetcher-modules/{fetcher_id}": ("read", "fetcher"),
         "/fetcher-modules/{fetcher_id}/subscriptions": ("read", "fetcher"),
-        "/fetcher-modules/{fetcher_id}/events": "fetcher",
+        "/fetcher-modules/{fetcher_id}/events": ("fetcher",),
     }

@@ -17,9 +17,9 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from headwater.adapters.database import open_database
 from headwater.entrypoints.api.app import create_app
-from headwater.entrypoints.api.auth import RIGHTS
 from headwater.entrypoints.server.listener import build_server
 from headwater.settings import Settings
+from tests.support.api_routes import RIGHTS
 from tests.support.clock import VirtualClock
 from tests.support.scripted_engine import River, ScriptedWeb, an_engine, an_entry
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,14 +15,13 @@ from headwater.core.engine import Engine
 from headwater.core.errors import BadSettings
 from headwater.entrypoints.api import collections, sinks
 from headwater.entrypoints.api.anime import downloads, preview, releases, shows, trackings
-from headwater.entrypoints.api.auth import RIGHTS, AuthMiddleware
+from headwater.entrypoints.api.auth import AuthMiddleware
 from headwater.entrypoints.api.errors import field_errors_response, status_response
 from headwater.entrypoints.api.events import events
 from headwater.entrypoints.api.events.stream import SharedStreams
 from headwater.entrypoints.api.feeds import entries, export, feeds, raw
 from headwater.entrypoints.api.feeds import stats as feeds_stats
 from headwater.entrypoints.api.feeds.raw import RawFetchRecord
-from headwater.entrypoints.api.idempotency import KEY_PARAMETER
 from headwater.entrypoints.api.middleware import (
     ErrorsAndHeadersMiddleware,
     ETagMiddleware,
@@ -34,6 +32,7 @@ from headwater.entrypoints.api.personal_feeds import items, personal_feeds, read
 from headwater.entrypoints.api.personal_feeds.feed_middleware import PersonalFeedsMiddleware
 from headwater.entrypoints.api.personal_feeds.feed_server import PersonalFeedServer
 from headwater.entrypoints.api.request_body import RequestBodyMiddleware
+from headwater.entrypoints.api.router import Route, RouteMatchMiddleware
 from headwater.entrypoints.api.routing import ApiContext
 from headwater.entrypoints.api.subscriptions import (
     conflicts,
@@ -90,9 +89,7 @@ ROUTERS = [
     )
 ]
 
-NOT_MODIFIED_RESPONSE = {"description": "As it was when the answer had the ETag of If-None-Match."}
-PATHS_WITHOUT_ETAG = frozenset({"/opml", "/events/stream", "/fetcher-modules/{fetcher_id}/events"})
-"""GETs without an ETag: a file with a token in it, and what has no end."""
+ROUTES: list[Route] = [route for router in ROUTERS for route in router.routes]
 
 
 def create_app(engine: Engine, settings: Settings) -> FastAPI:
@@ -109,7 +106,7 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
         redirect_slashes=False,
         # As they are, not included: a router that is included has each of its routes made once
         # more, for every app, while the first request that comes by waits.
-        routes=[route for router in ROUTERS for route in router.routes],
+        routes=[*ROUTES],
         # Its own spans and logs would carry exception texts to wherever the environment says.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
@@ -117,7 +114,6 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
     app.state.scrape = MetricsReport(engine, settings)
     app.state.pulse = status.database_probe(engine)
     app.state.newsstand = PersonalFeedServer(engine, settings)
-    _check_every_route_has_a_right()
     _extend_openapi(app)
     app.add_exception_handler(RequestValidationError, _bad_fields)
     app.add_exception_handler(HTTPException, _router_refused)
@@ -128,19 +124,10 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
 def _add_middleware(app: FastAPI, engine: Engine, settings: Settings) -> None:
     """The last one added is the outermost."""
     app.add_middleware(ETagMiddleware)
-    own_limits = {
-        work.RESULTS_PATH: settings.fetcher_report_max_bytes,
-        items.ITEM_PATH: settings.personal_item_max_bytes,
-        items.ITEMS_PATH: settings.personal_batch_max_bytes,
-    }
-    app.add_middleware(
-        RequestBodyMiddleware,
-        most_bytes=settings.api_max_body_bytes,
-        at_paths=own_limits,
-        of_lines=frozenset({items.ITEMS_PATH}),
-    )
+    app.add_middleware(RequestBodyMiddleware, settings=settings)
     app.add_middleware(AuthMiddleware, engine=engine, settings=settings)
-    app.add_middleware(PersonalFeedsMiddleware, newsstand=app.state.newsstand)
+    app.add_middleware(RouteMatchMiddleware, routes=ROUTES)
+    app.add_middleware(PersonalFeedsMiddleware, newsstand=app.state.newsstand, routes=ROUTES)
     app.add_middleware(HostAndOriginMiddleware, settings=settings)
     app.add_middleware(MetricsMiddleware)
     app.add_middleware(ErrorsAndHeadersMiddleware)
@@ -153,19 +140,6 @@ async def _end_streams_at_shutdown(app: FastAPI) -> AsyncIterator[None]:
     await app.state.desk.live.end()
 
 
-def _check_every_route_has_a_right() -> None:
-    """A route without a line in the table of rights must not exist, and no line without a route."""
-    served = {
-        (method, route.path)
-        for router in ROUTERS
-        for route in router.routes
-        if isinstance(route, APIRoute)
-        for method in route.methods or ()
-    }
-    if served != set(RIGHTS):
-        raise RuntimeError(f"Routes and rights differ: {served ^ set(RIGHTS)}")
-
-
 def _check_bind(settings: Settings) -> None:
     if settings.admin_secret is None and not is_loopback(settings.host):
         raise BadSettings(
@@ -175,7 +149,7 @@ def _check_bind(settings: Settings) -> None:
 
 
 def _extend_openapi(app: FastAPI) -> None:
-    """Adds to FastAPI's description what it cannot know: token, key, tag, the raw record."""
+    """Adds to FastAPI's description what it cannot know: the token, the raw record."""
     plain = app.openapi
 
     def described() -> dict[str, Any]:
@@ -186,15 +160,6 @@ def _extend_openapi(app: FastAPI) -> None:
             schema["security"] = [{"token": []}]
             record = RawFetchRecord.model_json_schema(ref_template="#/components/schemas/{model}")
             parts["schemas"] |= record.pop("$defs", {}) | {"RawFetchRecord": record}
-            for (method, path), right in RIGHTS.items():
-                # FastAPI writes a path without what says how much of it is matched.
-                operation = schema["paths"][path.replace(":path", "")][method.lower()]
-                if right is None:
-                    operation["security"] = []
-                if method == "POST":
-                    operation.setdefault("parameters", []).append(KEY_PARAMETER)
-                if method == "GET" and path not in PATHS_WITHOUT_ETAG:
-                    operation["responses"].setdefault("304", NOT_MODIFIED_RESPONSE)
             app.openapi_schema = schema
         return app.openapi_schema
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -25,7 +25,8 @@ from headwater.entrypoints.api.feed_response import (
     link_header,
 )
 from headwater.entrypoints.api.paging import cursor, decode_entry_cursor
-from headwater.entrypoints.api.routing import ERROR_RESPONSES, Cursor, Limit, RouteContext
+from headwater.entrypoints.api.router import Router
+from headwater.entrypoints.api.routing import Cursor, Limit, RouteContext
 from headwater.personal_feeds.ports import TokenHolder
 from headwater.publish import atom, collection_rows, json_feed
 from headwater.publish.collection import no_such_collection, parse_collection_name
@@ -33,7 +34,7 @@ from headwater.publish.collection_rows import Collection, CollectionPage
 from headwater.publish.document import PublishedFeed, PublishedFeedLinks, urn
 from headwater.publish.entry_item import item_of_entry
 
-router = APIRouter(tags=["meta"], responses=ERROR_RESPONSES)
+router = Router(tags=["meta"])
 
 CACHING = "private, no-cache"
 
@@ -63,6 +64,8 @@ def _described(media_type: str, schema: dict[str, str]) -> dict[int | str, dict[
 
 @router.get(
     "/meta/{name:path}.xml",
+    right="read",
+    reader_token=True,
     response_class=Response,
     responses=_described(ATOM.media_type, {"type": "string"}),
 )
@@ -80,6 +83,8 @@ async def show_atom(
 
 @router.get(
     "/meta/{name:path}.json",
+    right="read",
+    reader_token=True,
     response_class=Response,
     responses=_described(JSON.media_type, {"type": "object"}),
 )

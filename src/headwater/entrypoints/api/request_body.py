@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.entrypoints.api.errors import BadBody, BadRequest, BodyTooLarge, WrongMediaType
+from headwater.entrypoints.api.router import RouteRules
+from headwater.settings import Settings
 
 DEEPEST = 32
 _MAY_HAVE_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -19,30 +20,22 @@ _QUICKLY_READ = 1024 * 1024
 
 
 class RequestBodyMiddleware:
-    """`at_paths` holds the paths that have a limit of their own. Those in `of_lines` take many
-    JSON values, one on each line: their handler looks at each."""
+    """Reads a body whole, within the limit of its route, and refuses what is not plain JSON."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        most_bytes: int,
-        at_paths: Mapping[str, int] | None = None,
-        of_lines: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
-        self._most = most_bytes
-        self._at_paths = at_paths or {}
-        self._of_lines = of_lines
+        self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] not in _MAY_HAVE_BODY:
             await self._app(scope, receive, send)
             return
+        rules: RouteRules = scope["route_match"].rules
         headers = Headers(scope=scope)
-        most = self._at_paths.get(scope["path"], self._most)
+        most: int = getattr(self._settings, rules.most_bytes)
         self._refuse_announced(headers, most)
         body = await self._read(receive, most)
-        if body and scope["path"] in self._of_lines:
+        if body and rules.takes_lines:
             _check_ndjson_type(headers)
         elif body:
             _check_json_type(headers)

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends, Query
@@ -14,14 +14,10 @@ from starlette.responses import Response
 
 from headwater.core.engine import Engine
 from headwater.core.errors import NotFound
-from headwater.entrypoints.api.errors import Problem
 from headwater.entrypoints.api.events.stream import SharedStreams
 from headwater.settings import Settings
 
 USUAL_PAGE = 50
-ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    "default": {"model": Problem, "description": "Refused; the envelope says why."}
-}
 
 
 @dataclass(frozen=True, slots=True)

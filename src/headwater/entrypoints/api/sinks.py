@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,8 +15,8 @@ from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotent
 from headwater.entrypoints.api.models import NothingIn, Strict, parse_moment
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     Cursor,
     Limit,
     RouteContext,
@@ -313,11 +313,11 @@ def _without_secret(value: Any) -> Any:
     return redacted(value) if isinstance(value, str) else value
 
 
-router = APIRouter(tags=["sinks"], responses=ERROR_RESPONSES)
+router = Router(tags=["sinks"])
 SeqFilter = Annotated[int, Query(ge=1, le=LARGEST_SEQ)]
 
 
-@router.get("/sinks", response_model=SinkPage)
+@router.get("/sinks", right="read", response_model=SinkPage)
 async def list_sinks(
     at: RouteContext, limit: Limit = None, cursor_: Annotated[Cursor, Query(alias="cursor")] = None
 ) -> Response:
@@ -333,7 +333,7 @@ async def list_sinks(
     )
 
 
-@router.post("/sinks", response_model=SecretSinkRecord, status_code=201)
+@router.post("/sinks", right="admin", response_model=SecretSinkRecord, status_code=201)
 async def make_sink(body: NewSinkIn, request: Request, at: RouteContext) -> Response:
     """A webhook's secret is made unless you give one; it is in this answer and nowhere else."""
     shown: list[str | None] = []
@@ -351,13 +351,13 @@ async def make_sink(body: NewSinkIn, request: Request, at: RouteContext) -> Resp
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.get("/sinks/{name}", response_model=SinkRecord)
+@router.get("/sinks/{name}", right="read", response_model=SinkRecord)
 async def show_sink(name: str, at: RouteContext) -> Response:
     """One sink."""
     return json_response(SinkRecord.of(await sink_commands.get_sink_status(at.engine, name)))
 
 
-@router.patch("/sinks/{name}", response_model=SinkRecord)
+@router.patch("/sinks/{name}", right="admin", response_model=SinkRecord)
 async def change_sink(name: str, body: SinkChanges, at: RouteContext) -> Response:
     """Only what is named changes; it goes on from where it was. Enabling one that was stopped
     starts it again."""
@@ -365,14 +365,14 @@ async def change_sink(name: str, body: SinkChanges, at: RouteContext) -> Respons
     return json_response(SinkRecord.of(await sink_commands.get_sink_status(at.engine, name)))
 
 
-@router.delete("/sinks/{name}", response_model=RemovedSinkRecord)
+@router.delete("/sinks/{name}", right="admin", response_model=RemovedSinkRecord)
 async def remove_sink(name: str, at: RouteContext) -> Response:
     """With its cursor and its dead letters. What it was told stays where it is."""
     gone = await sink_commands.remove_sink(at.engine, name)
     return json_response(RemovedSinkRecord(name=gone.name, kind=gone.kind, cursor=gone.cursor))
 
 
-@router.post("/sinks/{name}/replay", response_model=SinkRecord)
+@router.post("/sinks/{name}/replay", right="admin", response_model=SinkRecord)
 async def replay_to_sink(name: str, body: ReplayIn, request: Request, at: RouteContext) -> Response:
     """Everything from there on is delivered once more, with the same ids. Nothing that was not
     delivered yet is left out."""
@@ -388,7 +388,7 @@ async def replay_to_sink(name: str, body: ReplayIn, request: Request, at: RouteC
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.post("/sinks/{name}/test", response_model=SinkTestRecord)
+@router.post("/sinks/{name}/test", right="admin", response_model=SinkTestRecord)
 async def test_sink(
     name: str, request: Request, at: RouteContext, body: NothingIn | None = None
 ) -> Response:
@@ -408,7 +408,7 @@ async def test_sink(
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.post("/sinks/{name}/rotate-secret", response_model=SecretSinkRecord)
+@router.post("/sinks/{name}/rotate-secret", right="admin", response_model=SecretSinkRecord)
 async def rotate_secret(
     name: str,
     request: Request,
@@ -436,7 +436,7 @@ async def rotate_secret(
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.get("/sinks/{name}/dead-letters", response_model=DeadLetterPage)
+@router.get("/sinks/{name}/dead-letters", right="read", response_model=DeadLetterPage)
 async def list_dead_letters(
     name: str,
     at: RouteContext,
@@ -454,7 +454,9 @@ async def list_dead_letters(
     return json_response(DeadLetterPage(name=sink.name, dead_letters=letters, next_cursor=more))
 
 
-@router.post("/sinks/{name}/dead-letters/retry", response_model=DeadLetterRetryRecord)
+@router.post(
+    "/sinks/{name}/dead-letters/retry", right="admin", response_model=DeadLetterRetryRecord
+)
 async def retry_dead_letters(
     name: str, body: RetryIn, request: Request, at: RouteContext
 ) -> Response:
@@ -471,7 +473,9 @@ async def retry_dead_letters(
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.delete("/sinks/{name}/dead-letters", response_model=ForgottenDeadLettersRecord)
+@router.delete(
+    "/sinks/{name}/dead-letters", right="admin", response_model=ForgottenDeadLettersRecord
+)
 async def forget_dead_letters(
     name: str,
     at: RouteContext,

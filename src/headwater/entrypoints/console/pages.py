@@ -3,11 +3,10 @@
 from importlib.resources import files
 from pathlib import PurePath
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from headwater.core.errors import NotFound
-from headwater.entrypoints.api.routing import ERROR_RESPONSES
+from headwater.entrypoints.api.router import Router
 
 PAGE = "index.html"
 
@@ -32,11 +31,13 @@ FILES: dict[str, tuple[str, bytes]] = {
 }
 """Name → media type and bytes. A request chooses from these and never names a path."""
 
-router = APIRouter(tags=["console"], responses=ERROR_RESPONSES)
+router = Router(tags=["console"])
 
 
 @router.get(
     "/",
+    right="read",
+    asks_browser=True,
     response_class=Response,
     responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
 )
@@ -47,6 +48,8 @@ async def console() -> Response:
 
 @router.get(
     "/console/{name}",
+    right="read",
+    asks_browser=True,
     response_class=Response,
     responses={
         200: {

@@ -10,10 +10,10 @@ import pytest
 from headwater.adapters.database import SqlDatabase
 from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
-from headwater.entrypoints.api.auth import RIGHTS
 from headwater.settings import Settings
 from tests.entrypoints.api.test_attacks import served, wire
 from tests.support.api_caller import Api
+from tests.support.api_routes import RIGHTS
 from tests.support.clock import VirtualClock
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 from tests.support.scripted_fetchers import ScriptedFetchers

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,8 +16,8 @@ from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotent
 from headwater.entrypoints.api.models import NothingIn
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     LARGEST_ID,
     Cursor,
     Limit,
@@ -124,14 +124,14 @@ class DownloadPage(Record):
     next_cursor: str | None
 
 
-router = APIRouter(tags=["downloads"], responses=ERROR_RESPONSES)
+router = Router(tags=["downloads"])
 IdFilter = Annotated[int | None, Query(ge=1, le=LARGEST_ID)]
 States = Annotated[
     list[DownloadState] | None, Query(description="Only in this state; may be repeated.")
 ]
 
 
-@router.get("/downloads", response_model=DownloadPage)
+@router.get("/downloads", right="read", response_model=DownloadPage)
 async def list_downloads(
     at: RouteContext,
     show: IdFilter = None,
@@ -153,13 +153,13 @@ async def list_downloads(
     return json_response(DownloadPage(downloads=records, client=client, next_cursor=more))
 
 
-@router.get("/downloads/{download_id}", response_model=WholeDownloadRecord)
+@router.get("/downloads/{download_id}", right="read", response_model=WholeDownloadRecord)
 async def show_download(download_id: str, at: RouteContext) -> Response:
     """One download, with its files in the library."""
     return json_response(await _record(at, parse_number(download_id, "download")))
 
 
-@router.post("/downloads/{download_id}/retry", response_model=WholeDownloadRecord)
+@router.post("/downloads/{download_id}/retry", right="admin", response_model=WholeDownloadRecord)
 async def retry_download(
     download_id: str, request: Request, at: RouteContext, body: NothingIn | None = None
 ) -> Response:
@@ -171,7 +171,7 @@ async def retry_download(
     return await _act_on_download(request, at, parse_number(download_id, "download"), wish)
 
 
-@router.post("/downloads/{download_id}/drop", response_model=WholeDownloadRecord)
+@router.post("/downloads/{download_id}/drop", right="admin", response_model=WholeDownloadRecord)
 async def drop_download(
     download_id: str, request: Request, at: RouteContext, body: NothingIn | None = None
 ) -> Response:

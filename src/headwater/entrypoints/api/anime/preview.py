@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,10 +19,9 @@ from headwater.entrypoints.api.anime.shows import EpisodesRecord, ProposedShowRe
 from headwater.entrypoints.api.anime.trackings import TrackingChanges
 from headwater.entrypoints.api.collections import ReaderTokenIn
 from headwater.entrypoints.api.idempotency import answer_without_effect
-from headwater.entrypoints.api.personal_feeds.feed_middleware import CALENDAR_PATH
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     LARGEST_ID,
     RouteContext,
     TextWithoutNul,
@@ -151,13 +150,13 @@ class CalendarRecord(Record):
     episodes: list[AiringRecord]
 
 
-router = APIRouter(tags=["trackings"], responses=ERROR_RESPONSES)
+router = Router(tags=["trackings"])
 ShowFilter = Annotated[int | None, Query(ge=1, le=LARGEST_ID, description="Only this show.")]
 Days = Annotated[int, Query(ge=0, le=366, description="How far ahead.")]
 Back = Annotated[int, Query(ge=0, le=366, description="How many days back.")]
 
 
-@router.get("/trackings/proposal", response_model=ProposalRecord)
+@router.get("/trackings/proposal", right="read", response_model=ProposalRecord)
 async def propose(
     at: RouteContext,
     feed: Annotated[str, Query(description="The id of a feed that is followed.")],
@@ -172,7 +171,7 @@ async def propose(
     return json_response(ProposalRecord.of(known, found))
 
 
-@router.get("/trackings/missing", response_model=MissingEpisodesRecord)
+@router.get("/trackings/missing", right="read", response_model=MissingEpisodesRecord)
 async def list_missing(at: RouteContext, show: ShowFilter = None) -> Response:
     """Episodes that are neither in the library nor on their way, with the reason."""
     found = []
@@ -184,7 +183,7 @@ async def list_missing(at: RouteContext, show: ShowFilter = None) -> Response:
     return json_response(MissingEpisodesRecord(shows=found))
 
 
-@router.get("/trackings/calendar", response_model=CalendarRecord)
+@router.get("/trackings/calendar", right="read", response_model=CalendarRecord)
 async def show_calendar(
     at: RouteContext, show: ShowFilter = None, days: Days = 28, back: Back = 7
 ) -> Response:
@@ -196,7 +195,9 @@ async def show_calendar(
 
 
 @router.get(
-    CALENDAR_PATH,
+    "/trackings/calendar.ics",
+    right="read",
+    reader_token=True,
     response_class=Response,
     responses={
         200: {
@@ -219,7 +220,7 @@ async def show_ics(
     return Response(render_ics(found, "Headwater"), headers={"content-type": MEDIA_TYPE})
 
 
-@router.get("/trackings/{tracking_id}/preview", response_model=PreviewRecord)
+@router.get("/trackings/{tracking_id}/preview", right="read", response_model=PreviewRecord)
 async def preview(tracking_id: str, at: RouteContext) -> Response:
     """What would be done with everything that its feed keeps, and why. Nothing is changed."""
     known = parse_number(tracking_id, "tracking")
@@ -228,7 +229,7 @@ async def preview(tracking_id: str, at: RouteContext) -> Response:
     )
 
 
-@router.post("/trackings/{tracking_id}/preview", response_model=PreviewRecord)
+@router.post("/trackings/{tracking_id}/preview", right="admin", response_model=PreviewRecord)
 async def preview_changes(
     tracking_id: str, body: TrackingChanges, request: Request, at: RouteContext
 ) -> Response:

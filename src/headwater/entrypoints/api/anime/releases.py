@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BeforeValidator, Field, StrictInt
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,8 +26,8 @@ from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotent
 from headwater.entrypoints.api.models import NothingIn, Strict, parse_moment
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     LARGEST_ID,
     Cursor,
     Limit,
@@ -181,7 +181,7 @@ class ReleaseDecisionCountsRecord(Record):
         return cls(tracking_id=tracking_id, **{name: outcome.counts.get(name, 0) for name in names})
 
 
-router = APIRouter(tags=["releases"], responses=ERROR_RESPONSES)
+router = Router(tags=["releases"])
 IdFilter = Annotated[int | None, Query(ge=1, le=LARGEST_ID)]
 Actions = Annotated[
     list[Literal["fetch", "upgrade", "skip", "hold", "removed", "refused"]] | None,
@@ -192,7 +192,7 @@ Rule = Annotated[
 ]
 
 
-@router.get("/releases", response_model=ReleasePage)
+@router.get("/releases", right="read", response_model=ReleasePage)
 async def list_releases(
     at: RouteContext,
     tracking: IdFilter = None,
@@ -223,13 +223,13 @@ async def list_releases(
     return json_response(ReleasePage(releases=records, next_cursor=more))
 
 
-@router.get("/releases/{release_id}", response_model=ReleaseRecord)
+@router.get("/releases/{release_id}", right="read", response_model=ReleaseRecord)
 async def show_release(release_id: str, at: RouteContext) -> Response:
     """One release, what was decided of it, and why."""
     return json_response(await _record(at, parse_number(release_id, "release")))
 
 
-@router.post("/releases/{release_id}/take", response_model=ReleaseRecord)
+@router.post("/releases/{release_id}/take", right="admin", response_model=ReleaseRecord)
 async def take_release(
     release_id: str, request: Request, at: RouteContext, body: TakeIn | None = None
 ) -> Response:
@@ -250,7 +250,7 @@ async def take_release(
     return await answer_idempotently(request, at.engine, effect, _release_answer(at, known))
 
 
-@router.post("/releases/{release_id}/refuse", response_model=ReleaseRecord)
+@router.post("/releases/{release_id}/refuse", right="admin", response_model=ReleaseRecord)
 async def refuse_release(
     release_id: str, request: Request, at: RouteContext, body: NothingIn | None = None
 ) -> Response:
@@ -265,7 +265,9 @@ async def refuse_release(
     return await answer_idempotently(request, at.engine, effect, _release_answer(at, known))
 
 
-@router.post("/trackings/{tracking_id}/backfill", response_model=ReleaseDecisionCountsRecord)
+@router.post(
+    "/trackings/{tracking_id}/backfill", right="admin", response_model=ReleaseDecisionCountsRecord
+)
 async def backfill_tracking(
     tracking_id: str, request: Request, at: RouteContext, body: BackfillIn | None = None
 ) -> Response:
@@ -279,7 +281,9 @@ async def backfill_tracking(
     return await _answer_with_counts(request, at, known, look)
 
 
-@router.post("/trackings/{tracking_id}/decide", response_model=ReleaseDecisionCountsRecord)
+@router.post(
+    "/trackings/{tracking_id}/decide", right="admin", response_model=ReleaseDecisionCountsRecord
+)
 async def decide_again(
     tracking_id: str, request: Request, at: RouteContext, body: NothingIn | None = None
 ) -> Response:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import AfterValidator, Field, StrictInt
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,8 +26,8 @@ from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotent
 from headwater.entrypoints.api.models import Strict, check_printable
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     Cursor,
     Limit,
     RouteContext,
@@ -188,10 +188,10 @@ class EpisodesRecord(Record):
         )
 
 
-router = APIRouter(tags=["shows"], responses=ERROR_RESPONSES)
+router = Router(tags=["shows"])
 
 
-@router.get("/shows", response_model=ShowPage)
+@router.get("/shows", right="read", response_model=ShowPage)
 async def list_shows(
     at: RouteContext, limit: Limit = None, cursor_: Annotated[Cursor, Query(alias="cursor")] = None
 ) -> Response:
@@ -206,7 +206,7 @@ async def list_shows(
     )
 
 
-@router.post("/shows", response_model=ShowRecord, status_code=201)
+@router.post("/shows", right="admin", response_model=ShowRecord, status_code=201)
 async def make_show(body: NewShowIn, request: Request, at: RouteContext) -> Response:
     """Most people need not: a new tracking makes its show."""
 
@@ -221,13 +221,13 @@ async def make_show(body: NewShowIn, request: Request, at: RouteContext) -> Resp
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.get("/shows/{show_id}", response_model=ShowRecord)
+@router.get("/shows/{show_id}", right="read", response_model=ShowRecord)
 async def show_show(show_id: str, at: RouteContext) -> Response:
     """One show."""
     return json_response(await _show(at, parse_number(show_id, "show")))
 
 
-@router.patch("/shows/{show_id}", response_model=ShowRecord)
+@router.patch("/shows/{show_id}", right="admin", response_model=ShowRecord)
 async def change_show(show_id: str, body: ShowIn, at: RouteContext) -> Response:
     """Only what is named changes, and only for what comes: files in the library keep their
     names."""
@@ -237,14 +237,14 @@ async def change_show(show_id: str, body: ShowIn, at: RouteContext) -> Response:
     )
 
 
-@router.delete("/shows/{show_id}", response_model=RemovedShowRecord)
+@router.delete("/shows/{show_id}", right="admin", response_model=RemovedShowRecord)
 async def remove_show(show_id: str, at: RouteContext) -> Response:
     """With all that is known of it; refused while it is tracked. Files stay where they are."""
     gone = await tracking_commands.remove_show(at.engine, parse_number(show_id, "show"))
     return json_response(RemovedShowRecord(id=gone.id, title=gone.show.title, removed=True))
 
 
-@router.get("/shows/{show_id}/episodes", response_model=EpisodesRecord)
+@router.get("/shows/{show_id}/episodes", right="read", response_model=EpisodesRecord)
 async def list_episodes(show_id: str, at: RouteContext) -> Response:
     """Every episode that is known of: here, on its way, or missing and why."""
     show, episodes = await preview.get_show_with_episodes(at.engine, parse_number(show_id, "show"))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,8 +24,8 @@ from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotent
 from headwater.entrypoints.api.models import Strict, check_printable
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     LARGEST_ID,
     Cursor,
     Limit,
@@ -257,13 +257,13 @@ class RemovedTrackingRecord(Record):
     history: Literal["kept", "deleted"]
 
 
-router = APIRouter(tags=["trackings"], responses=ERROR_RESPONSES)
+router = Router(tags=["trackings"])
 ShowFilter = Annotated[
     int | None, Query(ge=1, le=LARGEST_ID, description="Only those of this show.")
 ]
 
 
-@router.get("/trackings", response_model=TrackingPage)
+@router.get("/trackings", right="read", response_model=TrackingPage)
 async def list_trackings(
     at: RouteContext,
     show: ShowFilter = None,
@@ -289,7 +289,7 @@ async def list_trackings(
     return json_response(TrackingPage(trackings=records, next_cursor=more))
 
 
-@router.post("/trackings", response_model=NewTrackingRecord, status_code=201)
+@router.post("/trackings", right="admin", response_model=NewTrackingRecord, status_code=201)
 async def track(body: NewTrackingIn, request: Request, at: RouteContext) -> Response:
     """Follows the feed if it is not followed yet, proposes what is not said of the show, and visits
     at once. Only what comes out from now on is collected, unless `back_catalogue` is true."""
@@ -316,13 +316,13 @@ async def track(body: NewTrackingIn, request: Request, at: RouteContext) -> Resp
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.get("/trackings/{tracking_id}", response_model=WholeTrackingRecord)
+@router.get("/trackings/{tracking_id}", right="read", response_model=WholeTrackingRecord)
 async def show_tracking(tracking_id: str, at: RouteContext) -> Response:
     """One tracking, and how often each rule decided so far."""
     return json_response(await _whole(at, parse_number(tracking_id, "tracking")))
 
 
-@router.patch("/trackings/{tracking_id}", response_model=WholeTrackingRecord)
+@router.patch("/trackings/{tracking_id}", right="admin", response_model=WholeTrackingRecord)
 async def change_tracking(tracking_id: str, body: TrackingChanges, at: RouteContext) -> Response:
     """Only what is named changes, and its feed is visited at once. What was decided stays, until
     it is decided again on request."""
@@ -333,7 +333,7 @@ async def change_tracking(tracking_id: str, body: TrackingChanges, at: RouteCont
     return json_response(await _whole(at, known))
 
 
-@router.delete("/trackings/{tracking_id}", response_model=RemovedTrackingRecord)
+@router.delete("/trackings/{tracking_id}", right="admin", response_model=RemovedTrackingRecord)
 async def remove_tracking(tracking_id: str, at: RouteContext, hard: bool = False) -> Response:
     """Soft: nothing more is collected, and what was downloaded stays known. `hard`: its records go
     for good. Files, torrents and the feed stay."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,8 +12,8 @@ from headwater.core.errors import BadInput
 from headwater.entrypoints.api.errors import RateLimited
 from headwater.entrypoints.api.events.stream import EventStream, StreamRequest
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     ApiContext,
     Limit,
     RouteContext,
@@ -76,12 +76,12 @@ async def event_page(
     return EventPage.of(telling)
 
 
-router = APIRouter(tags=["events"], responses=ERROR_RESPONSES)
+router = Router(tags=["events"])
 _LARGEST_SEQ = 2**63 - 1
 _MOST = 64
 
 
-@router.get("/events", response_model=EventPage)
+@router.get("/events", right="read", response_model=EventPage)
 async def list_events(
     at: RouteContext,
     after: Annotated[
@@ -109,6 +109,8 @@ LastEventId = Annotated[str | None, Header()]
 
 @router.get(
     "/events/stream",
+    right="read",
+    etag=False,
     response_class=Response,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )

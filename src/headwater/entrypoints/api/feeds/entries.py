@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from headwater.entrypoints.api.models import parse_moment
 from headwater.entrypoints.api.paging import PageRequest, cursor, decode_entry_cursor
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     ApiContext,
     Cursor,
     Limit,
@@ -208,7 +208,7 @@ async def entry_record(
 
 
 LONGEST_TEXT = 200
-router = APIRouter(tags=["entries"], responses=ERROR_RESPONSES)
+router = Router(tags=["entries"])
 SearchWords = Annotated[
     TextWithoutNul | None,
     Query(max_length=LONGEST_TEXT, description="All of these words, in title, summary or content."),
@@ -218,7 +218,7 @@ InCategory = Annotated[
 ]
 
 
-@router.get("/feeds/{feed_id}/entries", response_model=EntryPage)
+@router.get("/feeds/{feed_id}/entries", right="read", response_model=EntryPage)
 async def list_entries_of_feed(
     feed_id: str,
     at: RouteContext,
@@ -234,7 +234,7 @@ async def list_entries_of_feed(
     return json_response(await entry_page(at, PageRequest(limit, cursor_), asked))
 
 
-@router.get("/entries", response_model=EntryPage)
+@router.get("/entries", right="read", response_model=EntryPage)
 async def list_entries(
     at: RouteContext,
     feed_id: str | None = None,
@@ -250,7 +250,7 @@ async def list_entries(
     return json_response(await entry_page(at, PageRequest(limit, cursor_), asked))
 
 
-@router.get("/entries/{entry_uid:path}", response_model=EntryRecord)
+@router.get("/entries/{entry_uid:path}", right="read", response_model=EntryRecord)
 async def show_entry(
     entry_uid: str, at: RouteContext, feed_id: str | None = None, versions: bool = False
 ) -> Response:
@@ -258,7 +258,7 @@ async def show_entry(
     return json_response(await entry_record(at, entry_uid, feed_id, versions=versions))
 
 
-@router.get("/feeds/{feed_id}/aliases", response_model=AliasPage)
+@router.get("/feeds/{feed_id}/aliases", right="read", response_model=AliasPage)
 async def list_aliases(feed_id: str, at: RouteContext) -> Response:
     """Uids that changed while link and content stayed, and the entry each is taken for."""
     async with at.engine.database.read() as view:
@@ -267,7 +267,9 @@ async def list_aliases(feed_id: str, at: RouteContext) -> Response:
     return json_response(AliasPage(aliases=[AliasRecord.of(alias) for alias in aliases]))
 
 
-@router.delete("/feeds/{feed_id}/aliases/{alias_uid:path}", response_model=UndoneAliasRecord)
+@router.delete(
+    "/feeds/{feed_id}/aliases/{alias_uid:path}", right="admin", response_model=UndoneAliasRecord
+)
 async def undo_alias(feed_id: str, alias_uid: str, at: RouteContext) -> Response:
     """From now on the drifted uid is an entry of its own."""
     known = parse_public_id(feed_id, "feed")

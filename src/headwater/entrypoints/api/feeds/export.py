@@ -3,14 +3,14 @@
 from datetime import timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
 from headwater.entrypoints.api.feeds.entries import EnclosureRecord, PersonRecord
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     Limit,
     RouteContext,
     json_response,
@@ -22,7 +22,7 @@ from headwater.feeds.entries.entry_version import ENTRY_EVENTS
 from headwater.publish import export_rows
 from headwater.publish.export_rows import FIRST, ExportedFetch, first_id_at
 
-router = APIRouter(tags=["export"], responses=ERROR_RESPONSES)
+router = Router(tags=["export"])
 
 MOST_PAGE_BYTES = 8 * 1024 * 1024
 _LARGEST = 2**63 - 1
@@ -107,7 +107,7 @@ class ExportedRawPage(Record):
     next: str | None
 
 
-@router.get("/export/entries", response_model=ExportedEntryPage)
+@router.get("/export/entries", right="read", response_model=ExportedEntryPage)
 async def export_entries(
     at: RouteContext,
     after: Annotated[int, Query(ge=0, le=_LARGEST, description="The last number you have.")] = 0,
@@ -144,7 +144,7 @@ async def export_entries(
     return Response(b'{"entries":[' + lines + b"]," + facts + b"}", media_type="application/json")
 
 
-@router.get("/export/raw", response_model=ExportedRawPage)
+@router.get("/export/raw", right="read", response_model=ExportedRawPage)
 async def export_raw(
     at: RouteContext,
     after: Annotated[str | None, Query(description="The last fetch id you have.")] = None,

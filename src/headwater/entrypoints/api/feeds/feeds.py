@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -25,8 +25,8 @@ from headwater.entrypoints.api.feeds.visit_records import (
 )
 from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
 from headwater.entrypoints.api.paging import PageRequest, cursor, decode_cursor
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     ApiContext,
     Cursor,
     Limit,
@@ -68,10 +68,10 @@ async def feed_record(at: ApiContext, feed_id: str) -> FeedRecord:
     return FeedRecord.of(feed, at.engine.schedule)
 
 
-router = APIRouter(tags=["feeds"], responses=ERROR_RESPONSES)
+router = Router(tags=["feeds"])
 
 
-@router.get("/feeds", response_model=FeedPage)
+@router.get("/feeds", right="read", response_model=FeedPage)
 async def list_feeds(
     at: RouteContext,
     limit: Limit = None,
@@ -83,7 +83,7 @@ async def list_feeds(
     return json_response(await feed_page(at, PageRequest(limit, cursor_), state, url))
 
 
-@router.post("/feeds", response_model=FeedRecord, status_code=201)
+@router.post("/feeds", right="admin", response_model=FeedRecord, status_code=201)
 async def follow_feed(body: NewFeed, request: Request, at: RouteContext) -> Response:
     """Fetches at once and refuses what is no feed, unless `visit` is `later`.
 
@@ -102,13 +102,13 @@ async def follow_feed(body: NewFeed, request: Request, at: RouteContext) -> Resp
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.get("/feeds/{feed_id}", response_model=FeedRecord)
+@router.get("/feeds/{feed_id}", right="read", response_model=FeedRecord)
 async def show_feed(feed_id: str, at: RouteContext) -> Response:
     """One feed: validators, hints, schedule with its reason, counts."""
     return json_response(await feed_record(at, feed_id))
 
 
-@router.patch("/feeds/{feed_id}", response_model=FeedRecord)
+@router.patch("/feeds/{feed_id}", right="admin", response_model=FeedRecord)
 async def change_feed(feed_id: str, body: FeedChanges, at: RouteContext) -> Response:
     """Only what is named changes; null goes back to the default. New limits count from the last
     fetch, and never shorten a rest that the host asked for."""
@@ -117,7 +117,7 @@ async def change_feed(feed_id: str, body: FeedChanges, at: RouteContext) -> Resp
     return json_response(FeedRecord.of(feed, at.engine.schedule))
 
 
-@router.delete("/feeds/{feed_id}", response_model=RemovedFeedRecord)
+@router.delete("/feeds/{feed_id}", right="admin", response_model=RemovedFeedRecord)
 async def remove_feed(
     feed_id: str, request: Request, at: RouteContext, hard: bool = False
 ) -> Response:
@@ -130,7 +130,9 @@ async def remove_feed(
     )
 
 
-@router.post("/feeds/{feed_id}/refetch", response_model=RefetchRecord, status_code=202)
+@router.post(
+    "/feeds/{feed_id}/refetch", right="admin", response_model=RefetchRecord, status_code=202
+)
 async def refetch_feed(
     feed_id: str, request: Request, at: RouteContext, body: RefetchIn | None = None
 ) -> Response:
@@ -159,7 +161,7 @@ async def refetch_feed(
     return await answer_idempotently(request, at.engine, effect, tell, tell_again)
 
 
-@router.get("/feeds/{feed_id}/visits", response_model=VisitPage)
+@router.get("/feeds/{feed_id}/visits", right="read", response_model=VisitPage)
 async def list_visits(
     feed_id: str,
     at: RouteContext,
@@ -173,7 +175,7 @@ async def list_visits(
     )
 
 
-@router.get("/feeds/{feed_id}/schedule", response_model=DecisionPage)
+@router.get("/feeds/{feed_id}/schedule", right="read", response_model=DecisionPage)
 async def list_decisions(
     feed_id: str,
     at: RouteContext,

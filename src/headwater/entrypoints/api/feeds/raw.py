@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,8 +14,8 @@ from headwater.entrypoints.api.idempotency import (
 )
 from headwater.entrypoints.api.models import Strict
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     ApiContext,
     RouteContext,
     json_response,
@@ -77,7 +77,7 @@ async def raw_fetch(at: ApiContext, fetch_id: str) -> ArchivedFetch:
         return await raw_rows.get_raw_fetch(view, known)
 
 
-router = APIRouter(tags=["raw"], responses=ERROR_RESPONSES)
+router = Router(tags=["raw"])
 RAW_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The body as served, still in its content coding; with `meta=1` the record.",
@@ -89,7 +89,7 @@ RAW_RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/raw/{fetch_id}", response_class=Response, responses=RAW_RESPONSES)
+@router.get("/raw/{fetch_id}", right="read", response_class=Response, responses=RAW_RESPONSES)
 async def show_raw(fetch_id: str, at: RouteContext, meta: bool = False) -> Response:
     """410 `raw_expired` when retention let the bytes go, 500 `blob_damaged` when they changed."""
     raw = await raw_fetch(at, fetch_id)
@@ -234,7 +234,7 @@ class ReparseIn(Strict):
     )
 
 
-@router.get("/raw/{fetch_id}/diff", response_model=ComparisonRecord)
+@router.get("/raw/{fetch_id}/diff", right="read", response_model=ComparisonRecord)
 async def compare_raw(
     fetch_id: str,
     at: RouteContext,
@@ -248,7 +248,7 @@ async def compare_raw(
     return json_response(ComparisonRecord.of(await compare_payloads(at.engine, one, second)))
 
 
-@router.post("/feeds/{feed_id}/reparse", response_model=ReparsedRecord)
+@router.post("/feeds/{feed_id}/reparse", right="admin", response_model=ReparsedRecord)
 async def reparse_feed(
     feed_id: str, request: Request, at: RouteContext, body: ReparseIn | None = None
 ) -> Response:

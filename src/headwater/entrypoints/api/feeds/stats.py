@@ -2,13 +2,12 @@
 
 from datetime import date, datetime
 
-from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import Response
 
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     RouteContext,
     json_response,
     parse_public_id,
@@ -20,7 +19,7 @@ from headwater.statistics import statistics_rows, total_rows
 from headwater.statistics.subscriptions import USUAL_WINDOW, Statistics, StatisticsDay, parse_window
 from headwater.subscriptions import subscription_rows
 
-router = APIRouter(tags=["statistics"], responses=ERROR_RESPONSES)
+router = Router(tags=["statistics"])
 
 
 class FeedDayRecord(Record):
@@ -112,7 +111,7 @@ class FeedStatisticsRecord(Record):
         )
 
 
-@router.get("/feeds/{feed_id}/stats", response_model=FeedStatisticsRecord)
+@router.get("/feeds/{feed_id}/stats", right="read", response_model=FeedStatisticsRecord)
 async def show_feed_statistics(
     feed_id: str, at: RouteContext, window: WindowIn = USUAL_WINDOW
 ) -> Response:

@@ -1,5 +1,7 @@
 """Middleware that answers feed readers before any route is looked for: they ask all day long."""
 
+from collections.abc import Iterable
+
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -10,10 +12,8 @@ from headwater.entrypoints.api.personal_feeds.feed_server import (
     FeedAnswer,
     PersonalFeedServer,
 )
+from headwater.entrypoints.api.router import Route
 from headwater.personal_feeds.metrics import count_personal_feed_answer
-
-CALENDAR_PATH = "/trackings/calendar.ics"
-"""Calendar programs cannot send a header either."""
 
 
 class _Route:
@@ -31,9 +31,12 @@ _ROUTES = {path: _Route(path) for path in FORMAT_BY_PATH}
 class PersonalFeedsMiddleware:
     """Inside the rings that check the host and count, before the one that asks for API tokens."""
 
-    def __init__(self, app: ASGIApp, newsstand: PersonalFeedServer) -> None:
+    def __init__(
+        self, app: ASGIApp, newsstand: PersonalFeedServer, routes: Iterable[Route]
+    ) -> None:
         self._app = app
         self._newsstand = newsstand
+        self._for_readers = [route.path_regex for route in routes if route.rules.reader_token]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET":
@@ -44,7 +47,7 @@ class PersonalFeedsMiddleware:
             scope["route"] = _ROUTES[path]
             await _send_answer(await self._counted(scope), send)
             return
-        if (path.startswith("/meta/") or path == CALENDAR_PATH) and _has_reader_token(scope):
+        if _has_reader_token(scope) and any(regex.match(path) for regex in self._for_readers):
             _, scope["holder"] = await self._newsstand.opened(scope)
         await self._app(scope, receive, send)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter
 from pydantic import AfterValidator, Field, StrictInt, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,7 +25,8 @@ from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotent
 from headwater.entrypoints.api.models import Strict, parse_moment
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.request_body import check_json
-from headwater.entrypoints.api.routing import ERROR_RESPONSES, ApiContext, RouteContext
+from headwater.entrypoints.api.router import Router
+from headwater.entrypoints.api.routing import ApiContext, RouteContext
 from headwater.personal_feeds import publish_items as publish_items_module
 from headwater.personal_feeds.ports import AddedItem, ItemAttachment
 from headwater.personal_feeds.publish_items import NewItem, PublishPolicy, check_category
@@ -177,8 +177,7 @@ def _short(part: Any) -> Any:
     return part[:LONGEST_NAME] if isinstance(part, str) else part
 
 
-router = APIRouter(tags=["items"], responses=ERROR_RESPONSES)
-ITEM_PATH, ITEMS_PATH = "/internal/rss/item", "/internal/rss/items"
+router = Router(tags=["items"])
 NDJSON_TYPE = "application/x-ndjson"
 _NDJSON_CONTENT: dict[str, Any] = {"content": {NDJSON_TYPE: {"schema": {"type": "string"}}}}
 _QUICKLY_READ = 64 * 1024
@@ -213,7 +212,12 @@ class ItemLines:
 
 
 @router.post(
-    ITEM_PATH, response_model=ItemRecord, status_code=201, responses={200: {"model": ItemRecord}}
+    "/internal/rss/item",
+    right="publish",
+    most_bytes="personal_item_max_bytes",
+    response_model=ItemRecord,
+    status_code=201,
+    responses={200: {"model": ItemRecord}},
 )
 async def publish_item(body: ItemIn, request: Request, at: RouteContext) -> Response:
     """It is in the feed of everybody who follows the category, within a second.
@@ -233,7 +237,10 @@ async def publish_item(body: ItemIn, request: Request, at: RouteContext) -> Resp
 
 
 @router.post(
-    ITEMS_PATH,
+    "/internal/rss/items",
+    right="publish",
+    most_bytes="personal_batch_max_bytes",
+    takes_lines=True,
     response_class=Response,
     status_code=201,
     responses={200: _NDJSON_CONTENT, 201: _NDJSON_CONTENT},

@@ -2,16 +2,16 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.entrypoints.api.personal_feeds.feed_list import MEDIA_TYPE, OPML_PATH
 from headwater.entrypoints.api.personal_feeds.feed_server import PersonalFeedServer
-from headwater.entrypoints.api.routing import ERROR_RESPONSES
+from headwater.entrypoints.api.router import Router
 from headwater.personal_feeds.personal_feed import FEED_FORMATS, FeedFormatSpec
 
-router = APIRouter(tags=["personal"], responses=ERROR_RESPONSES)
+router = Router(tags=["personal"])
 
 Token = Annotated[str, Query(description="A reader's token.")]
 ItemLimitIn = Annotated[
@@ -33,7 +33,7 @@ def _described(shape: FeedFormatSpec, kind: str = "string") -> dict[int | str, d
     }
 
 
-@router.get(RSS.path, response_class=Response, responses=_described(RSS))
+@router.get(RSS.path, right=None, response_class=Response, responses=_described(RSS))
 async def personal_rss(
     request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
 ) -> Response:
@@ -41,7 +41,7 @@ async def personal_rss(
     return await _answer(request)
 
 
-@router.get(ATOM.path, response_class=Response, responses=_described(ATOM))
+@router.get(ATOM.path, right=None, response_class=Response, responses=_described(ATOM))
 async def personal_atom(
     request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
 ) -> Response:
@@ -49,7 +49,7 @@ async def personal_atom(
     return await _answer(request)
 
 
-@router.get(JSON.path, response_class=Response, responses=_described(JSON, "object"))
+@router.get(JSON.path, right=None, response_class=Response, responses=_described(JSON, "object"))
 async def personal_json(
     request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
 ) -> Response:
@@ -59,6 +59,8 @@ async def personal_json(
 
 @router.get(
     OPML_PATH,
+    right=None,
+    etag=False,
     response_class=Response,
     responses={
         200: {

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import AfterValidator, Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,8 +15,8 @@ from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotent
 from headwater.entrypoints.api.models import Strict, check_printable
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     ApiContext,
     Cursor,
     Limit,
@@ -223,12 +223,12 @@ def _token_state(token: ReaderToken, now: int) -> TokenState:
     return "open" if token.until is None else "ending"
 
 
-router = APIRouter(tags=["readers"], responses=ERROR_RESPONSES)
+router = Router(tags=["readers"])
 OPML = "text/x-opml"
 _WITHOUT_SECRETS = {"token": None, "urls": None}
 
 
-@router.get("/readers", response_model=ReaderPage)
+@router.get("/readers", right="admin", response_model=ReaderPage)
 async def list_readers(
     at: RouteContext,
     name: Annotated[
@@ -257,7 +257,7 @@ async def list_readers(
     return json_response(ReaderPage(readers=records, next_cursor=more))
 
 
-@router.post("/readers", response_model=ReaderRecord, status_code=201)
+@router.post("/readers", right="admin", response_model=ReaderRecord, status_code=201)
 async def make_reader(body: NewReaderIn, request: Request, at: RouteContext) -> Response:
     """A reader without a token has a feed that nobody can open yet."""
 
@@ -274,13 +274,13 @@ async def make_reader(body: NewReaderIn, request: Request, at: RouteContext) -> 
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.get("/readers/{reader_id}", response_model=ReaderRecord)
+@router.get("/readers/{reader_id}", right="admin", response_model=ReaderRecord)
 async def show_reader(reader_id: str, at: RouteContext) -> Response:
     """One reader."""
     return json_response(ReaderRecord.of(await reader_commands.get_reader(at.engine, reader_id)))
 
 
-@router.patch("/readers/{reader_id}", response_model=ReaderRecord)
+@router.patch("/readers/{reader_id}", right="admin", response_model=ReaderRecord)
 async def change_reader(reader_id: str, body: ReaderChanges, at: RouteContext) -> Response:
     """Another name, or other categories: from now on the feed is made of those."""
     changed = await reader_commands.change_reader(
@@ -293,14 +293,14 @@ async def change_reader(reader_id: str, body: ReaderChanges, at: RouteContext) -
     return json_response(ReaderRecord.of(changed))
 
 
-@router.delete("/readers/{reader_id}", response_model=RemovedReaderRecord)
+@router.delete("/readers/{reader_id}", right="admin", response_model=RemovedReaderRecord)
 async def remove_reader(reader_id: str, at: RouteContext) -> Response:
     """With all tokens: none of them opens anything from this moment. Items stay."""
     gone = await reader_commands.remove_reader(at.engine, reader_id)
     return json_response(RemovedReaderRecord(id=gone.id, name=gone.name, removed=True))
 
 
-@router.get("/readers/{reader_id}/tokens", response_model=ReaderTokenPage)
+@router.get("/readers/{reader_id}/tokens", right="admin", response_model=ReaderTokenPage)
 async def list_reader_tokens(reader_id: str, at: RouteContext) -> Response:
     """How each begins, whether it is open, when it was last used; never a secret."""
     found = await reader_commands.list_tokens(at.engine, reader_id)
@@ -309,7 +309,12 @@ async def list_reader_tokens(reader_id: str, at: RouteContext) -> Response:
     return json_response(ReaderTokenPage(reader_id=reader_id, tokens=records))
 
 
-@router.post("/readers/{reader_id}/tokens", response_model=NewReaderTokenRecord, status_code=201)
+@router.post(
+    "/readers/{reader_id}/tokens",
+    right="admin",
+    response_model=NewReaderTokenRecord,
+    status_code=201,
+)
 async def issue_token(
     reader_id: str, request: Request, at: RouteContext, body: NewReaderTokenIn | None = None
 ) -> Response:
@@ -335,7 +340,11 @@ async def issue_token(
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.post("/readers/{reader_id}/tokens/{token_id}/rotate", response_model=RotatedTokenRecord)
+@router.post(
+    "/readers/{reader_id}/tokens/{token_id}/rotate",
+    right="admin",
+    response_model=RotatedTokenRecord,
+)
 async def rotate_token(
     reader_id: str,
     token_id: str,
@@ -364,7 +373,9 @@ async def rotate_token(
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.delete("/readers/{reader_id}/tokens/{token_id}", response_model=ReaderTokenRecord)
+@router.delete(
+    "/readers/{reader_id}/tokens/{token_id}", right="admin", response_model=ReaderTokenRecord
+)
 async def revoke_token(reader_id: str, token_id: str, at: RouteContext) -> Response:
     """It opens nothing from now on, everywhere within a second. Revoking twice is revoking once."""
     revoked = await reader_commands.revoke_token(at.engine, reader_id, token_id)
@@ -373,6 +384,7 @@ async def revoke_token(reader_id: str, token_id: str, at: RouteContext) -> Respo
 
 @router.get(
     "/readers/{reader_id}/opml",
+    right="admin",
     response_class=Response,
     responses={
         200: {

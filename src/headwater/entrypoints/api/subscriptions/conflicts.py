@@ -3,21 +3,20 @@
 from typing import Annotated, Any, Literal, Self
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.core.values.ids import FetcherId
 from headwater.entrypoints.api.errors import BadBody
-from headwater.entrypoints.api.failing import failure_facts
 from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
 from headwater.entrypoints.api.models import Id, Strict
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.request_body import check_json
+from headwater.entrypoints.api.router import Failed, Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     Cursor,
     Limit,
     RouteContext,
@@ -228,10 +227,15 @@ class ResolveIn(Strict):
 
 
 ConflictStatus = Literal["unresolved", "resolved", "all"]
-router = APIRouter(tags=["conflicts"], responses=ERROR_RESPONSES)
+router = Router(tags=["conflicts"])
 
 
-@router.get("/conflicts", response_model=ConflictPage)
+@router.get(
+    "/conflicts",
+    right="read",
+    failed=Failed("Failed to list conflicts", empty="conflicts"),
+    response_model=ConflictPage,
+)
 async def list_conflicts(
     at: RouteContext,
     status: ConflictStatus = "unresolved",
@@ -241,11 +245,8 @@ async def list_conflicts(
     """In the order they were opened, with the names of the candidates."""
     size = at.page_size(limit)
     (after,) = decode_cursor(cursor_, "conflicts", 1) if cursor_ else (0,)
-    with failure_facts("Failed to list conflicts", conflicts=[]):
-        async with at.engine.database.read() as view:
-            found = await conflict_rows.list_conflicts(
-                view, status=status, after=after, limit=size + 1
-            )
+    async with at.engine.database.read() as view:
+        found = await conflict_rows.list_conflicts(view, status=status, after=after, limit=size + 1)
     more = cursor("conflicts", found[size - 1].id) if len(found) > size else None
     records = [ConflictRecord.of(each) for each in found[:size]]
     return json_response(ConflictPage(conflicts=records, next_cursor=more))
@@ -253,6 +254,8 @@ async def list_conflicts(
 
 @router.post(
     "/conflicts",
+    right="admin",
+    failed=Failed("Failed to create conflict"),
     response_model=ConflictRecord,
     status_code=201,
     responses={200: {"model": ConflictRecord}},
@@ -271,11 +274,8 @@ async def open_conflict(body: NewConflictIn, request: Request, at: RouteContext)
     done: list[bool] = []
 
     async def effect(key: bytes | None) -> str:
-        with failure_facts("Failed to create conflict"):
-            made, is_new = await conflict_commands.open_conflict(
-                said, at.engine, who, idempotency=key
-            )
-            await resolve_by_evidence.resolve_by_evidence(made.id, at.engine)
+        made, is_new = await conflict_commands.open_conflict(said, at.engine, who, idempotency=key)
+        await resolve_by_evidence.resolve_by_evidence(made.id, at.engine)
         done.append(is_new)
         return str(made.id)
 
@@ -287,7 +287,7 @@ async def open_conflict(body: NewConflictIn, request: Request, at: RouteContext)
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.get("/conflicts/{conflict_id}", response_model=AdvisedConflict)
+@router.get("/conflicts/{conflict_id}", right="read", response_model=AdvisedConflict)
 async def show_conflict(conflict_id: str, at: RouteContext) -> Response:
     """One conflict: resolved with its resolution, or open with a suggestion and its evidence."""
     learning, now = at.engine.evidence, at.engine.clock.now()
@@ -298,7 +298,12 @@ async def show_conflict(conflict_id: str, at: RouteContext) -> Response:
     return json_response(AdvisedConflict.with_advice(conflict, advice))
 
 
-@router.post("/conflicts/{conflict_id}/resolve", response_model=ResolvedRecord)
+@router.post(
+    "/conflicts/{conflict_id}/resolve",
+    right="admin",
+    failed=Failed("Failed to resolve conflict"),
+    response_model=ResolvedRecord,
+)
 async def resolve_conflict(
     conflict_id: str, body: ResolveIn, request: Request, at: RouteContext
 ) -> Response:
@@ -308,10 +313,9 @@ async def resolve_conflict(
     chosen = FetcherId(body.fetcher_id)
 
     async def effect(key: bytes | None) -> str:
-        with failure_facts("Failed to resolve conflict"):
-            await conflict_commands.resolve_conflict(
-                known, chosen, at.engine, who, reason=body.resolution_reason, idempotency=key
-            )
+        await conflict_commands.resolve_conflict(
+            known, chosen, at.engine, who, reason=body.resolution_reason, idempotency=key
+        )
         return str(known)
 
     async def tell(_: str) -> RouteAnswer:

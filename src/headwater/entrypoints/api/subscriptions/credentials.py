@@ -2,15 +2,14 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.entrypoints.api.models import CredentialsIn
 from headwater.entrypoints.api.records import Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     RouteContext,
     json_response,
     parse_number,
@@ -41,10 +40,12 @@ class CredentialsRecord(Record):
         return cls(has_credentials=True, kinds=list(held.kinds), origins=list(held.origins))
 
 
-router = APIRouter(tags=["credentials"], responses=ERROR_RESPONSES)
+router = Router(tags=["credentials"])
 
 
-@router.put("/subscriptions/{subscription_id}/credentials", response_model=CredentialsRecord)
+@router.put(
+    "/subscriptions/{subscription_id}/credentials", right="admin", response_model=CredentialsRecord
+)
 async def set_credentials(
     subscription_id: str, body: CredentialsIn, request: Request, at: RouteContext
 ) -> Response:
@@ -59,7 +60,9 @@ async def set_credentials(
     return json_response(CredentialsRecord.of(held))
 
 
-@router.delete("/subscriptions/{subscription_id}/credentials", response_model=CredentialsRecord)
+@router.delete(
+    "/subscriptions/{subscription_id}/credentials", right="admin", response_model=CredentialsRecord
+)
 async def drop_credentials(subscription_id: str, request: Request, at: RouteContext) -> Response:
     """They are gone; those of its group still count."""
     known, who = parse_number(subscription_id, "subscription"), request.scope["credential"].name
@@ -67,7 +70,7 @@ async def drop_credentials(subscription_id: str, request: Request, at: RouteCont
     return json_response(CredentialsRecord.of(None))
 
 
-@router.put("/groups/{group_id}/credentials", response_model=CredentialsRecord)
+@router.put("/groups/{group_id}/credentials", right="admin", response_model=CredentialsRecord)
 async def set_group_credentials(
     group_id: str, body: GroupCredentialsIn, at: RouteContext
 ) -> Response:
@@ -78,7 +81,7 @@ async def set_group_credentials(
     return json_response(CredentialsRecord.of(held))
 
 
-@router.delete("/groups/{group_id}/credentials", response_model=CredentialsRecord)
+@router.delete("/groups/{group_id}/credentials", right="admin", response_model=CredentialsRecord)
 async def drop_group_credentials(group_id: str, at: RouteContext) -> Response:
     """They are gone for all members."""
     await credentials.remove_group_credentials(parse_number(group_id, "group"), at.engine)

@@ -3,7 +3,7 @@
 import secrets
 from typing import Annotated, Self
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,13 +12,12 @@ from headwater.auth.tokens import SECRET_BYTES, token_text
 from headwater.core.idempotency_rows import set_key_resource
 from headwater.core.values.ids import FetcherId
 from headwater.core.values.instant import from_micros, to_micros
-from headwater.entrypoints.api.failing import failure_facts
 from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
 from headwater.entrypoints.api.models import JsonObject, NothingIn, Strict, check_printable
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Failed, Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     Cursor,
     Limit,
     RouteContext,
@@ -147,19 +146,25 @@ class HeartbeatRecord(Record):
     is_enabled: bool
 
 
-router = APIRouter(tags=["fetchers"], responses=ERROR_RESPONSES)
+router = Router(tags=["fetchers"])
 
 
-@router.get("/fetcher-modules", response_model=FetcherPage)
+@router.get(
+    "/fetcher-modules",
+    right="read",
+    failed=Failed("Failed to list fetchers", empty="fetcher_modules"),
+    response_model=FetcherPage,
+)
 async def list_fetchers(at: RouteContext) -> Response:
     """All of them, the oldest first; disabled ones too."""
-    with failure_facts("Failed to list fetchers", fetcher_modules=[]):
-        async with at.engine.database.read() as view:
-            found = await fetcher_rows.list_fetchers(view)
+    async with at.engine.database.read() as view:
+        found = await fetcher_rows.list_fetchers(view)
     return json_response(FetcherPage(fetcher_modules=[FetcherRecord.of(each) for each in found]))
 
 
-@router.get("/fetcher-modules/{fetcher_id}", response_model=FetcherRecord)
+@router.get(
+    "/fetcher-modules/{fetcher_id}", right=("read", "fetcher"), response_model=FetcherRecord
+)
 async def show_fetcher(fetcher_id: str, at: RouteContext) -> Response:
     """One fetcher, enabled or not."""
     async with at.engine.database.read() as view:
@@ -168,20 +173,24 @@ async def show_fetcher(fetcher_id: str, at: RouteContext) -> Response:
         )
 
 
-@router.patch("/fetcher-modules/{fetcher_id}", response_model=FetcherRecord)
+@router.patch(
+    "/fetcher-modules/{fetcher_id}",
+    right="admin",
+    failed=Failed("Failed to change fetcher"),
+    response_model=FetcherRecord,
+)
 async def change_fetcher(
     fetcher_id: str, body: FetcherChanges, request: Request, at: RouteContext
 ) -> Response:
     """Enable or disable it, set its priority, its address or its description."""
     who = request.scope["credential"].name
-    with failure_facts("Failed to change fetcher"):
-        changed = await fetcher_commands.change_fetcher(
-            _id(fetcher_id), body.patch(), at.engine, who
-        )
+    changed = await fetcher_commands.change_fetcher(_id(fetcher_id), body.patch(), at.engine, who)
     return json_response(FetcherRecord.of(changed))
 
 
-@router.post("/fetcher-modules/{fetcher_id}/heartbeat", response_model=HeartbeatRecord)
+@router.post(
+    "/fetcher-modules/{fetcher_id}/heartbeat", right="fetcher", response_model=HeartbeatRecord
+)
 async def heartbeat(
     fetcher_id: str, request: Request, at: RouteContext, body: NothingIn | None = None
 ) -> Response:
@@ -207,7 +216,12 @@ async def heartbeat(
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.get("/fetcher-modules/{fetcher_id}/subscriptions", response_model=AssignedPage)
+@router.get(
+    "/fetcher-modules/{fetcher_id}/subscriptions",
+    right=("read", "fetcher"),
+    failed=Failed("Failed to list subscriptions", empty="urls"),
+    response_model=AssignedPage,
+)
 async def list_assigned(
     fetcher_id: str,
     at: RouteContext,
@@ -217,12 +231,11 @@ async def list_assigned(
     """The active subscriptions that are assigned to this fetcher, in the order they were made."""
     size = at.page_size(limit)
     (after,) = decode_cursor(cursor_, "assigned", 1) if cursor_ else (0,)
-    with failure_facts("Failed to list subscriptions", urls=[]):
-        async with at.engine.database.read() as view:
-            fetcher = await fetcher_rows.get_fetcher(view, _id(fetcher_id))
-            found = await subscription_rows.list_subscriptions(
-                view, after=after, limit=size + 1, include_inactive=False, fetcher_id=fetcher.id
-            )
+    async with at.engine.database.read() as view:
+        fetcher = await fetcher_rows.get_fetcher(view, _id(fetcher_id))
+        found = await subscription_rows.list_subscriptions(
+            view, after=after, limit=size + 1, include_inactive=False, fetcher_id=fetcher.id
+        )
     shown = [SubscriptionRecord.of(each) for each in found[:size]]
     return json_response(
         AssignedPage(
@@ -240,6 +253,8 @@ def _id(text: str) -> FetcherId:
 
 @router.post(
     "/services/register",
+    right=("register", "fetcher"),
+    failed=Failed("Failed to register"),
     response_model=JoinedFetcherRecord,
     status_code=201,
     responses={200: {"model": JoinedFetcherRecord}},
@@ -255,11 +270,10 @@ async def register_service(body: RegisterIn, request: Request, at: RouteContext)
     done: list[fetcher_commands.JoinResult] = []
 
     async def effect(key: bytes | None) -> str:
-        with failure_facts("Failed to register"):
-            said, terms = _registration(body), _terms(at)
-            joined = await fetcher_commands.register_fetcher(
-                said, at.engine, caller, keys, terms, rotate=body.rotate, idempotency=key
-            )
+        said, terms = _registration(body), _terms(at)
+        joined = await fetcher_commands.register_fetcher(
+            said, at.engine, caller, keys, terms, rotate=body.rotate, idempotency=key
+        )
         done.append(joined)
         return str(joined.fetcher.id)
 

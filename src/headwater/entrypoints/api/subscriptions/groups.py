@@ -2,15 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
 from headwater.entrypoints.api.models import NothingIn
 from headwater.entrypoints.api.paging import cursor, decode_cursor
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     Cursor,
     Limit,
     RouteContext,
@@ -37,10 +37,10 @@ from headwater.subscriptions import subscription_rows
 from headwater.subscriptions.groups import group_commands, group_rows
 from headwater.subscriptions.groups.group import Group
 
-router = APIRouter(tags=["groups"], responses=ERROR_RESPONSES)
+router = Router(tags=["groups"])
 
 
-@router.get("/groups", response_model=GroupPage)
+@router.get("/groups", right="read", response_model=GroupPage)
 async def list_groups(
     at: RouteContext, limit: Limit = None, cursor_: Annotated[Cursor, Query(alias="cursor")] = None
 ) -> Response:
@@ -55,7 +55,7 @@ async def list_groups(
     )
 
 
-@router.post("/groups", response_model=GroupRecord, status_code=201)
+@router.post("/groups", right="admin", response_model=GroupRecord, status_code=201)
 async def make_group(body: NewGroupIn, request: Request, at: RouteContext) -> Response:
     """A name of its own, and what holds for every member that says nothing else itself."""
 
@@ -69,13 +69,13 @@ async def make_group(body: NewGroupIn, request: Request, at: RouteContext) -> Re
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.get("/groups/{group_id}", response_model=GroupRecord)
+@router.get("/groups/{group_id}", right="read", response_model=GroupRecord)
 async def show_group(group_id: str, at: RouteContext) -> Response:
     """One group."""
     return json_response(GroupRecord.of(await _group(at, parse_number(group_id, "group"))))
 
 
-@router.patch("/groups/{group_id}", response_model=ChangedGroupRecord)
+@router.patch("/groups/{group_id}", right="admin", response_model=ChangedGroupRecord)
 async def change_group(group_id: str, body: GroupChanges, at: RouteContext) -> Response:
     """Only what is named changes, for all members that have no value of their own."""
     known = parse_number(group_id, "group")
@@ -83,7 +83,7 @@ async def change_group(group_id: str, body: GroupChanges, at: RouteContext) -> R
     return json_response(ChangedGroupRecord.after(group, heard))
 
 
-@router.delete("/groups/{group_id}", response_model=DissolvedRecord)
+@router.delete("/groups/{group_id}", right="admin", response_model=DissolvedRecord)
 async def dissolve_group(group_id: str, at: RouteContext) -> Response:
     """The group goes, with its credentials. Its subscriptions stay, in no group."""
     group = await group_commands.dissolve_group(parse_number(group_id, "group"), at.engine)
@@ -92,7 +92,7 @@ async def dissolve_group(group_id: str, at: RouteContext) -> Response:
     )
 
 
-@router.get("/groups/{group_id}/subscriptions", response_model=SubscriptionPage)
+@router.get("/groups/{group_id}/subscriptions", right="read", response_model=SubscriptionPage)
 async def list_members(
     group_id: str,
     at: RouteContext,
@@ -117,7 +117,11 @@ async def list_members(
     return json_response(SubscriptionPage(subscriptions=records, next_cursor=more))
 
 
-@router.put("/groups/{group_id}/subscriptions/{subscription_id}", response_model=SubscriptionRecord)
+@router.put(
+    "/groups/{group_id}/subscriptions/{subscription_id}",
+    right="admin",
+    response_model=SubscriptionRecord,
+)
 async def join_group(
     group_id: str,
     subscription_id: str,
@@ -137,7 +141,9 @@ async def join_group(
 
 
 @router.delete(
-    "/groups/{group_id}/subscriptions/{subscription_id}", response_model=SubscriptionRecord
+    "/groups/{group_id}/subscriptions/{subscription_id}",
+    right="admin",
+    response_model=SubscriptionRecord,
 )
 async def leave_group(
     group_id: str, subscription_id: str, request: Request, at: RouteContext
@@ -153,7 +159,7 @@ async def leave_group(
     return json_response(SubscriptionRecord.of(left))
 
 
-@router.post("/groups/{group_id}/actions", response_model=ActionReport)
+@router.post("/groups/{group_id}/actions", right="admin", response_model=ActionReport)
 async def act_on_group(
     group_id: str, body: ActionIn, request: Request, at: RouteContext
 ) -> Response:

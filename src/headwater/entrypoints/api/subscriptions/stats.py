@@ -3,13 +3,13 @@
 from datetime import date, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     Limit,
     RouteContext,
     json_response,
@@ -167,14 +167,14 @@ class WorstSubscriptionsRecord(Record):
     subscriptions: list[WorstSubscriptionRecord]
 
 
-router = APIRouter(tags=["statistics"], responses=ERROR_RESPONSES)
+router = Router(tags=["statistics"])
 LEAST_VISITS = 5
 WindowIn = Annotated[
     str, Query(max_length=16, description="Whole days in UTC up to now, such as 7d, or all.")
 ]
 
 
-@router.get("/subscriptions/{subscription_id}/stats", response_model=StatisticsRecord)
+@router.get("/subscriptions/{subscription_id}/stats", right="read", response_model=StatisticsRecord)
 async def show_statistics(
     subscription_id: str, at: RouteContext, window: WindowIn = USUAL_WINDOW
 ) -> Response:
@@ -190,7 +190,7 @@ async def show_statistics(
     )
 
 
-@router.get("/stats/worst", response_model=WorstSubscriptionsRecord)
+@router.get("/stats/worst", right="read", response_model=WorstSubscriptionsRecord)
 async def list_worst(
     at: RouteContext,
     window: WindowIn = USUAL_WINDOW,

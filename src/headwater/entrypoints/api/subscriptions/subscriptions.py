@@ -3,7 +3,7 @@
 from typing import Annotated
 from urllib.parse import unquote_to_bytes
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,11 +11,10 @@ from headwater.core.errors import BadInput
 from headwater.core.ports import View
 from headwater.core.values.ids import FetcherId
 from headwater.core.values.url import redacted
-from headwater.entrypoints.api.failing import failure_facts
 from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
 from headwater.entrypoints.api.paging import cursor, decode_cursor
+from headwater.entrypoints.api.router import Failed, Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     Cursor,
     Limit,
     RouteContext,
@@ -65,11 +64,16 @@ def check_query_names(request: Request, *known: str) -> None:
         )
 
 
-router = APIRouter(tags=["subscriptions"], responses=ERROR_RESPONSES)
+router = Router(tags=["subscriptions"])
 IdFilter = Annotated[int | None, Query(ge=1, le=2**63 - 1)]
 
 
-@router.get("/subscriptions", response_model=SubscriptionPage)
+@router.get(
+    "/subscriptions",
+    right="read",
+    failed=Failed("Failed to list subscriptions", empty="subscriptions"),
+    response_model=SubscriptionPage,
+)
 async def list_subscriptions(
     at: RouteContext,
     limit: Limit = None,
@@ -84,26 +88,31 @@ async def list_subscriptions(
     """In the order they were made. Inactive ones are listed only when asked for."""
     size = at.page_size(limit)
     (after,) = decode_cursor(cursor_, "subscriptions", 1) if cursor_ else (0,)
-    with failure_facts("Failed to list subscriptions", subscriptions=[]):
-        async with at.engine.database.read() as view:
-            if source_url is not None:
-                one = await _find_by_url(view, source_url, include_inactive=include_inactive)
-                found = [each for each in one if _matches_filters(each, fetcher_id, group_id)]
-            else:
-                found = await subscription_rows.list_subscriptions(
-                    view,
-                    after=after,
-                    limit=size + 1,
-                    include_inactive=include_inactive,
-                    fetcher_id=None if fetcher_id is None else FetcherId(fetcher_id),
-                    group_id=group_id,
-                )
+    async with at.engine.database.read() as view:
+        if source_url is not None:
+            one = await _find_by_url(view, source_url, include_inactive=include_inactive)
+            found = [each for each in one if _matches_filters(each, fetcher_id, group_id)]
+        else:
+            found = await subscription_rows.list_subscriptions(
+                view,
+                after=after,
+                limit=size + 1,
+                include_inactive=include_inactive,
+                fetcher_id=None if fetcher_id is None else FetcherId(fetcher_id),
+                group_id=group_id,
+            )
     records = [SubscriptionRecord.of(each) for each in found[:size]]
     more = cursor("subscriptions", found[size - 1].id) if len(found) > size else None
     return json_response(SubscriptionPage(subscriptions=records, next_cursor=more))
 
 
-@router.post("/subscriptions", response_model=SubscriptionRecord, status_code=201)
+@router.post(
+    "/subscriptions",
+    right="admin",
+    failed=Failed("Failed to create subscription"),
+    response_model=SubscriptionRecord,
+    status_code=201,
+)
 async def subscribe(body: NewSubscriptionIn, request: Request, at: RouteContext) -> Response:
     """Asks who can fetch it and assigns the best; does not fetch. The first visit is due at once.
 
@@ -112,9 +121,8 @@ async def subscribe(body: NewSubscriptionIn, request: Request, at: RouteContext)
     wish, who = body.wish(), request.scope["credential"].name
 
     async def effect(key: bytes | None) -> str:
-        with failure_facts("Failed to create subscription"):
-            made = await subscribe_module.create_subscription(wish, at.engine, who, idempotency=key)
-            await resolve_by_evidence.resolve_new_conflict(made.id, at.engine)
+        made = await subscribe_module.create_subscription(wish, at.engine, who, idempotency=key)
+        await resolve_by_evidence.resolve_new_conflict(made.id, at.engine)
         return str(made.id)
 
     async def tell(subscription_id: str) -> RouteAnswer:
@@ -125,14 +133,19 @@ async def subscribe(body: NewSubscriptionIn, request: Request, at: RouteContext)
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.get("/subscriptions/{subscription_id}", response_model=SubscriptionRecord)
+@router.get("/subscriptions/{subscription_id}", right="read", response_model=SubscriptionRecord)
 async def show_subscription(subscription_id: str, at: RouteContext) -> Response:
     """One subscription, active or not."""
     known = parse_number(subscription_id, "subscription")
     return json_response(SubscriptionRecord.of(await _subscription(at, known)))
 
 
-@router.patch("/subscriptions/{subscription_id}", response_model=SubscriptionRecord)
+@router.patch(
+    "/subscriptions/{subscription_id}",
+    right="admin",
+    failed=Failed("Failed to change subscription"),
+    response_model=SubscriptionRecord,
+)
 async def change_subscription(
     subscription_id: str, body: SubscriptionChanges, request: Request, at: RouteContext
 ) -> Response:
@@ -140,14 +153,18 @@ async def change_subscription(
     whether it can, and takes over with the next visit."""
     known = parse_number(subscription_id, "subscription")
     who = request.scope["credential"].name
-    with failure_facts("Failed to change subscription"):
-        changed = await change_subscription_module.change_subscription(
-            known, body.changes(), at.engine, who, gap=at.gap
-        )
+    changed = await change_subscription_module.change_subscription(
+        known, body.changes(), at.engine, who, gap=at.gap
+    )
     return json_response(SubscriptionRecord.of(changed))
 
 
-@router.delete("/subscriptions/{subscription_id:path}", response_model=UnsubscribedRecord)
+@router.delete(
+    "/subscriptions/{subscription_id:path}",
+    right="admin",
+    failed=Failed("Failed to delete subscription"),
+    response_model=UnsubscribedRecord,
+)
 async def unsubscribe(
     subscription_id: str, request: Request, at: RouteContext, hard: bool = False
 ) -> Response:
@@ -155,13 +172,12 @@ async def unsubscribe(
     stays. `hard`: entries, visits, raw and conflicts go for good."""
     check_query_names(request, "hard")
     said, who = last_path_part(request), request.scope["credential"].name
-    with failure_facts("Failed to delete subscription"):
-        if is_number(said):
-            gone = await unsubscribe_module.delete_subscription(
-                parse_number(said, "subscription"), at.engine, who, hard=hard
-            )
-        else:
-            gone = await unsubscribe_module.delete_by_url(said, at.engine, who, hard=hard)
+    if is_number(said):
+        gone = await unsubscribe_module.delete_subscription(
+            parse_number(said, "subscription"), at.engine, who, hard=hard
+        )
+    else:
+        gone = await unsubscribe_module.delete_by_url(said, at.engine, who, hard=hard)
     return json_response(
         UnsubscribedRecord(
             message="Subscription deleted successfully",
@@ -174,7 +190,7 @@ async def unsubscribe(
     )
 
 
-@router.get("/subscriptions/{subscription_id}/history", response_model=HistoryPage)
+@router.get("/subscriptions/{subscription_id}/history", right="read", response_model=HistoryPage)
 async def list_history(
     subscription_id: str,
     at: RouteContext,

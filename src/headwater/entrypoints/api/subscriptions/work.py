@@ -5,7 +5,6 @@ from base64 import b64decode
 from binascii import Error as BadBase64
 from typing import Annotated, Literal, Self
 
-from fastapi import APIRouter
 from pydantic import (
     AfterValidator,
     Field,
@@ -29,8 +28,8 @@ from headwater.entrypoints.api.feeds.feed_records import ValidatorsRecord
 from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
 from headwater.entrypoints.api.models import Strict, parse_moment
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     ApiContext,
     RouteContext,
     parse_number,
@@ -399,12 +398,11 @@ class ResultRecord(Record):
         )
 
 
-router = APIRouter(tags=["work of fetchers"], responses=ERROR_RESPONSES)
-RESULTS_PATH = "/fetcher-results"
+router = Router(tags=["work of fetchers"])
 STREAMS_EACH = 4
 
 
-@router.post("/fetcher-modules/{fetcher_id}/claims", response_model=ClaimedPage)
+@router.post("/fetcher-modules/{fetcher_id}/claims", right="fetcher", response_model=ClaimedPage)
 async def claim_work(
     fetcher_id: str, request: Request, at: RouteContext, body: ClaimsIn | None = None
 ) -> Response:
@@ -434,7 +432,9 @@ async def claim_work(
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.post("/fetcher-modules/{fetcher_id}/claims/renew", response_model=RenewedRecord)
+@router.post(
+    "/fetcher-modules/{fetcher_id}/claims/renew", right="fetcher", response_model=RenewedRecord
+)
 async def renew_claims(
     fetcher_id: str, body: RenewIn, request: Request, at: RouteContext
 ) -> Response:
@@ -455,7 +455,12 @@ async def renew_claims(
     return await answer_idempotently(request, at.engine, effect, tell)
 
 
-@router.post(RESULTS_PATH, response_model=ResultRecord)
+@router.post(
+    "/fetcher-results",
+    right="fetcher",
+    most_bytes="fetcher_report_max_bytes",
+    response_model=ResultRecord,
+)
 async def report_result(body: ReportIn, request: Request, at: RouteContext) -> Response:
     """What a fetcher met. It is archived, parsed, merged, told and planned like a visit of ours.
 
@@ -496,6 +501,8 @@ async def report_result(body: ReportIn, request: Request, at: RouteContext) -> R
 
 @router.get(
     "/fetcher-modules/{fetcher_id}/events",
+    right="fetcher",
+    etag=False,
     response_class=Response,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )

@@ -6,13 +6,12 @@ from hashlib import sha256
 from html import escape
 from typing import Any
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from headwater.entrypoints.api.routing import ERROR_RESPONSES
+from headwater.entrypoints.api.router import Router
 
-router = APIRouter(tags=["about"], responses=ERROR_RESPONSES)
+router = Router(tags=["about"])
 
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;"
@@ -26,7 +25,7 @@ STYLE_HASH = b64encode(sha256(STYLE.encode()).digest()).decode()
 POLICY = f"default-src 'none'; style-src 'sha256-{STYLE_HASH}'; frame-ancestors 'none'"
 
 
-@router.get("/openapi.json", response_model=dict[str, Any])
+@router.get("/openapi.json", right="read", response_model=dict[str, Any])
 async def openapi(request: Request) -> Response:
     """This API as OpenAPI."""
     return JSONResponse(request.app.openapi())
@@ -34,6 +33,7 @@ async def openapi(request: Request) -> Response:
 
 @router.get(
     "/docs",
+    right="read",
     response_class=Response,
     responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
 )

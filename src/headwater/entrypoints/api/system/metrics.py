@@ -2,7 +2,6 @@
 
 import socket
 
-from fastapi import APIRouter
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -14,17 +13,17 @@ from headwater.core.engine import Engine
 from headwater.entrypoints.api.auth import AuthMiddleware
 from headwater.entrypoints.api.errors import status_response
 from headwater.entrypoints.api.middleware import ErrorsAndHeadersMiddleware, HostAndOriginMiddleware
-from headwater.entrypoints.api.routing import ERROR_RESPONSES
+from headwater.entrypoints.api.router import RouteMatchMiddleware, Router
 from headwater.entrypoints.api.system.metrics_report import MEDIA_TYPE, MetricsReport
 from headwater.entrypoints.server.listener import PortTaken, listening_socket
 from headwater.settings import Settings
 
-router = APIRouter(tags=["status"], responses=ERROR_RESPONSES)
+router = Router(tags=["status"])
 
 _SCRAPED = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 
 
-@router.get("/metrics", response_class=Response, responses={200: _SCRAPED})
+@router.get("/metrics", right="read", response_class=Response, responses={200: _SCRAPED})
 async def metrics(request: Request) -> Response:
     """Counters of this process and figures of the whole engine, in the form Prometheus reads."""
     scrape: MetricsReport = request.app.state.scrape
@@ -56,6 +55,7 @@ def metrics_app(engine: Engine, settings: Settings) -> Starlette:
         middleware=[
             Middleware(ErrorsAndHeadersMiddleware),
             Middleware(HostAndOriginMiddleware, settings=metrics_settings(settings)),
+            Middleware(RouteMatchMiddleware, routes=router.routes),
             Middleware(AuthMiddleware, engine=engine, settings=settings),
         ],
         exception_handlers={HTTPException: _router_refused},

@@ -2,17 +2,18 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from headwater.core.values.url import redacted
 from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.routing import ERROR_RESPONSES, RouteContext, json_response
+from headwater.entrypoints.api.router import Router
+from headwater.entrypoints.api.routing import RouteContext, json_response
 from headwater.entrypoints.api.system.database_metrics import promises
 from headwater.statistics.service_levels import ServiceLevel, ServiceLevelName, Unit, service_levels
 from headwater.statistics.subscriptions import parse_days_window
 
-router = APIRouter(tags=["statistics"], responses=ERROR_RESPONSES)
+router = Router(tags=["statistics"])
 
 USUAL_DAY = "1d"
 
@@ -70,7 +71,7 @@ class ServiceLevelsRecord(Record):
     levels: list[ServiceLevelRecord]
 
 
-@router.get("/slo", response_model=ServiceLevelsRecord)
+@router.get("/slo", right="read", response_model=ServiceLevelsRecord)
 async def show_service_levels(
     at: RouteContext,
     window: Annotated[

@@ -2,7 +2,6 @@
 
 import sys
 
-from fastapi import APIRouter
 from lxml import etree
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,7 +10,8 @@ from headwater import __version__
 from headwater.core import database_rows
 from headwater.core.engine import Engine
 from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.routing import ERROR_RESPONSES, RouteContext, json_response
+from headwater.entrypoints.api.router import Router
+from headwater.entrypoints.api.routing import RouteContext, json_response
 from headwater.entrypoints.api.single_flight import SingleFlight
 from headwater.events import event_rows
 from headwater.feeds.entries import entry_search_rows
@@ -19,7 +19,7 @@ from headwater.feeds.raw import raw_rows
 from headwater.feeds.schedule import schedule_rows
 from headwater.feeds.worker import worker_rows
 
-router = APIRouter(tags=["status"], responses=ERROR_RESPONSES)
+router = Router(tags=["status"])
 
 
 class Health(Record):
@@ -62,7 +62,7 @@ class Status(Record):
     lag_sec: float
 
 
-@router.get("/healthz", response_model=Health)
+@router.get("/healthz", right=None, response_model=Health)
 async def health(request: Request) -> Response:
     """200 when Headwater answers and its database does. Open to everybody, says nothing more."""
     pulse: SingleFlight[None] = request.app.state.pulse
@@ -80,7 +80,7 @@ def database_probe(engine: Engine) -> SingleFlight[None]:
     return SingleFlight(engine, feel)
 
 
-@router.get("/status", response_model=Status)
+@router.get("/status", right="admin", response_model=Status)
 async def status(at: RouteContext) -> Response:
     """Versions, counts, workers, and how late the longest-waiting feed is."""
     now = at.engine.clock.now()

@@ -3,7 +3,6 @@
 import secrets
 from typing import Annotated
 
-from fastapi import APIRouter
 from pydantic import AfterValidator, Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,8 +20,8 @@ from headwater.core import idempotency_rows
 from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
 from headwater.entrypoints.api.models import Strict, check_printable
 from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.routing import (
-    ERROR_RESPONSES,
     RouteContext,
     json_response,
     parse_number,
@@ -62,10 +61,10 @@ class NewToken(Strict):
     scope: GrantableScope = "read"
 
 
-router = APIRouter(tags=["tokens"], responses=ERROR_RESPONSES)
+router = Router(tags=["tokens"])
 
 
-@router.get("/tokens", response_model=TokenPage)
+@router.get("/tokens", right="admin", response_model=TokenPage)
 async def list_tokens(at: RouteContext) -> Response:
     """Names, scopes and last use; never a secret."""
     async with at.engine.database.read() as view:
@@ -73,7 +72,7 @@ async def list_tokens(at: RouteContext) -> Response:
     return json_response(TokenPage(tokens=[TokenRecord.of(token) for token in found]))
 
 
-@router.post("/tokens", response_model=NewTokenRecord, status_code=201)
+@router.post("/tokens", right="admin", response_model=NewTokenRecord, status_code=201)
 async def make_token(body: NewToken, request: Request, at: RouteContext) -> Response:
     """The secret is in this answer and nowhere else. A repeated request gets `token: null`."""
     secret = token_text(secrets.token_bytes(SECRET_BYTES))
@@ -97,7 +96,7 @@ async def make_token(body: NewToken, request: Request, at: RouteContext) -> Resp
     return await answer_idempotently(request, at.engine, effect, tell, tell_again)
 
 
-@router.delete("/tokens/{token_id}", response_model=TokenRecord)
+@router.delete("/tokens/{token_id}", right="admin", response_model=TokenRecord)
 async def revoke_token(token_id: str, at: RouteContext) -> Response:
     """From this moment it opens nothing. Revoking twice is revoking once."""
     known = parse_number(token_id, "token")
