@@ -8,7 +8,7 @@ from typing import Any
 
 from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
-from headwater.entrypoints.api.routing import ApiContext
+from headwater.entrypoints.api.dependencies import ApiContext
 from headwater.entrypoints.server.listener import listening_socket, url_of_socket
 from headwater.entrypoints.server.service import HttpServer
 from headwater.events.event import Event

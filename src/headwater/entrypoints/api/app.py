@@ -16,6 +16,7 @@ from headwater.core.errors import BadSettings
 from headwater.entrypoints.api import collections, sinks
 from headwater.entrypoints.api.anime import downloads, preview, releases, shows, trackings
 from headwater.entrypoints.api.auth import AuthMiddleware
+from headwater.entrypoints.api.dependencies import ApiContext
 from headwater.entrypoints.api.errors import field_errors_response, status_response
 from headwater.entrypoints.api.events import events
 from headwater.entrypoints.api.events.stream import SharedStreams
@@ -33,7 +34,6 @@ from headwater.entrypoints.api.personal_feeds.feed_middleware import PersonalFee
 from headwater.entrypoints.api.personal_feeds.feed_server import PersonalFeedServer
 from headwater.entrypoints.api.request_body import RequestBodyMiddleware
 from headwater.entrypoints.api.router import Route, RouteMatchMiddleware
-from headwater.entrypoints.api.routing import ApiContext
 from headwater.entrypoints.api.subscriptions import (
     conflicts,
     credentials,

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from headwater import __version__
 from headwater.core.ports import Row, View
 from headwater.core.values.instant import from_micros, to_micros
+from headwater.entrypoints.api.dependencies import Cursor, Limit, RouteContext
 from headwater.entrypoints.api.feed_response import (
     FeedAddress,
     base_url_of,
@@ -26,7 +27,6 @@ from headwater.entrypoints.api.feed_response import (
 )
 from headwater.entrypoints.api.paging import cursor, decode_entry_cursor
 from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import Cursor, Limit, RouteContext
 from headwater.personal_feeds.ports import TokenHolder
 from headwater.publish import atom, collection_rows, json_feed
 from headwater.publish.collection import no_such_collection, parse_collection_name

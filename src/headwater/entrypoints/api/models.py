@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Collection, Hashable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -22,15 +23,20 @@ def check_printable(text: str) -> str:
     return text
 
 
-def _each_once(texts: list[str]) -> list[str]:
-    if len(set(texts)) != len(texts):
-        raise ValueError("must not name one category twice")
-    return texts
+def each_once(what: str) -> AfterValidator:
+    """For a list that must not name the same thing twice, such as "one category"."""
+
+    def check(values: Collection[Hashable]) -> Collection[Hashable]:
+        if len(set(values)) != len(values):
+            raise ValueError(f"must not name {what} twice")
+        return values
+
+    return AfterValidator(check)
 
 
 Title = Annotated[str, Field(min_length=1, max_length=1_024), AfterValidator(check_printable)]
 Category = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_printable)]
-Categories = Annotated[list[Category], Field(max_length=64), AfterValidator(_each_once)]
+Categories = Annotated[tuple[Category, ...], Field(max_length=64), each_once("one category")]
 Priority = Annotated[
     StrictInt,
     Field(ge=LOWEST_PRIORITY, le=HIGHEST_PRIORITY, description="Higher goes first under load."),
@@ -39,9 +45,13 @@ Seconds = Annotated[StrictInt, Field(ge=SHORTEST_INTERVAL_SEC, le=LONGEST_INTERV
 
 
 class Strict(BaseModel):
-    """A field we do not know is a mistake, not a wish."""
+    """The base of all bodies: a field that we do not know is refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def named_fields(self) -> dict[str, Any]:
+        """The values of the fields that the caller named, in the order of their names."""
+        return {name: getattr(self, name) for name in sorted(self.model_fields_set)}
 
 
 class NothingIn(Strict):

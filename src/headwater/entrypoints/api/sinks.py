@@ -10,18 +10,18 @@ from starlette.responses import Response
 from headwater.core.errors import BadInput
 from headwater.core.values.keep import KEEP
 from headwater.core.values.url import redacted
+from headwater.entrypoints.api.dependencies import (
+    Cursor,
+    Limit,
+    RouteContext,
+    json_response,
+)
 from headwater.entrypoints.api.errors import BadMoment
 from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
 from headwater.entrypoints.api.models import NothingIn, Strict, parse_moment
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
-    Cursor,
-    Limit,
-    RouteContext,
-    json_response,
-)
 from headwater.events.event_filter import EventFilter, parse_event_filter
 from headwater.sinks import sink_commands, sink_rows
 from headwater.sinks.sink import (

@@ -14,6 +14,7 @@ from headwater.auth.tokens import Credential
 from headwater.client.grpc import headwater_pb2
 from headwater.core.errors import BadInput, HeadwaterError, Unauthorized
 from headwater.core.values.instant import from_micros, rfc3339
+from headwater.entrypoints.api.dependencies import ApiContext
 from headwater.entrypoints.api.errors import BadMoment, RateLimited
 from headwater.entrypoints.api.events import events
 from headwater.entrypoints.api.events.events import EventPage, EventRecord
@@ -23,7 +24,6 @@ from headwater.entrypoints.api.feeds import raw as feeds_raw
 from headwater.entrypoints.api.feeds.entries import LONGEST_TEXT, EntryFilter
 from headwater.entrypoints.api.feeds.raw import RawFetchRecord
 from headwater.entrypoints.api.paging import PageRequest
-from headwater.entrypoints.api.routing import ApiContext
 from headwater.entrypoints.grpc.errors import NEXT_KEY, CallContext, CallEnded
 from headwater.events import event_rows
 from headwater.events.event_filter import EventFilter, parse_event_filter

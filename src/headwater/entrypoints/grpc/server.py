@@ -14,8 +14,8 @@ from headwater.auth.tokens import Credential, has_right
 from headwater.client.grpc import headwater_pb2
 from headwater.core.errors import BadSettings, Forbidden, HeadwaterError
 from headwater.entrypoints.api.auth import Authenticator, bearer_token
+from headwater.entrypoints.api.dependencies import ApiContext
 from headwater.entrypoints.api.errors import BadRequest, RateLimited
-from headwater.entrypoints.api.routing import ApiContext
 from headwater.entrypoints.grpc import calls
 from headwater.entrypoints.grpc.calls import EventStreams, UnaryHandler, send_raw
 from headwater.entrypoints.grpc.errors import (

@@ -30,16 +30,24 @@ from headwater.subscriptions.registry_events import subscription_changed
 from headwater.subscriptions.subscription import Subscription, SubscriptionPatch
 
 BATCH = 100
-"""Members that are told in one transaction."""
+"""Members that get the new values in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedMember:
+    """A member whose fetcher does not take the config of the group."""
+
+    subscription_id: int
+    message: str
 
 
 @dataclass(slots=True)
 class SpreadResult:
-    """How a group's new word was received. `refused`: whose fetcher does not take the config."""
+    """What a change of a group's values did to its members."""
 
     changed: int = 0
     unchanged: int = 0
-    refused: list[tuple[int, str]] = field(default_factory=list)
+    refused: list[RefusedMember] = field(default_factory=list)
 
 
 async def move_to_group(
@@ -48,24 +56,25 @@ async def move_to_group(
     subscription: Subscription,
     to: int | None,
     now: datetime,
-    held: dict[int, Group] | None = None,
+    locked: dict[int, Group] | None = None,
 ) -> Subscription:
-    """Out of its group and into another, or into none; what the old one said is said no more.
+    """Move a subscription into another group, or into none; it loses the old group's values.
 
-    The caller holds the subscription's lock and tells of the change. `held`: groups that are held
-    already, for those who move many in one transaction: holding one counts all of its members.
+    The caller holds the subscription's lock and announces the change. `locked` keeps the groups
+    that are locked already, for those who move many in one transaction: locking a group counts all
+    of its members.
     """
     former = subscription.group_id
-    held = {} if held is None else held
-    concerned = {each for each in (former, to) if each is not None}
-    for each in sorted(concerned - held.keys()):
-        held[each] = await group_rows.lock_group(tx, each)
+    locked = {} if locked is None else locked
+    concerned = {group_id for group_id in (former, to) if group_id is not None}
+    for group_id in sorted(concerned - locked.keys()):
+        locked[group_id] = await group_rows.lock_group(tx, group_id)
     if to is not None and to != former:
-        check_not_full(held[to])
+        check_not_full(locked[to])
     before = (
-        NO_GROUP_VALUES if former is None else values_in_force(held[former], subscription.feed_pk)
+        NO_GROUP_VALUES if former is None else values_in_force(locked[former], subscription.feed_pk)
     )
-    after = NO_GROUP_VALUES if to is None else held[to].shared
+    after = NO_GROUP_VALUES if to is None else locked[to].shared
     moved = await subscription_rows.update_subscription(
         tx, subscription.id, SubscriptionPatch(group_id=to), now
     )
@@ -76,7 +85,7 @@ async def move_to_group(
 async def apply_group_values(
     tx: Transaction, engine: Engine, subscription: Subscription, now: datetime
 ) -> Subscription:
-    """For a new subscription that was made inside its group: it begins by the group's word."""
+    """A new subscription that was made inside a group begins with the values of that group."""
     if subscription.group_id is None:
         return subscription
     group = await group_rows.lock_group(tx, subscription.group_id)
@@ -87,46 +96,46 @@ async def apply_group_values(
 
 async def spread_group_change(engine: Engine, group_id: int) -> SpreadResult:
     """Carry a group's change to all of its members; safe to begin again after a crash."""
-    told = SpreadResult()
-    while await _spread_batch(engine, group_id, told):
+    result = SpreadResult()
+    while await _spread_batch(engine, group_id, result):
         pass
     engine.database.woken("feeds").set()
-    return told
+    return result
 
 
 async def finish_spreading(engine: Engine) -> None:
-    """What a crash interrupted; the worker looks every minute."""
+    """Finish the changes that a crash interrupted; the worker looks every minute."""
     async with engine.database.read() as view:
-        waiting = await group_rows.list_unfinished_changes(view)
-    for group_id in waiting:
+        group_ids = await group_rows.list_unfinished_changes(view)
+    for group_id in group_ids:
         await spread_group_change(engine, group_id)
 
 
-async def _spread_batch(engine: Engine, group_id: int, told: SpreadResult) -> bool:
-    """One batch; False when everybody knows."""
+async def _spread_batch(engine: Engine, group_id: int, result: SpreadResult) -> bool:
+    """One batch; False when every member has the new values."""
     now = engine.clock.now()
     async with engine.database.write() as tx:
-        going = (await group_rows.get_group(tx, group_id)).spreading
-        if going is None:
+        change = (await group_rows.get_group(tx, group_id)).spreading
+        if change is None:
             return False
         members = await group_rows.list_members_by_feed(
-            tx, group_id, after=going.after, limit=BATCH
+            tx, group_id, after=change.after, limit=BATCH
         )
         group = await group_rows.lock_group(tx, group_id)
-        if group.spreading != going:
-            return True  # somebody else told these
-        facts = []
+        if group.spreading != change:
+            return True  # another process did this batch meanwhile
+        events = []
         for member in members:
             subscription = await subscription_rows.get_subscription(tx, member.subscription_id)
             if subscription.group_id != group_id:
                 continue  # it went elsewhere while its lock was waited for
-            facts += await _spread_to_member(
-                tx, engine, subscription, going.before, group.shared, now, told
+            events += await _spread_to_member(
+                tx, engine, subscription, change.before, group.shared, now, result
             )
         done = len(members) < BATCH
-        further = None if done else replace(going, after=members[-1].feed_pk)
-        await group_rows.set_group_change(tx, group, further)
-        await event_rows.append_events(tx, facts, now)
+        rest = None if done else replace(change, after=members[-1].feed_pk)
+        await group_rows.set_group_change(tx, group, rest)
+        await event_rows.append_events(tx, events, now)
     return not done
 
 
@@ -137,19 +146,19 @@ async def _spread_to_member(
     before: GroupValues,
     after: GroupValues,
     now: datetime,
-    told: SpreadResult,
+    result: SpreadResult,
 ) -> list[Event]:
-    heard = await _apply_values(tx, engine, subscription, before, after, now)
-    if heard.refusal is not None:
-        told.refused.append((subscription.id, heard.refusal))
-    if not heard.changed:
-        told.unchanged += 1
+    change = await _apply_values(tx, engine, subscription, before, after, now)
+    if change.refusal is not None:
+        result.refused.append(RefusedMember(subscription.id, change.refusal))
+    if not change.changed:
+        result.unchanged += 1
         return []
-    told.changed += 1
+    result.changed += 1
     if not subscription.is_active:
         return []
     changed = await subscription_rows.get_subscription(tx, subscription.id)
-    return [subscription_changed(changed, heard.changed)]
+    return [subscription_changed(changed, change.changed)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +175,7 @@ async def _apply_values(
     after: GroupValues,
     now: datetime,
 ) -> _MemberChange:
-    """One member's values, and its next visit when its pace has changed."""
+    """Change one member's values, and plan its next visit again when its interval changes."""
     feed = await feed_rows.get_feed(tx, subscription.feed_id, lock=True)
     held = FetchSettings(
         feed.overrides.interval_sec, feed.priority, feed.categories, subscription.config
@@ -207,7 +216,7 @@ async def _write(
 async def _config_refusal(
     tx: Transaction, subscription: Subscription, wanted: FetchSettings
 ) -> str | None:
-    """Fetchers have schemas of their own: a config that does not fit one is not forced on it."""
+    """Why the member's fetcher does not take this config: each fetcher has a schema of its own."""
     if wanted.config == subscription.config:
         return None
     schema = (await get_fetcher(tx, subscription.fetcher_id)).config_schema
@@ -221,8 +230,8 @@ async def _config_refusal(
 async def _without_config(
     tx: Transaction, subscription: Subscription, wanted: FetchSettings
 ) -> FetchSettings:
-    """Of what the group said before, nothing stays: it would count as the member's own for ever.
-    Only who cannot do without a config keeps it."""
+    """Without the refused config. The group's former config does not stay either: it would count
+    as the member's own for ever. Only a member that needs a config keeps the one that it has."""
     plain = replace(wanted, config=DEFAULT_FETCH_SETTINGS.config)
     if await _config_refusal(tx, subscription, plain) is None:
         return plain
@@ -240,6 +249,6 @@ def _differences(held: FetchSettings, wanted: FetchSettings) -> tuple[str, ...]:
 
 
 def values_in_force(group: Group, feed: FeedPk) -> GroupValues:
-    """While a change spreads, those whom it has not reached still go by what was said before."""
-    going: GroupChange | None = group.spreading
-    return group.shared if going is None or feed <= going.after else going.before
+    """While a change spreads, the members that it has not reached still have the values before."""
+    change: GroupChange | None = group.spreading
+    return group.shared if change is None or feed <= change.after else change.before

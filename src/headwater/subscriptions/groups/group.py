@@ -1,4 +1,4 @@
-"""A group of subscriptions: what it says for all of them, and what each of them says for itself."""
+"""A group of subscriptions: the values that it shares, and how they meet a member's own values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -14,7 +14,7 @@ MOST_MEMBERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class GroupValues:
-    """What a group says for its members; None where it says nothing."""
+    """The values that a group shares with its members; None: the group has no such value."""
 
     fetch_interval_minutes: int | None = None
     priority: int | None = None
@@ -22,18 +22,18 @@ class GroupValues:
     config: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Only what is said."""
-        said = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in said.items() if value is not None}
+        """Only the values that the group has."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> "GroupValues":
-        categories = said.get("categories")
+    def from_json(cls, values: Mapping[str, Any]) -> "GroupValues":
+        categories = values.get("categories")
         return cls(
-            fetch_interval_minutes=said.get("fetch_interval_minutes"),
-            priority=said.get("priority"),
+            fetch_interval_minutes=values.get("fetch_interval_minutes"),
+            priority=values.get("priority"),
             categories=None if categories is None else tuple(categories),
-            config=said.get("config"),
+            config=values.get("config"),
         )
 
 
@@ -42,10 +42,11 @@ NO_GROUP_VALUES = GroupValues()
 
 @dataclass(frozen=True, slots=True)
 class GroupChange:
-    """A change on its way to the members: what was said before, and how far it has come.
+    """A change of the shared values on its way to the members.
 
-    It stands in the group's own row until every member knows, so that a crash on the way leaves
-    nothing half-done for ever. `after` is the feed number of the last member that knows.
+    It stands in the group's own row until the last member has the new values, so that a crash on
+    the way leaves nothing half-done for ever. `before` are the values until this change; `after`
+    is the feed number of the last member that has the new ones.
     """
 
     before: GroupValues
@@ -54,6 +55,8 @@ class GroupChange:
 
 @dataclass(frozen=True, slots=True)
 class Group:
+    """`members` counts the active subscriptions in it; `spreading` is a change under way."""
+
     id: int
     name: str
     description: str | None
@@ -74,7 +77,7 @@ class NewGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupPatch:
-    """What is to change; `shared` holds only what was said, and None there says nothing more."""
+    """A change of a group. `shared` holds only the values that change; None takes one away."""
 
     name: str | Keep = KEEP
     description: str | Keep | None = KEEP
@@ -92,7 +95,7 @@ def patched_group(group: Group, patch: GroupPatch) -> Group:
 
 @dataclass(frozen=True, slots=True)
 class FetchSettings:
-    """How one member is fetched: the values that a group may speak about."""
+    """How one member is fetched: the values that its group may have for it."""
 
     interval_sec: float | None = None
     priority: int = USUAL_PRIORITY
@@ -104,26 +107,25 @@ DEFAULT_FETCH_SETTINGS = FetchSettings()
 
 
 def settings_after_change(
-    held: FetchSettings, before: GroupValues, after: GroupValues
+    member: FetchSettings, before: GroupValues, after: GroupValues
 ) -> FetchSettings:
-    """A member's values when its group said `before` and says `after` now.
+    """A member's settings once its group's values are `after` instead of `before`.
 
-    A value that is the usual one, or the one the group said, is not the member's own: it follows.
-    Any other is its own and stays.
+    A member has no value of its own where it has the default, or the value of its group: there it
+    follows the group. Any other value is its own and stays.
     """
     old, new = _fetch_settings_of(before), _fetch_settings_of(after)
-    return FetchSettings(
-        *(
-            getattr(new, each.name)
-            if getattr(held, each.name)
-            in (getattr(DEFAULT_FETCH_SETTINGS, each.name), getattr(old, each.name))
-            else getattr(held, each.name)
-            for each in fields(FetchSettings)
-        )
-    )
+
+    def followed(name: str) -> Any:
+        value = getattr(member, name)
+        is_own = value not in (getattr(DEFAULT_FETCH_SETTINGS, name), getattr(old, name))
+        return value if is_own else getattr(new, name)
+
+    return FetchSettings(**{field.name: followed(field.name) for field in fields(FetchSettings)})
 
 
 def _fetch_settings_of(shared: GroupValues) -> FetchSettings:
+    """The settings of a member that has no value of its own."""
     minutes = shared.fetch_interval_minutes
     return FetchSettings(
         interval_sec=None if minutes is None else minutes * 60.0,

@@ -1,9 +1,9 @@
-"""What people ask of groups: make, change and dissolve them, and one wish for all members."""
+"""Commands of groups: create, change and dissolve one, and act on all of its members."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError, HeadwaterError, NotFound
@@ -25,7 +25,7 @@ from headwater.subscriptions.registry_events import subscription_changed
 from headwater.subscriptions.subscription import Subscription, SubscriptionPatch
 from headwater.subscriptions.unsubscribe import delete_subscription
 
-LEFT_AT_ONCE = 100
+REMOVED_AT_ONCE = 100
 """Members that leave in one transaction when a group is dissolved."""
 
 GroupAction = Literal["pause", "resume", "refetch", "delete", "move", "set"]
@@ -33,10 +33,11 @@ GroupAction = Literal["pause", "resume", "refetch", "delete", "move", "set"]
 
 @dataclass(frozen=True, slots=True)
 class MemberAction:
-    """One wish for many. `to` is for `move`, `patch` for `set`, `hard` for `delete`."""
+    """An action on many members. `to_group_id` is for `move`, `patch` for `set`, `hard` for
+    `delete`, `whole` for `refetch`."""
 
     action: GroupAction
-    to: int | None = None
+    to_group_id: int | None = None
     patch: SubscriptionPatch = field(default=SubscriptionPatch())
     hard: bool = False
     whole: bool = False
@@ -44,7 +45,7 @@ class MemberAction:
 
 @dataclass(frozen=True, slots=True)
 class MemberResult:
-    """What became of it for one subscription; `error` is a code when it was refused."""
+    """How an action on one subscription ended; `error` is a code when it was refused."""
 
     subscription_id: int
     source_url: str | None = None
@@ -53,41 +54,48 @@ class MemberResult:
     next_visit_at: datetime | None = None
     retry_after_sec: float | None = None
 
+    @property
+    def done(self) -> bool:
+        return self.error is None
+
 
 async def create_group(new: NewGroup, engine: Engine, *, idempotency: bytes | None = None) -> Group:
     check_config(new.shared.config, None)
     async with engine.database.write() as tx:
-        made = await group_rows.insert_group(tx, new, engine.clock.now())
+        group = await group_rows.insert_group(tx, new, engine.clock.now())
         if idempotency is not None:
-            await set_key_resource(tx, idempotency, str(made.id))
-    return made
+            await set_key_resource(tx, idempotency, str(group.id))
+    return group
 
 
 async def change_group(
     group_id: int, patch: GroupPatch, engine: Engine
 ) -> tuple[Group, SpreadResult]:
-    """The new word, and how the members took it. One change spreads at a time."""
+    """The changed group, and what the change did to its members.
+
+    One change spreads at a time: one that is under way is finished before and after ours.
+    """
     check_config(patch.shared.get("config"), None)
     await spread_group_change(engine, group_id)
     while not await _try_change(group_id, patch, engine):
         await spread_group_change(engine, group_id)
-    told = await spread_group_change(engine, group_id)
+    spread = await spread_group_change(engine, group_id)
     async with engine.database.read() as view:
-        return await group_rows.get_group(view, group_id), told
+        return await group_rows.get_group(view, group_id), spread
 
 
 async def _try_change(group_id: int, patch: GroupPatch, engine: Engine) -> bool:
     """False while another change is on its way to the members."""
     async with engine.database.write() as tx:
-        held = await group_rows.lock_group(tx, group_id)
-        if held.spreading is not None:
+        group = await group_rows.lock_group(tx, group_id)
+        if group.spreading is not None:
             return False
-        await group_rows.update_group(tx, held, patch, engine.clock.now())
+        await group_rows.update_group(tx, group, patch, engine.clock.now())
     return True
 
 
 async def dissolve_group(group_id: int, engine: Engine) -> Group:
-    """The group as it was. Its subscriptions stay, and go on as if it had never spoken."""
+    """The group as it was. Its subscriptions stay, without the values that they had from it."""
     async with engine.database.read() as view:
         group = await group_rows.get_group(view, group_id)
     while not await _remove_some_members(group_id, engine):
@@ -97,31 +105,35 @@ async def dissolve_group(group_id: int, engine: Engine) -> Group:
 
 
 async def _remove_some_members(group_id: int, engine: Engine) -> bool:
-    """A batch of members leaves; with the last of them goes the group, and the answer is True."""
+    """A batch of members leaves. True when these were the last ones: the group is deleted too."""
     now = engine.clock.now()
     async with engine.database.write() as tx:
-        members = await group_rows.list_members_by_feed(tx, group_id, after=0, limit=LEFT_AT_ONCE)
-        facts = []
-        held: dict[int, Group] = {}
+        members = await group_rows.list_members_by_feed(
+            tx, group_id, after=0, limit=REMOVED_AT_ONCE
+        )
+        events = []
+        locked: dict[int, Group] = {}
         for member in members:
-            there = await subscription_rows.get_subscription(tx, member.subscription_id)
-            if there.group_id != group_id:
+            subscription = await subscription_rows.get_subscription(tx, member.subscription_id)
+            if subscription.group_id != group_id:
                 continue  # it went elsewhere while its lock was waited for
-            left = await move_to_group(tx, engine, there, None, now, held)
+            left = await move_to_group(tx, engine, subscription, None, now, locked)
             if left.is_active:
-                facts.append(subscription_changed(left, ["group_id"]))
-        if is_last := len(members) < LEFT_AT_ONCE:
+                events.append(subscription_changed(left, ["group_id"]))
+        if is_last := len(members) < REMOVED_AT_ONCE:
             await group_rows.delete_group(tx, group_id)
-        await event_rows.append_events(tx, facts, now)
+        await event_rows.append_events(tx, events, now)
     return is_last
 
 
 async def join_group(
     group_id: int, subscription_id: int, engine: Engine, who: str, gap: timedelta
 ) -> Subscription:
-    """From whatever group it is in."""
-    wish = SubscriptionUpdate(SubscriptionPatch(group_id=group_id))
-    return await change_subscription(subscription_id, wish, engine, who, gap=gap)
+    """From whatever group it is in; NotFound where there is no such group."""
+    async with engine.database.read() as view:
+        await group_rows.get_group(view, group_id)
+    update = SubscriptionUpdate(SubscriptionPatch(group_id=group_id))
+    return await change_subscription(subscription_id, update, engine, who, gap=gap)
 
 
 async def leave_group(
@@ -129,66 +141,77 @@ async def leave_group(
 ) -> Subscription:
     async with engine.database.read() as view:
         _check_member(await subscription_rows.get_subscription(view, subscription_id), group_id)
-    wish = SubscriptionUpdate(SubscriptionPatch(group_id=None))
-    return await change_subscription(subscription_id, wish, engine, who, gap=gap)
+    update = SubscriptionUpdate(SubscriptionPatch(group_id=None))
+    return await change_subscription(subscription_id, update, engine, who, gap=gap)
 
 
 async def act_on_members(
-    members: Sequence[int],
+    subscription_ids: Sequence[int],
     group_id: int,
-    act: MemberAction,
+    action: MemberAction,
     engine: Engine,
     who: str,
     gap: timedelta,
 ) -> list[MemberResult]:
-    """One after the other, each in a transaction of its own: a refusal stops nobody else.
+    """One after the other, each in a transaction of its own: a refusal stops no other member.
 
-    A refetch is as polite as one by hand: who was visited a moment ago is told when to ask again.
+    A refetch is as polite as one by hand: for a feed that was just visited, the result says when
+    to ask again.
     """
-    return [await _act_on_member(each, group_id, act, engine, who, gap) for each in members]
+    return [
+        await _act_on_member(each, group_id, action, engine, who, gap) for each in subscription_ids
+    ]
 
 
 async def _act_on_member(
-    subscription_id: int, group_id: int, act: MemberAction, engine: Engine, who: str, gap: timedelta
+    subscription_id: int,
+    group_id: int,
+    action: MemberAction,
+    engine: Engine,
+    who: str,
+    gap: timedelta,
 ) -> MemberResult:
-    there: Subscription | None = None
+    source_url: str | None = None
     try:
         async with engine.database.read() as view:
-            there = await subscription_rows.get_subscription(view, subscription_id)
-        _check_member(there, group_id)
-        facts = await _carry_out(there, act, engine, who, gap)
+            subscription = await subscription_rows.get_subscription(view, subscription_id)
+        source_url = subscription.source_url
+        _check_member(subscription, group_id)
+        next_visit_at = await _carry_out(subscription, action, engine, who, gap)
     except DatabaseError:
         raise
     except HeadwaterError as refusal:
         return MemberResult(
             subscription_id,
-            there.source_url if there else None,
+            source_url,
             refusal.code,
             refusal.message,
             retry_after_sec=refusal.facts.get("retry_after_sec"),
         )
-    return MemberResult(subscription_id, there.source_url, **facts)
+    return MemberResult(subscription_id, source_url, next_visit_at=next_visit_at)
 
 
 async def _carry_out(
-    there: Subscription, act: MemberAction, engine: Engine, who: str, gap: timedelta
-) -> dict[str, Any]:
-    match act.action:
+    subscription: Subscription, action: MemberAction, engine: Engine, who: str, gap: timedelta
+) -> datetime | None:
+    """The time of the next visit, where the action decides it."""
+    match action.action:
         case "pause" | "resume":
-            state: Literal["paused", "active"] = "paused" if act.action == "pause" else "active"
-            feed = await change_feed(there.feed_id, FeedPatch(state=state), engine, gap)
-            return {"next_visit_at": feed.schedule.next_visit_at}
+            state: Literal["paused", "active"] = "paused" if action.action == "pause" else "active"
+            feed = await change_feed(subscription.feed_id, FeedPatch(state=state), engine, gap)
+            return feed.schedule.next_visit_at
         case "refetch":
-            asked = await refetch(there.feed_id, engine, whole=act.whole, gap=gap)
-            return {"next_visit_at": asked.next_visit_at}
+            result = await refetch(subscription.feed_id, engine, whole=action.whole, gap=gap)
+            return result.next_visit_at
         case "delete":
-            await delete_subscription(there.id, engine, who, hard=act.hard)
+            await delete_subscription(subscription.id, engine, who, hard=action.hard)
         case "move":
-            wish = SubscriptionUpdate(SubscriptionPatch(group_id=act.to))
-            await change_subscription(there.id, wish, engine, who, gap=gap)
+            update = SubscriptionUpdate(SubscriptionPatch(group_id=action.to_group_id))
+            await change_subscription(subscription.id, update, engine, who, gap=gap)
         case "set":
-            await change_subscription(there.id, SubscriptionUpdate(act.patch), engine, who, gap=gap)
-    return {}
+            update = SubscriptionUpdate(action.patch)
+            await change_subscription(subscription.id, update, engine, who, gap=gap)
+    return None
 
 
 def _check_member(subscription: Subscription, group_id: int) -> None:

@@ -1,4 +1,4 @@
-"""Groups in the database: made, changed and let go; who is in which."""
+"""Groups in the database, and which subscriptions are their members."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -70,9 +70,9 @@ async def get_group(view: View, group_id: int) -> Group:
 
 
 async def lock_group(tx: Transaction, group_id: int) -> Group:
-    """The group, and nobody else changes it or joins it until the end.
+    """The group. Nobody else changes it or joins it until the transaction ends.
 
-    Feeds are locked before groups, by everybody, so that nobody waits for somebody who waits.
+    Everybody locks feeds before groups, so that no two transactions wait for each other.
     """
     await tx.run(
         "UPDATE subscription_groups SET updated_at = updated_at WHERE group_id = ?", group_id
@@ -81,7 +81,7 @@ async def lock_group(tx: Transaction, group_id: int) -> Group:
 
 
 async def update_group(tx: Transaction, held: Group, patch: GroupPatch, now: datetime) -> Group:
-    """What the members have to hear of it begins to spread; see `set_group_change`."""
+    """When shared values change, the change is noted in the row; it has to reach the members."""
     after = patched_group(held, patch)
     if patch.name is not KEEP and after.name != held.name:
         await _check_name_free(tx, after)
@@ -102,7 +102,7 @@ async def update_group(tx: Transaction, held: Group, patch: GroupPatch, now: dat
 
 
 async def set_group_change(tx: Transaction, held: Group, spreading: GroupChange | None) -> None:
-    """How far the change has come; None: everybody knows."""
+    """Note how far the change has come; None: every member has the new values."""
     await tx.run(
         "UPDATE subscription_groups SET config = ? WHERE group_id = ?",
         _config(held.shared, spreading),
@@ -111,7 +111,7 @@ async def set_group_change(tx: Transaction, held: Group, spreading: GroupChange 
 
 
 async def delete_group(tx: Transaction, group_id: int) -> None:
-    """Its credentials go with it; whoever is still in it is in none."""
+    """Its credentials go with it; subscriptions that are still in it are in no group then."""
     await tx.run("DELETE FROM subscription_groups WHERE group_id = ?", group_id)
 
 
@@ -151,14 +151,14 @@ async def list_source_urls(view: View, group_id: int, limit: int) -> list[str]:
     return [row.url for row in rows]
 
 
-async def _check_name_free(tx: Transaction, wanted: Group) -> None:
+async def _check_name_free(tx: Transaction, group: Group) -> None:
     taken = await tx.row(
         "SELECT 1 AS it FROM subscription_groups WHERE name = ? AND group_id <> ?",
-        wanted.name,
-        wanted.id,
+        group.name,
+        group.id,
     )
     if taken is not None:
-        raise _name_taken(wanted.name)
+        raise _name_taken(group.name)
 
 
 def _name_taken(name: str) -> ConflictError:
@@ -166,21 +166,22 @@ def _name_taken(name: str) -> ConflictError:
 
 
 def _config(shared: GroupValues, spreading: GroupChange | None) -> str:
-    said: dict[str, Any] = {"shared": shared.as_json()}
+    """The column `config` holds the shared values, and a change of them that is under way."""
+    config: dict[str, Any] = {"shared": shared.as_json()}
     if spreading is not None:
-        said["spreading"] = {"before": spreading.before.as_json(), "after": spreading.after}
-    return orjson.dumps(said).decode()
+        config["spreading"] = {"before": spreading.before.as_json(), "after": spreading.after}
+    return orjson.dumps(config).decode()
 
 
 def _group_of(row: Row) -> Group:
-    said = orjson.loads(row.config) if row.config else {}
-    going = said.get("spreading")
+    config = orjson.loads(row.config) if row.config else {}
+    change = config.get("spreading")
     return Group(
         id=row.group_id,
         name=row.name,
         description=row.description,
-        shared=GroupValues.from_json(said["shared"]) if "shared" in said else NO_GROUP_VALUES,
-        spreading=going and GroupChange(GroupValues.from_json(going["before"]), going["after"]),
+        shared=GroupValues.from_json(config["shared"]) if "shared" in config else NO_GROUP_VALUES,
+        spreading=change and GroupChange(GroupValues.from_json(change["before"]), change["after"]),
         has_credentials=bool(row.has_credentials),
         members=row.members,
         created_at=from_micros(row.created_at),

@@ -12,12 +12,7 @@ from headwater.anime.downloads import download_commands, download_rows
 from headwater.anime.downloads.download import Download, DownloadState, LostSlots
 from headwater.anime.downloads.download_rows import LibraryFile, LibraryFileState
 from headwater.entrypoints.api.anime.releases import SlotRecord
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
-from headwater.entrypoints.api.models import NothingIn
-from headwater.entrypoints.api.paging import cursor, decode_cursor
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     LARGEST_ID,
     Cursor,
     Limit,
@@ -25,6 +20,11 @@ from headwater.entrypoints.api.routing import (
     json_response,
     parse_number,
 )
+from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.models import NothingIn
+from headwater.entrypoints.api.paging import cursor, decode_cursor
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.settings.releases import DownloadClientName
 
 

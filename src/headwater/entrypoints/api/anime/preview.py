@@ -18,10 +18,7 @@ from headwater.entrypoints.api.anime.releases import SlotRecord
 from headwater.entrypoints.api.anime.shows import EpisodesRecord, ProposedShowRecord, show_fields
 from headwater.entrypoints.api.anime.trackings import TrackingChanges
 from headwater.entrypoints.api.collections import ReaderTokenIn
-from headwater.entrypoints.api.idempotency import answer_without_effect
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     LARGEST_ID,
     RouteContext,
     TextWithoutNul,
@@ -29,6 +26,9 @@ from headwater.entrypoints.api.routing import (
     parse_number,
     parse_public_id,
 )
+from headwater.entrypoints.api.idempotency import answer_without_effect
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 
 
 class ReleaseCountRecord(Record):

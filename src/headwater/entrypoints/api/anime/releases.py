@@ -21,13 +21,7 @@ from headwater.anime.shows.show import MOST_EPISODES, MOST_SEASON
 from headwater.anime.shows.slot import Slot
 from headwater.core.errors import BadInput
 from headwater.core.values.instant import from_micros
-from headwater.entrypoints.api.errors import BadMoment
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
-from headwater.entrypoints.api.models import NothingIn, Strict, parse_moment
-from headwater.entrypoints.api.paging import cursor, decode_cursor
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     LARGEST_ID,
     Cursor,
     Limit,
@@ -36,6 +30,12 @@ from headwater.entrypoints.api.routing import (
     json_response,
     parse_number,
 )
+from headwater.entrypoints.api.errors import BadMoment
+from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.models import NothingIn, Strict, parse_moment
+from headwater.entrypoints.api.paging import cursor, decode_cursor
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 
 MOST_NAMED = 500
 """Episodes that one request may name."""

@@ -22,18 +22,18 @@ from headwater.anime.shows.show import (
     TrackedShow,
 )
 from headwater.entrypoints.api.anime.releases import SlotRecord
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
-from headwater.entrypoints.api.models import Strict, check_printable
-from headwater.entrypoints.api.paging import cursor, decode_cursor
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     Cursor,
     Limit,
     RouteContext,
     json_response,
     parse_number,
 )
+from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.models import Strict, check_printable
+from headwater.entrypoints.api.paging import cursor, decode_cursor
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 
 MOST_SPECIALS = 500
 ShowTitle = Annotated[

@@ -20,12 +20,7 @@ from headwater.anime.subtitles import format_subtitles, parse_wanted_subtitles
 from headwater.anime.user_patterns import LONGEST_PATTERN, MOST_PATTERNS
 from headwater.entrypoints.api.anime.releases import Since
 from headwater.entrypoints.api.anime.shows import ShowIn, ShowRecord
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
-from headwater.entrypoints.api.models import Strict, check_printable
-from headwater.entrypoints.api.paging import cursor, decode_cursor
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     LARGEST_ID,
     Cursor,
     Limit,
@@ -34,6 +29,11 @@ from headwater.entrypoints.api.routing import (
     parse_number,
     parse_public_id,
 )
+from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.models import Strict, check_printable
+from headwater.entrypoints.api.paging import cursor, decode_cursor
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.wiring.policies import track_policy
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(check_printable)]

@@ -9,17 +9,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.core.errors import BadInput
-from headwater.entrypoints.api.errors import RateLimited
-from headwater.entrypoints.api.events.stream import EventStream, StreamRequest
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     ApiContext,
     Limit,
     RouteContext,
     json_response,
     parse_public_id,
 )
+from headwater.entrypoints.api.errors import RateLimited
+from headwater.entrypoints.api.events.stream import EventStream, StreamRequest
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.events import event_rows
 from headwater.events.event import EVENT_TYPES
 from headwater.events.event_filter import parse_event_filter

@@ -8,11 +8,7 @@ from fastapi import Query
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
-from headwater.entrypoints.api.models import parse_moment
-from headwater.entrypoints.api.paging import PageRequest, cursor, decode_entry_cursor
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     ApiContext,
     Cursor,
     Limit,
@@ -22,6 +18,10 @@ from headwater.entrypoints.api.routing import (
     json_response,
     parse_public_id,
 )
+from headwater.entrypoints.api.models import parse_moment
+from headwater.entrypoints.api.paging import PageRequest, cursor, decode_entry_cursor
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.feeds import change_feed, feed_rows
 from headwater.feeds.entries import entry_search_rows
 from headwater.feeds.entries.entry_search_rows import (

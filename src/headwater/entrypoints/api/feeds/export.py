@@ -7,15 +7,15 @@ from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
-from headwater.entrypoints.api.feeds.entries import EnclosureRecord, PersonRecord
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     Limit,
     RouteContext,
     json_response,
     parse_public_id,
 )
+from headwater.entrypoints.api.feeds.entries import EnclosureRecord, PersonRecord
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.events.event_filter import EventFilter
 from headwater.events.event_rows import read_wire_events
 from headwater.feeds.entries.entry_version import ENTRY_EVENTS

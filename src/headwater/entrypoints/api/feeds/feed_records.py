@@ -211,7 +211,7 @@ class NewFeed(Strict):
     url: Annotated[str, Field(min_length=1, max_length=100_000)]
     title: Title | None = None
     priority: Priority = USUAL_PRIORITY
-    categories: Categories = Field(default=[])
+    categories: Categories = Field(default=())
     overrides: OverridesIn = OverridesIn()
     visit: Literal["now", "later"] = Field(
         "now", description="`now` fetches before it answers; `later` leaves that to a worker."

@@ -7,6 +7,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.core.values.instant import to_micros
+from headwater.entrypoints.api.dependencies import (
+    ApiContext,
+    Cursor,
+    Limit,
+    RouteContext,
+    TextWithoutNul,
+    json_response,
+    parse_public_id,
+)
 from headwater.entrypoints.api.feeds.feed_records import (
     FeedChanges,
     FeedPage,
@@ -26,15 +35,6 @@ from headwater.entrypoints.api.feeds.visit_records import (
 from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
 from headwater.entrypoints.api.paging import PageRequest, cursor, decode_cursor
 from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
-    ApiContext,
-    Cursor,
-    Limit,
-    RouteContext,
-    TextWithoutNul,
-    json_response,
-    parse_public_id,
-)
 from headwater.feeds import change_feed as change_feed_module
 from headwater.feeds import feed_rows, visit_rows
 from headwater.feeds.feed import STATES, Feed, FeedState

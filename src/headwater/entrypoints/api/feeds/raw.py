@@ -7,6 +7,12 @@ from pydantic import Field, StrictBool, StrictInt, StrictStr
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headwater.entrypoints.api.dependencies import (
+    ApiContext,
+    RouteContext,
+    json_response,
+    parse_public_id,
+)
 from headwater.entrypoints.api.idempotency import (
     RouteAnswer,
     answer_idempotently,
@@ -15,12 +21,6 @@ from headwater.entrypoints.api.idempotency import (
 from headwater.entrypoints.api.models import Strict
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
-    ApiContext,
-    RouteContext,
-    json_response,
-    parse_public_id,
-)
 from headwater.feeds.entries.diff_entries import Difference, FieldChange
 from headwater.feeds.raw import raw_rows
 from headwater.feeds.raw.archive import read_archived_body

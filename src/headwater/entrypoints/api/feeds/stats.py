@@ -5,13 +5,13 @@ from datetime import date, datetime
 from pydantic import Field
 from starlette.responses import Response
 
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     RouteContext,
     json_response,
     parse_public_id,
 )
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.subscriptions.stats import WindowIn
 from headwater.feeds import feed_rows
 from headwater.feeds.feed import Feed

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from headwater.core.errors import BadInput, ConnectionLost
 from headwater.core.values.instant import from_micros
 from headwater.core.values.url import LONGEST_URL
+from headwater.entrypoints.api.dependencies import ApiContext, RouteContext
 from headwater.entrypoints.api.errors import (
     LONGEST_NAME,
     RETRY_DATABASE_SECONDS,
@@ -26,7 +27,6 @@ from headwater.entrypoints.api.models import Strict, parse_moment
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.request_body import check_json
 from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import ApiContext, RouteContext
 from headwater.personal_feeds import publish_items as publish_items_module
 from headwater.personal_feeds.ports import AddedItem, ItemAttachment
 from headwater.personal_feeds.publish_items import NewItem, PublishPolicy, check_category

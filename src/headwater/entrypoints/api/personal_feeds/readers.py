@@ -10,13 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.core.values.instant import from_micros, maybe_moment, to_micros
-from headwater.entrypoints.api.feed_response import base_url_of
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
-from headwater.entrypoints.api.models import Strict, check_printable
-from headwater.entrypoints.api.paging import cursor, decode_cursor
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     ApiContext,
     Cursor,
     Limit,
@@ -24,6 +18,12 @@ from headwater.entrypoints.api.routing import (
     TextWithoutNul,
     json_response,
 )
+from headwater.entrypoints.api.feed_response import base_url_of
+from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.models import Strict, check_printable
+from headwater.entrypoints.api.paging import cursor, decode_cursor
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.personal_feeds import reader_commands
 from headwater.personal_feeds.ports import FeedReader, ReaderToken
 from headwater.personal_feeds.reader_commands import (

@@ -9,6 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.core.values.ids import FetcherId
+from headwater.entrypoints.api.dependencies import (
+    Cursor,
+    Limit,
+    RouteContext,
+    json_response,
+    parse_number,
+)
 from headwater.entrypoints.api.errors import BadBody
 from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
 from headwater.entrypoints.api.models import Id, Strict
@@ -16,13 +23,6 @@ from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.request_body import check_json
 from headwater.entrypoints.api.router import Failed, Router
-from headwater.entrypoints.api.routing import (
-    Cursor,
-    Limit,
-    RouteContext,
-    json_response,
-    parse_number,
-)
 from headwater.entrypoints.api.subscriptions.subscription_records import SourceIn
 from headwater.statistics.fetcher_counts import FetcherCounts
 from headwater.subscriptions.conflicts import conflict_commands, conflict_rows, resolve_by_evidence

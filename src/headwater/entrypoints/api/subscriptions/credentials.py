@@ -6,14 +6,14 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater.entrypoints.api.models import CredentialsIn
-from headwater.entrypoints.api.records import Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     RouteContext,
     json_response,
     parse_number,
 )
+from headwater.entrypoints.api.models import CredentialsIn
+from headwater.entrypoints.api.records import Record
+from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.subscriptions.subscription_records import SourceUrl
 from headwater.feeds.keyring import Credentials
 from headwater.subscriptions import credentials

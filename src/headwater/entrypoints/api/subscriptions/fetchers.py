@@ -12,18 +12,18 @@ from headwater.auth.tokens import SECRET_BYTES, token_text
 from headwater.core.idempotency_rows import set_key_resource
 from headwater.core.values.ids import FetcherId
 from headwater.core.values.instant import from_micros, to_micros
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
-from headwater.entrypoints.api.models import JsonObject, NothingIn, Strict, check_printable
-from headwater.entrypoints.api.paging import cursor, decode_cursor
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Failed, Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     Cursor,
     Limit,
     RouteContext,
     json_response,
     parse_number,
 )
+from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.models import JsonObject, NothingIn, Strict, check_printable
+from headwater.entrypoints.api.paging import cursor, decode_cursor
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Failed, Router
 from headwater.entrypoints.api.subscriptions.subscription_records import (
     AssignedPage,
     Description,

@@ -1,84 +1,81 @@
 """Records of groups: what callers send about them, and what they get."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, StrictBool, model_validator
+from pydantic import AliasPath, Field, StrictBool, model_validator
 
-from headwater.core.values.keep import KEEP
-from headwater.entrypoints.api.models import Categories, Id, JsonObject, Minutes, Priority, Strict
-from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.models import (
+    Categories,
+    Id,
+    JsonObject,
+    Minutes,
+    Priority,
+    Strict,
+    each_once,
+)
+from headwater.entrypoints.api.records import Moment, NounRecord, Record
 from headwater.entrypoints.api.subscriptions.subscription_records import Description, Name
 from headwater.feeds.feed import USUAL_PRIORITY
-from headwater.subscriptions.groups.apply_group_values import SpreadResult
-from headwater.subscriptions.groups.group import Group, GroupPatch, GroupValues, NewGroup
-from headwater.subscriptions.groups.group_commands import MemberAction, MemberResult
+from headwater.subscriptions.groups.group import GroupPatch, GroupValues, NewGroup
+from headwater.subscriptions.groups.group_commands import GroupAction, MemberAction
 from headwater.subscriptions.subscription import SubscriptionPatch
 
 MOST_AT_ONCE = 500
+"""Members on which one request acts."""
 
 
-class _SharedIn(Strict):
-    """What holds for every member that says nothing else itself."""
+class _GroupValuesIn(Strict):
+    """Values that hold for every member which has none of its own."""
 
     fetch_interval_minutes: Minutes | None = None
     priority: Priority | None = None
     categories: Categories | None = None
     config: JsonObject | None = None
 
-    def said(self) -> dict[str, Any]:
-        names = _SharedIn.model_fields.keys() & self.model_fields_set
-        said = {name: getattr(self, name) for name in sorted(names)}
-        if said.get("categories") is not None:
-            said["categories"] = tuple(said["categories"])
-        return said
+    def named_values(self) -> dict[str, Any]:
+        """Those of the four that the caller named."""
+        names = _GroupValuesIn.model_fields
+        return {name: value for name, value in self.named_fields().items() if name in names}
 
 
-class NewGroupIn(_SharedIn):
+class NewGroupIn(_GroupValuesIn):
     name: Name
     description: Description | None = None
 
     def group(self) -> NewGroup:
-        return NewGroup(self.name, self.description, GroupValues(**self.said()))
+        return NewGroup(self.name, self.description, GroupValues(**self.named_values()))
 
 
-class GroupChanges(_SharedIn):
+class GroupChanges(_GroupValuesIn):
     """Only what is named changes; null says nothing more for the members."""
 
     name: Name = "a name"
     description: Description | None = None
 
     def patch(self) -> GroupPatch:
-        return GroupPatch(
-            name=self.name if "name" in self.model_fields_set else KEEP,
-            description=self.description if "description" in self.model_fields_set else KEEP,
-            shared=self.said(),
-        )
+        values = self.named_values()
+        rest = {name: value for name, value in self.named_fields().items() if name not in values}
+        return GroupPatch(**rest, shared=values)
 
 
-class MemberValuesIn(_SharedIn):
+class MemberValuesIn(_GroupValuesIn):
     """Own values for members; null goes back to what the group says, or to the default."""
 
-    def subscription_patch(self) -> SubscriptionPatch:
-        said = self.said()
-        if "priority" in said and said["priority"] is None:
-            said["priority"] = USUAL_PRIORITY
-        if "categories" in said and said["categories"] is None:
-            said["categories"] = ()
-        return SubscriptionPatch(**said)
-
-
-def _each_once(ids: list[int]) -> list[int]:
-    if len(set(ids)) != len(ids):
-        raise ValueError("must not name one subscription twice")
-    return ids
+    def patch(self) -> SubscriptionPatch:
+        values = self.named_values()
+        if "priority" in values and values["priority"] is None:
+            values["priority"] = USUAL_PRIORITY
+        if "categories" in values and values["categories"] is None:
+            values["categories"] = ()
+        return SubscriptionPatch(**values)
 
 
 class ActionIn(Strict):
     """One wish for all members, or for those that are named."""
 
-    action: Literal["pause", "resume", "refetch", "delete", "move", "set"]
+    action: GroupAction
     subscription_ids: (
-        Annotated[list[Id], Field(max_length=MOST_AT_ONCE), AfterValidator(_each_once)] | None
+        Annotated[list[Id], Field(max_length=MOST_AT_ONCE), each_once("one subscription")] | None
     ) = None
     hard: StrictBool = Field(False, description="For delete: entries and history go for good.")
     whole: StrictBool = Field(False, description="For refetch: ask for the whole document.")
@@ -98,46 +95,27 @@ class ActionIn(Strict):
             raise ValueError("to_group_id is needed for the action move")
         return self
 
-    def act(self) -> MemberAction:
-        patch = self.values.subscription_patch() if self.values else SubscriptionPatch()
+    def member_action(self) -> MemberAction:
+        patch = self.values.patch() if self.values else SubscriptionPatch()
         return MemberAction(self.action, self.to_group_id, patch, self.hard, self.whole)
 
 
-class GroupRecord(Record):
+class GroupRecord(NounRecord):
     """`members` counts the active subscriptions in it."""
 
-    group_id: int
+    group_id: int = Field(validation_alias="id")
     name: str
     description: str | None
-    fetch_interval_minutes: int | None
-    priority: int | None
-    categories: list[str] | None
-    config: str | None
+    fetch_interval_minutes: int | None = Field(
+        validation_alias=AliasPath("shared", "fetch_interval_minutes")
+    )
+    priority: int | None = Field(validation_alias=AliasPath("shared", "priority"))
+    categories: list[str] | None = Field(validation_alias=AliasPath("shared", "categories"))
+    config: str | None = Field(validation_alias=AliasPath("shared", "config"))
     has_credentials: bool
     members: int
     created_at: Moment
     updated_at: Moment
-
-    @classmethod
-    def of(cls, group: Group) -> "GroupRecord":
-        return cls(**cls.fields_of(group))
-
-    @staticmethod
-    def fields_of(group: Group) -> dict[str, Any]:
-        categories = group.shared.categories
-        return {
-            "group_id": group.id,
-            "name": group.name,
-            "description": group.description,
-            "fetch_interval_minutes": group.shared.fetch_interval_minutes,
-            "priority": group.shared.priority,
-            "categories": None if categories is None else list(categories),
-            "config": group.shared.config,
-            "has_credentials": group.has_credentials,
-            "members": group.members,
-            "created_at": group.created_at,
-            "updated_at": group.updated_at,
-        }
 
 
 class GroupPage(Record):
@@ -145,7 +123,7 @@ class GroupPage(Record):
     next_cursor: str | None
 
 
-class RefusedMemberRecord(Record):
+class RefusedMemberRecord(NounRecord):
     subscription_id: int
     message: str
 
@@ -157,26 +135,14 @@ class ChangedGroupRecord(GroupRecord):
     members_unchanged: int
     refused: list[RefusedMemberRecord]
 
-    @classmethod
-    def after(cls, group: Group, told: SpreadResult) -> "ChangedGroupRecord":
-        return cls(
-            **cls.fields_of(group),
-            members_changed=told.changed,
-            members_unchanged=told.unchanged,
-            refused=[
-                RefusedMemberRecord(subscription_id=which, message=why)
-                for which, why in told.refused
-            ],
-        )
 
-
-class DissolvedRecord(Record):
-    group_id: int
+class DissolvedRecord(NounRecord):
+    group_id: int = Field(validation_alias="id")
     name: str
-    subscriptions_kept: int
+    subscriptions_kept: int = Field(validation_alias="members")
 
 
-class ActionResultRecord(Record):
+class ActionResultRecord(NounRecord):
     """`done`, or not and why: `error` is the code that the same wish would get by itself."""
 
     subscription_id: int
@@ -186,18 +152,6 @@ class ActionResultRecord(Record):
     message: str | None
     next_visit_at: Moment | None
     retry_after_sec: float | None
-
-    @classmethod
-    def of(cls, result: MemberResult) -> "ActionResultRecord":
-        return cls(
-            subscription_id=result.subscription_id,
-            source_url=result.source_url,
-            done=result.error is None,
-            error=result.error,
-            message=result.message,
-            next_visit_at=result.next_visit_at,
-            retry_after_sec=result.retry_after_sec,
-        )
 
 
 class ActionReport(Record):

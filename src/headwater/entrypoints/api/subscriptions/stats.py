@@ -7,14 +7,14 @@ from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     Limit,
     RouteContext,
     json_response,
     parse_number,
 )
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 from headwater.feeds import feed_rows
 from headwater.feeds.feed import Feed
 from headwater.statistics import statistics_rows

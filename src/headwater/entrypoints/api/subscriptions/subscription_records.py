@@ -58,7 +58,7 @@ class NewSubscriptionIn(SourceIn):
     fetch_interval_minutes: Minutes | None = None
     config: JsonObject | None = None
     priority: Priority = USUAL_PRIORITY
-    categories: Categories = Field(default_factory=list)
+    categories: Categories = Field(default_factory=tuple)
     group_id: Id | None = None
     credentials: CredentialsIn | None = Field(
         None, repr=False, description="For a private source; sent to its own origin only."
@@ -79,7 +79,7 @@ class NewSubscriptionIn(SourceIn):
             fetch_interval_minutes=self.fetch_interval_minutes,
             config=self.config,
             fetcher_id=None if self.fetcher_id is None else FetcherId(self.fetcher_id),
-            categories=tuple(self.categories),
+            categories=self.categories,
             priority=self.priority,
             group_id=self.group_id,
             credentials=None if self.credentials is None else self.credentials.credentials(),
@@ -104,7 +104,7 @@ class SubscriptionChanges(Strict):
         if "priority" in said and said["priority"] is None:
             said["priority"] = USUAL_PRIORITY
         if "categories" in said:
-            said["categories"] = tuple(said["categories"] or ())
+            said["categories"] = said["categories"] or ()
         return SubscriptionUpdate(
             is_active=said.pop("is_active", KEEP),
             fetcher_id=said.pop("fetcher_id", KEEP),

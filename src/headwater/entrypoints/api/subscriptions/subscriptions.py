@@ -11,10 +11,7 @@ from headwater.core.errors import BadInput
 from headwater.core.ports import View
 from headwater.core.values.ids import FetcherId
 from headwater.core.values.url import redacted
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
-from headwater.entrypoints.api.paging import cursor, decode_cursor
-from headwater.entrypoints.api.router import Failed, Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     Cursor,
     Limit,
     RouteContext,
@@ -23,6 +20,9 @@ from headwater.entrypoints.api.routing import (
     json_response,
     parse_number,
 )
+from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.paging import cursor, decode_cursor
+from headwater.entrypoints.api.router import Failed, Router
 from headwater.entrypoints.api.subscriptions.subscription_records import (
     HistoryPage,
     NewSubscriptionIn,

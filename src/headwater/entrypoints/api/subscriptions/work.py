@@ -21,6 +21,11 @@ from headwater.auth.tokens import Credential
 from headwater.core.errors import Forbidden
 from headwater.core.values.instant import from_micros
 from headwater.core.values.url import check_source_url
+from headwater.entrypoints.api.dependencies import (
+    ApiContext,
+    RouteContext,
+    parse_number,
+)
 from headwater.entrypoints.api.errors import BodyTooLarge, RateLimited
 from headwater.entrypoints.api.events.events import After, LastEventId
 from headwater.entrypoints.api.events.stream import EventStream, StreamRequest
@@ -29,11 +34,6 @@ from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotent
 from headwater.entrypoints.api.models import Strict, parse_moment
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
-    ApiContext,
-    RouteContext,
-    parse_number,
-)
 from headwater.events.event_filter import EventFilter
 from headwater.feeds.fetch.failures import FAILURE_TEXTS
 from headwater.feeds.visit_rows import Visit

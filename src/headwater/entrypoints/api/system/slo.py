@@ -6,9 +6,9 @@ from fastapi import Query
 from starlette.responses import Response
 
 from headwater.core.values.url import redacted
+from headwater.entrypoints.api.dependencies import RouteContext, json_response
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import RouteContext, json_response
 from headwater.entrypoints.api.system.database_metrics import promises
 from headwater.statistics.service_levels import ServiceLevel, ServiceLevelName, Unit, service_levels
 from headwater.statistics.subscriptions import parse_days_window

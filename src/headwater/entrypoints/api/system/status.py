@@ -9,9 +9,9 @@ from starlette.responses import Response
 from headwater import __version__
 from headwater.core import database_rows
 from headwater.core.engine import Engine
+from headwater.entrypoints.api.dependencies import RouteContext, json_response
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import RouteContext, json_response
 from headwater.entrypoints.api.single_flight import SingleFlight
 from headwater.events import event_rows
 from headwater.feeds.entries import entry_search_rows

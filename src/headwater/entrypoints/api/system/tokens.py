@@ -17,15 +17,15 @@ from headwater.auth.tokens import (
     token_text,
 )
 from headwater.core import idempotency_rows
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
-from headwater.entrypoints.api.models import Strict, check_printable
-from headwater.entrypoints.api.records import Moment, Record
-from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.routing import (
+from headwater.entrypoints.api.dependencies import (
     RouteContext,
     json_response,
     parse_number,
 )
+from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.models import Strict, check_printable
+from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.router import Router
 
 
 class TokenRecord(Record):

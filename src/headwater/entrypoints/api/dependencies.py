@@ -1,19 +1,24 @@
-"""What every route may ask for: the engine, the settings, a page's size, a name that can exist."""
+"""Dependencies that a route may ask for: the app, a view of the database, its caller, an id."""
 
 import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends, Query
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, PlainValidator
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headwater.auth.tokens import Credential
 from headwater.core.engine import Engine
 from headwater.core.errors import NotFound
+from headwater.core.ports import View as DatabaseView
+from headwater.core.values import ids
 from headwater.entrypoints.api.events.stream import SharedStreams
 from headwater.settings import Settings
 
@@ -60,7 +65,25 @@ def _without_nul(text: str) -> str:
     return text
 
 
-RouteContext = Annotated[ApiContext, Depends(_context_of)]
+App = Annotated[ApiContext, Depends(_context_of)]
+RouteContext = App
+
+
+async def _view_of(app: App) -> AsyncIterator[DatabaseView]:
+    async with app.engine.database.read() as view:
+        yield view
+
+
+def _caller_of(request: Request) -> Credential:
+    credential: Credential = request.scope["credential"]
+    return credential
+
+
+View = Annotated[DatabaseView, Depends(_view_of, scope="function")]
+"""A view of the database, closed before the answer is sent. For routes that write nothing: a route
+that writes would wait for a second connection while it holds this one."""
+Caller = Annotated[Credential, Depends(_caller_of)]
+"""Who asks: `caller.name` is the name that stands in histories."""
 Limit = Annotated[int | None, Query(ge=1, le=1_000_000, description="How many at most.")]
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
 TextWithoutNul = Annotated[str, AfterValidator(_without_nul)]
@@ -94,3 +117,25 @@ def parse_number(text: str, what: str) -> int:
 
 def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and (text == "0" or not text.startswith("0"))
+
+
+def _number_of(what: str) -> PlainValidator:
+    return PlainValidator(partial(parse_number, what=what), json_schema_input_type=str)
+
+
+def _public_id_of(what: str) -> PlainValidator:
+    return PlainValidator(partial(parse_public_id, what=what), json_schema_input_type=str)
+
+
+# Ids in a path. One that cannot exist is answered with our own 404, before the body is looked at.
+ConflictId = Annotated[int, _number_of("conflict")]
+DownloadId = Annotated[int, _number_of("download")]
+FeedId = Annotated[ids.FeedId, _public_id_of("feed")]
+FetcherId = Annotated[ids.FetcherId, _number_of("fetcher")]
+GroupId = Annotated[int, _number_of("group")]
+RawFetchId = Annotated[str, _public_id_of("raw_fetch")]
+ReleaseId = Annotated[int, _number_of("release")]
+ShowId = Annotated[int, _number_of("show")]
+SubscriptionId = Annotated[int, _number_of("subscription")]
+TokenId = Annotated[int, _number_of("token")]
+TrackingId = Annotated[int, _number_of("tracking")]

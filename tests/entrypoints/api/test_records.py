@@ -1,0 +1,81 @@
+"""Every record that is made from a noun by attribute can be made from that noun."""
+
+from typing import Any
+
+import pytest
+
+from headwater.entrypoints.api.app import ROUTES
+from headwater.entrypoints.api.records import NounRecord
+from headwater.entrypoints.api.subscriptions.group_records import (
+    ActionResultRecord,
+    ChangedGroupRecord,
+    DissolvedRecord,
+    GroupRecord,
+    RefusedMemberRecord,
+)
+from headwater.subscriptions.groups.apply_group_values import RefusedMember
+from headwater.subscriptions.groups.group import Group, GroupValues
+from headwater.subscriptions.groups.group_commands import MemberResult
+from tests.support.clock import START
+
+GROUP = Group(
+    id=7,
+    name="News",
+    description=None,
+    shared=GroupValues(fetch_interval_minutes=60, categories=("news",)),
+    spreading=None,
+    has_credentials=True,
+    members=3,
+    created_at=START,
+    updated_at=START,
+)
+REFUSED = RefusedMember(12, "a is not known")
+
+SAMPLES: list[tuple[type[NounRecord], object, dict[str, Any], dict[str, Any]]] = [
+    (
+        GroupRecord,
+        GROUP,
+        {},
+        {"group_id": 7, "fetch_interval_minutes": 60, "priority": None, "categories": ["news"]},
+    ),
+    (
+        ChangedGroupRecord,
+        GROUP,
+        {"members_changed": 1, "members_unchanged": 2, "refused": [REFUSED]},
+        {
+            "group_id": 7,
+            "members_changed": 1,
+            "refused": [{"subscription_id": 12, "message": "a is not known"}],
+        },
+    ),
+    (RefusedMemberRecord, REFUSED, {}, {"subscription_id": 12, "message": "a is not known"}),
+    (DissolvedRecord, GROUP, {}, {"group_id": 7, "name": "News", "subscriptions_kept": 3}),
+    (
+        ActionResultRecord,
+        MemberResult(12, error="too_soon", retry_after_sec=4.0),
+        {},
+        {"subscription_id": 12, "done": False, "error": "too_soon", "retry_after_sec": 4.0},
+    ),
+]
+"""Record, its noun, the fields that the noun does not have; what is in the record then."""
+
+
+@pytest.mark.parametrize(
+    ("record", "noun", "more", "shown"), SAMPLES, ids=[sample[0].__name__ for sample in SAMPLES]
+)
+def test_a_record_is_made_from_its_noun(
+    record: type[NounRecord], noun: object, more: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    fields = record.of(noun, **more).model_dump(mode="json")
+    assert fields.keys() == record.model_fields.keys()
+    assert {name: fields[name] for name in shown} == shown
+
+
+def subclasses(base: type[NounRecord]) -> set[type[NounRecord]]:
+    direct = set(base.__subclasses__())
+    return direct.union(*(subclasses(each) for each in direct))
+
+
+def test_every_such_record_has_a_sample() -> None:
+    assert ROUTES, "importing the app imports every record"
+    assert {sample[0] for sample in SAMPLES} == subclasses(NounRecord)
