@@ -51,6 +51,15 @@ async def set_key_resource(tx: Transaction, key_hash: bytes, resource: str) -> N
         raise ConflictError("Another request with this Idempotency-Key was faster.")
 
 
+async def mark_key_used(tx: Transaction, key_hash: bytes, resource: str) -> None:
+    """For an attempt without an effect that was tied to its key: no other request may use it."""
+    await tx.run(
+        "UPDATE idempotency SET resource = ? WHERE key_hash = ? AND resource IS NULL",
+        resource,
+        key_hash,
+    )
+
+
 async def set_key_answer(
     tx: Transaction, key_hash: bytes, status: int, body: str, location: str | None
 ) -> None:

@@ -1,14 +1,15 @@
 """Every POST takes an Idempotency-Key, and says so to programs."""
 
-from types import CodeType
 from typing import Any, cast
 
 import pytest
 from fastapi.routing import APIRoute
 
 from headwater.core.engine import Engine
-from headwater.entrypoints.api import idempotency
 from headwater.entrypoints.api.app import create_app
+from headwater.entrypoints.api.idempotency import IdempotencyKey, shown_once_fields
+from headwater.entrypoints.api.records import Record
+from headwater.entrypoints.api.router import IdempotentRoute, Router
 from headwater.settings import Settings
 from tests.support.api_routes import RIGHTS
 
@@ -42,26 +43,45 @@ def test_nothing_else_declares_one() -> None:
     assert [headers_of(each) for each in others if headers_of(each)] == []
 
 
-def reaches(function: Any, seen: set[str]) -> bool:
-    """Whether the one way to treat keys is on a route's way, through others of its room too."""
-    names, waiting = set[str](), [function.__code__]
-    while waiting:
-        code = waiting.pop()
-        names |= set(code.co_names)
-        waiting += [part for part in code.co_consts if isinstance(part, CodeType)]
-    room = function.__globals__
-    if any(
-        room.get(name) in (idempotency.answer_idempotently, idempotency.answer_without_effect)
-        for name in names
-    ):
-        return True
-    near = [name for name in names - seen if getattr(room.get(name), "__globals__", None) is room]
-    return any(reaches(room[name], seen | names) for name in near)
-
-
 @pytest.mark.parametrize("route", POSTS, ids=lambda route: route.path)
 def test_a_post_treats_its_key_as_all_do(route: APIRoute) -> None:
-    assert reaches(route.endpoint, set())
+    assert isinstance(route, IdempotentRoute)
+
+
+def test_what_is_shown_once_stands_where_it_is_taken_out_of_the_answer_that_is_kept() -> None:
+    """A secret deeper inside a record, or in the answer of another method, would be kept."""
+    answers = {route.response_model for route in POSTS}
+    marked = {record for record in subclasses(Record) if shown_once_fields(record)}
+    assert {record.__name__ for record in marked} == {
+        "JoinedFetcherRecord",
+        "NewReaderTokenRecord",
+        "NewTokenRecord",
+        "RotatedTokenRecord",
+        "SecretSinkRecord",
+    }
+    assert marked <= answers
+
+
+def subclasses(base: type[Record]) -> set[type[Record]]:
+    direct = set(base.__subclasses__())
+    return direct.union(*(subclasses(each) for each in direct))
+
+
+def test_an_answer_about_an_effect_needs_nothing_that_the_request_does_not_have() -> None:
+    """A parameter of `again` that is neither in the path nor a dependency would be a query's."""
+    agains = [cast(IdempotentRoute, route).route_again for route in POSTS]
+    asked = {again.path: again.dependant.query_params for again in agains if again is not None}
+    assert len(asked) == 27
+    assert {path: names for path, names in asked.items() if names} == {}
+
+
+async def tied(key: IdempotencyKey) -> None:
+    """A handler whose effect is tied to its key."""
+
+
+def test_an_effect_that_is_tied_to_its_key_needs_an_answer_about_it() -> None:
+    with pytest.raises(TypeError, match="needs `again`"):
+        Router(tags=["tests"]).post("/tied", right="admin")(tied)
 
 
 @pytest.mark.parametrize("route", POSTS, ids=lambda route: route.path)

@@ -1,8 +1,10 @@
 """Idempotency-Key: one effect per key, whatever happens in between (invariant A2)."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from headwater.core import idempotency_rows
 from headwater.core.engine import Engine
 from headwater.core.errors import ConflictError
 from headwater.core.idempotency import attempt_of
+from headwater.core.ports import View
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
 from tests.support.origin import Post, rss
@@ -51,6 +54,52 @@ async def test_a_failed_request_frees_its_key(
     river.web.serve(url, FEED)
     await virtual_clock.advance(5)  # the host's turn
     assert (await api.post("/feeds", {"url": url}, idempotency_key="k")).status == 201
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_body_that_does_not_work_frees_its_key(api: Api, river: River) -> None:
+    refused = await api.post("/groups", {"name": ""}, idempotency_key="k")
+    assert (refused.status, refused.error) == (422, "validation_error")
+    assert (await api.post("/groups", {"name": "News"}, idempotency_key="k")).status == 201
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_missing_thing_frees_its_key(api: Api) -> None:
+    missing = await api.post("/groups/7/actions", {"action": "pause"}, idempotency_key="k")
+    assert (missing.status, missing.error) == (404, "not_found")
+    assert (await api.post("/groups", {"name": "News"}, idempotency_key="k")).status == 201
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_no_view_is_open_while_an_answer_is_remembered(
+    api: Api, river: River, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever holds one connection and waits for another may wait for ever."""
+    made = await api.post("/groups", {"name": "News"})
+    key_hash = await begun(river.engine, b'{"name":"News"}', "/groups")
+    async with river.engine.database.write() as tx:
+        await idempotency_rows.set_key_resource(tx, key_hash, str(made.json["group_id"]))
+    steps: list[str] = []
+    reading, remembering = river.engine.database.read, idempotency_rows.set_key_answer
+
+    @asynccontextmanager
+    async def read() -> AsyncIterator[View]:
+        async with reading() as view:
+            steps.append("opened")
+            yield view
+        steps.append("closed")
+
+    async def remember(*answer: Any) -> None:
+        steps.append("remembered")
+        await remembering(*answer)
+
+    monkeypatch.setattr(river.engine.database, "read", read)
+    monkeypatch.setattr(idempotency_rows, "set_key_answer", remember)
+    ask = {"content-type": "application/json", "idempotency-key": "k"}
+    again = await api.ask("POST", "/groups", b'{"name":"News"}', ask)
+    assert (again.status, again.json) == (201, made.json)
+    assert again.headers["location"] == made.headers["location"]
+    assert steps == ["opened", "closed", "remembered"]
 
 
 async def test_at_the_same_time_one_works_and_the_other_is_told_to_wait(

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from headwater.auth.tokens import ApiToken
 from headwater.entrypoints.api.app import ROUTES
 from headwater.entrypoints.api.records import NounRecord
 from headwater.entrypoints.api.subscriptions.group_records import (
@@ -13,6 +14,7 @@ from headwater.entrypoints.api.subscriptions.group_records import (
     GroupRecord,
     RefusedMemberRecord,
 )
+from headwater.entrypoints.api.system.tokens import NewTokenRecord, TokenRecord
 from headwater.subscriptions.groups.apply_group_values import RefusedMember
 from headwater.subscriptions.groups.group import Group, GroupValues
 from headwater.subscriptions.groups.group_commands import MemberResult
@@ -29,6 +31,7 @@ GROUP = Group(
     created_at=START,
     updated_at=START,
 )
+TOKEN = ApiToken(4, "phone", "read", START, None, None)
 REFUSED = RefusedMember(12, "a is not known")
 
 SAMPLES: list[tuple[type[NounRecord], object, dict[str, Any], dict[str, Any]]] = [
@@ -48,6 +51,8 @@ SAMPLES: list[tuple[type[NounRecord], object, dict[str, Any], dict[str, Any]]] =
             "refused": [{"subscription_id": 12, "message": "a is not known"}],
         },
     ),
+    (TokenRecord, TOKEN, {}, {"id": 4, "scope": "read", "revoked_at": None}),
+    (NewTokenRecord, TOKEN, {"token": "hw_x"}, {"id": 4, "name": "phone", "token": "hw_x"}),
     (RefusedMemberRecord, REFUSED, {}, {"subscription_id": 12, "message": "a is not known"}),
     (DissolvedRecord, GROUP, {}, {"group_id": 7, "name": "News", "subscriptions_kept": 3}),
     (

@@ -1,10 +1,18 @@
-"""Idempotency-Key: the same request twice has one effect, also when a crash came between."""
+"""Idempotency-Key: the same request twice has one effect, also when a crash came between.
 
-from collections.abc import Awaitable, Callable, Mapping
+A handler of a POST is wrapped here. It is an ordinary function; where its effect is a row of the
+database, it writes down the key in the same transaction (`key: IdempotencyKey`).
+"""
+
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import Annotated, Any
 
+import orjson
+from fastapi import Depends
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,9 +32,6 @@ from headwater.entrypoints.api.errors import BadRequest, IdempotencyInProgress, 
 LEASE_MARGIN = timedelta(seconds=60)
 """What a request may take beside its fetch before it counts as dead."""
 
-
-JSON = "application/json"
-
 KEY_PARAMETER = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -36,142 +41,140 @@ KEY_PARAMETER = {
 }
 """How every POST describes it."""
 
+JSON = "application/json"
 REPLAYED = {"idempotent-replayed": "true"}
 
 
-class JsonWritable(Protocol):
-    """A pydantic model, or what speaks like one."""
+class ShownOnce:
+    """Marks a field of a record that only the first answer shows, such as a token:
+    `token: Annotated[str | None, ShownOnce]`. In the answer that is remembered it is null."""
 
-    def model_dump_json(self) -> str: ...
+
+def shown_once_fields(response_model: Any) -> frozenset[str]:
+    if not (isinstance(response_model, type) and issubclass(response_model, BaseModel)):
+        return frozenset()
+    fields = response_model.model_fields.items()
+    return frozenset(name for name, field in fields if ShownOnce in field.metadata)
+
+
+def _key_hash_of(request: Request) -> bytes | None:
+    key_hash: bytes | None = request.scope.get("idempotency_key")
+    return key_hash
+
+
+IdempotencyKey = Annotated[bytes | None, Depends(_key_hash_of)]
+"""The hash of the request's key; None where the caller sent none. Give it to the command that has
+the effect: it writes down the effect's resource under the key, in the effect's own transaction."""
+
+
+def keep_no_answer(request: Request) -> None:
+    """The same request is answered anew, as `keep=False` does it for all requests of a route."""
+    request.scope["keeps_answer"] = False
+
+
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class RouteAnswer:
-    """An answer before it is bytes. `kept` is what a repeated request gets, where that differs.
+class IdempotentHandler:
+    """Answers a request once, and the same request with the same key as it was answered then.
 
-    One that `is_told_anew` is not kept at all, for it holds secrets or nothing worth keeping: then
-    the effect must remember a resource, and a repeated request is told of that.
+    `again` answers for an effect whose first answer was lost in a crash, or is not kept. It finds
+    the effect's resource among the parameters of the path, under the name `resource`.
     """
 
-    status: int
-    record: JsonWritable
-    location: str | None = None
-    kept: JsonWritable | None = None
-    is_told_anew: bool = False
+    handle: Handle
+    again: Handle
+    resource: str
+    keep: bool = True
+    shown_once: frozenset[str] = frozenset()
+    media_type: str = JSON
 
-
-Effect = Callable[[bytes | None], Awaitable[str]]
-"""Does it, remembering the resource under the key it is given; the resource's name."""
-MakeAnswer = Callable[[str], Awaitable[RouteAnswer]]
-"""The answer about a resource, as often as wanted."""
-
-
-async def answer_idempotently(
-    request: Request,
-    engine: Engine,
-    effect: Effect,
-    tell: MakeAnswer,
-    tell_again: MakeAnswer | None = None,
-    *,
-    media_type: str = JSON,
-) -> Response:
-    """`tell_again` answers for an effect whose first answer was lost in a crash. `media_type` is
-    what every record of this route is written in."""
-    key = _key_of(request)
-    if key is None:
-        return _response(await tell(await effect(None)), media_type, {})
-    attempt = attempt_of(
-        key,
-        request.scope["credential"].name,
-        request.method,
-        "?".join(filter(None, (request.url.path, request.url.query))),
-        await request.body(),
-    )
-    before = await _earlier_attempt(engine, attempt)
-    if isinstance(before, Answered):
-        return _replayed(before, media_type)
-    if isinstance(before, DoneBefore):
-        told, replayed = await (tell_again or tell)(before.resource), REPLAYED
-    else:
-        told, replayed = await _run_effect(engine, attempt, effect, tell), {}
-    if not told.is_told_anew:
-        await _remember(engine, attempt, told)
-    return _response(told, media_type, replayed)
-
-
-async def answer_without_effect(
-    request: Request, engine: Engine, look: Callable[[], Awaitable[JsonWritable]]
-) -> Response:
-    """For what changes nothing: asked again with its key it is answered anew, as things are now."""
-    found: list[JsonWritable] = []
-
-    async def effect(key: bytes | None) -> str:
-        found.append(await look())
-        if key is not None:
+    async def __call__(self, request: Request) -> Response:
+        key = _key_of(request)
+        if key is None:
+            return await _answer(self.handle, request)
+        engine: Engine = request.app.state.desk.engine
+        attempt = attempt_of(
+            key,
+            request.scope["credential"].name,
+            request.method,
+            "?".join(filter(None, (request.url.path, request.url.query))),
+            await request.body(),
+        )
+        earlier = await _earlier_attempt(engine, attempt)
+        if isinstance(earlier, Answered):
+            return self._replay(earlier)
+        request.scope["keeps_answer"] = self.keep
+        if isinstance(earlier, DoneBefore):
+            request.scope["path_params"] = {**request.path_params, self.resource: earlier.resource}
+            response = await _answer(self.again, request)
+            response.headers.update(REPLAYED)
+        else:
+            response = await self._answer_first(request, engine, attempt)
+        if request.scope["keeps_answer"]:
+            await self._remember(engine, attempt, response)
+        elif earlier is None:
             async with engine.database.write() as tx:
-                await idempotency_rows.set_key_resource(tx, key, request.url.path)
-        return request.url.path
+                await idempotency_rows.mark_key_used(tx, attempt.key_hash, request.url.path)
+        return response
 
-    async def tell(_: str) -> RouteAnswer:
-        return RouteAnswer(200, found[0] if found else await look(), is_told_anew=True)
+    async def _answer_first(self, request: Request, engine: Engine, attempt: Attempt) -> Response:
+        request.scope["idempotency_key"] = attempt.key_hash
+        try:
+            return await _answer(self.handle, request)
+        except Exception:
+            # No effect, or one that is written down: only an unused key is free again.
+            async with engine.database.write() as tx:
+                await idempotency_rows.release_key(tx, attempt.key_hash)
+            raise
 
-    return await answer_idempotently(request, engine, effect, tell)
+    async def _remember(self, engine: Engine, attempt: Attempt, response: Response) -> None:
+        body, location = self._body_to_keep(response), response.headers.get("location")
+        async with engine.database.write() as tx:
+            await idempotency_rows.set_key_answer(
+                tx, attempt.key_hash, response.status_code, body, location
+            )
+
+    def _body_to_keep(self, response: Response) -> str:
+        body = bytes(response.body)
+        if self.shown_once:
+            body = orjson.dumps(orjson.loads(body) | dict.fromkeys(self.shown_once))
+        return body.decode()
+
+    def _replay(self, earlier: Answered) -> Response:
+        location = {} if earlier.location is None else {"location": earlier.location}
+        return Response(
+            earlier.body, earlier.status, {**REPLAYED, **location}, media_type=self.media_type
+        )
+
+
+async def _answer(handle: Handle, request: Request) -> Response:
+    """The dependencies of a handler end with it: nobody holds a connection to the database while
+    another one is needed to remember the answer. (FastAPI keeps them on this stack.)"""
+    async with AsyncExitStack() as stack:
+        request.scope["fastapi_function_astack"] = stack
+        return await handle(request)
 
 
 async def _earlier_attempt(engine: Engine, attempt: Attempt) -> Answered | DoneBefore | None:
     lease = timedelta(seconds=engine.fetch.deadline) + LEASE_MARGIN
     async with engine.database.write() as tx:
-        standing = await idempotency_rows.claim_key(tx, attempt, engine.clock.now(), lease)
-    if isinstance(standing, Mismatch):
+        state = await idempotency_rows.claim_key(tx, attempt, engine.clock.now(), lease)
+    if isinstance(state, Mismatch):
         raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
-    if isinstance(standing, InProgress):
+    if isinstance(state, InProgress):
         raise IdempotencyInProgress(
             "The same request is being answered right now.",
-            retry_after_sec=min(standing.seconds_left, 5.0),
+            retry_after_sec=min(state.seconds_left, 5.0),
         )
-    return standing if isinstance(standing, Answered | DoneBefore) else None
-
-
-async def _run_effect(
-    engine: Engine, attempt: Attempt, effect: Effect, tell: MakeAnswer
-) -> RouteAnswer:
-    try:
-        resource = await effect(attempt.key_hash)
-    except Exception:
-        # No effect, or one that is remembered: only an unused key is free again.
-        async with engine.database.write() as tx:
-            await idempotency_rows.release_key(tx, attempt.key_hash)
-        raise
-    return await tell(resource)
-
-
-async def _remember(engine: Engine, attempt: Attempt, told: RouteAnswer) -> None:
-    kept = (told.kept or told.record).model_dump_json()
-    async with engine.database.write() as tx:
-        await idempotency_rows.set_key_answer(
-            tx, attempt.key_hash, told.status, kept, told.location
-        )
-
-
-def _replayed(before: Answered, media_type: str) -> Response:
-    headers = dict(REPLAYED)
-    if before.location is not None:
-        headers["location"] = before.location
-    return Response(before.body, before.status, headers, media_type=media_type)
-
-
-def _response(told: RouteAnswer, media_type: str, replayed: Mapping[str, str]) -> Response:
-    headers = dict(replayed)
-    if told.location is not None:
-        headers["location"] = told.location
-    body = told.record.model_dump_json()
-    return Response(body, told.status, headers, media_type=media_type)
+    return state if isinstance(state, Answered | DoneBefore) else None
 
 
 def _key_of(request: Request) -> str | None:
-    given = request.headers.getlist("idempotency-key")
-    if not given:
+    keys = request.headers.getlist("idempotency-key")
+    if not keys:
         return None
-    if len(given) > 1 or not 0 < len(given[0]) <= LONGEST_KEY or not given[0].isprintable():
+    if len(keys) > 1 or not 0 < len(keys[0]) <= LONGEST_KEY or not keys[0].isprintable():
         raise BadRequest(f"The Idempotency-Key must be one text of 1 to {LONGEST_KEY} characters.")
-    return given[0]
+    return keys[0]

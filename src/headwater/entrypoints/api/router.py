@@ -6,18 +6,33 @@ Middleware looks at a request before its route does, so it has to know the rules
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from inspect import signature
+from string import Formatter
 from typing import Any, Protocol, TypedDict, TypeVar, Unpack
+from urllib.parse import quote
 
+import orjson
 from fastapi.routing import APIRoute
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headwater.auth.tokens import Scope as Right
 from headwater.core.errors import DatabaseError
 from headwater.entrypoints.api.errors import Problem
-from headwater.entrypoints.api.idempotency import KEY_PARAMETER
+from headwater.entrypoints.api.idempotency import (
+    JSON,
+    KEY_PARAMETER,
+    Handle,
+    IdempotencyKey,
+    IdempotentHandler,
+    shown_once_fields,
+)
 from headwater.settings import Settings
 
+LINES = "application/x-ndjson"
+"""Many JSON values, one on each line."""
 USUAL_BODY_LIMIT = "api_max_body_bytes"
 _ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     "default": {"model": Problem, "description": "Refused; the envelope says why."}
@@ -71,8 +86,72 @@ class Route(APIRoute):
     """A route of FastAPI with its rules."""
 
     def __init__(self, path: str, endpoint: Handler, *, rules: RouteRules, **more: Any) -> None:
-        super().__init__(path, endpoint, **more)
         self.rules = rules
+        super().__init__(path, endpoint, **more)
+
+
+class IdempotentRoute(Route):
+    """A route that answers the same request with the same Idempotency-Key as it did before."""
+
+    def __init__(
+        self,
+        path: str,
+        endpoint: Handler,
+        *,
+        again: Handler | None,
+        keep: bool,
+        location: str | None,
+        **more: Any,
+    ) -> None:
+        parameters = signature(endpoint).parameters.values()
+        if again is None and any(each.annotation == IdempotencyKey for each in parameters):
+            raise TypeError(f"{path} has an effect that is tied to its key: it needs `again`.")
+        self._again, self._keep, self._location = again, keep, location
+        self.route_again: APIRoute | None = None
+        super().__init__(path, endpoint, **more)
+
+    def get_route_handler(self) -> Handle:
+        handle = handle_again = self._located(super().get_route_handler())
+        resource = ""
+        if self._again is not None:
+            resource = next(iter(signature(self._again).parameters))
+            self.route_again = self._route_again(self._again, resource)
+            handle_again = self._located(self.route_again.get_route_handler())
+        return IdempotentHandler(
+            handle,
+            handle_again,
+            resource,
+            self._keep,
+            shown_once_fields(self.response_model),
+            LINES if self.rules.takes_lines else JSON,
+        ).__call__
+
+    def _route_again(self, again: Handler, resource: str) -> APIRoute:
+        """The first parameter of `again` is the resource; it stands in the path like an id."""
+        path = self.path if resource in self.param_convertors else f"{self.path}/{{{resource}}}"
+        return APIRoute(
+            path,
+            again,
+            methods=["POST"],
+            status_code=self.status_code,
+            response_model=self.response_model,
+            response_class=self.response_class,
+        )
+
+    def _located(self, handle: Handle) -> Handle:
+        location = self._location
+        if location is None:
+            return handle
+        names = [name for _, name, _, _ in Formatter().parse(location) if name]
+
+        async def with_location(request: Request) -> Response:
+            response = await handle(request)
+            fields = orjson.loads(response.body)
+            parts = {name: quote(str(fields[name]), safe="") for name in names}
+            response.headers["location"] = location.format_map(parts)
+            return response
+
+        return with_location
 
 
 class RouteOptions(TypedDict, total=False):
@@ -122,12 +201,21 @@ class Router:
         right: Rights,
         most_bytes: str = USUAL_BODY_LIMIT,
         takes_lines: bool = False,
+        again: Handler | None = None,
+        keep: bool = True,
+        location: str | None = None,
         **options: Unpack[RouteOptions],
     ) -> Decorator:
         """`most_bytes`: the name of the setting that limits the body. `takes_lines`: the body has
-        one JSON value on each line, which the handler checks."""
+        one JSON value on each line, which the handler checks, and so has the answer.
+
+        Every POST takes an Idempotency-Key; see `idempotency`. `again` is a handler too: its first
+        parameter is the resource of an effect whose answer was lost, mostly an id. `keep=False`:
+        the same request is answered anew, by `again` or else by the handler itself. `location`:
+        where the new thing is, made from the fields of the answer: `/groups/{group_id}`."""
         rules = _rules(right, options, most_bytes=most_bytes, takes_lines=takes_lines)
-        return self._route("POST", path, rules, options, parameters=[KEY_PARAMETER])
+        make = partial(IdempotentRoute, again=again, keep=keep, location=location)
+        return self._route("POST", path, rules, options, parameters=[KEY_PARAMETER], make=make)
 
     def put(self, path: str, *, right: Rights, **options: Unpack[RouteOptions]) -> Decorator:
         return self._route("PUT", path, _rules(right, options), options)
@@ -147,6 +235,7 @@ class Router:
         *,
         responses: Mapping[int | str, dict[str, Any]] = {},
         parameters: list[dict[str, Any]] | None = None,
+        make: Callable[..., Route] = Route,
     ) -> Decorator:
         for_fastapi: dict[str, Any] = {**options}
         for_fastapi.pop("failed", None)
@@ -160,7 +249,7 @@ class Router:
 
         def add(handler: HandlerT) -> HandlerT:
             self.routes.append(
-                Route(path, handler, rules=rules, methods=[method], tags=self._tags, **for_fastapi)
+                make(path, handler, rules=rules, methods=[method], tags=self._tags, **for_fastapi)
             )
             return handler
 

@@ -4,20 +4,20 @@ from typing import Annotated, Any, Literal, Self
 
 from fastapi import Query
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, model_validator
-from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.core.errors import BadInput
 from headwater.core.values.keep import KEEP
 from headwater.core.values.url import redacted
 from headwater.entrypoints.api.dependencies import (
+    App,
     Cursor,
     Limit,
     RouteContext,
     json_response,
 )
 from headwater.entrypoints.api.errors import BadMoment
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey, ShownOnce
 from headwater.entrypoints.api.models import NothingIn, Strict, parse_moment
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
@@ -240,13 +240,17 @@ class SinkPage(Record):
 class SecretSinkRecord(SinkRecord):
     """A sink with a secret that was just made."""
 
-    secret: str | None = Field(
+    secret: Annotated[str | None, ShownOnce] = Field(
         description="Signs what a webhook gets (`whsec_…`). Shown once; null when you gave it."
     )
 
     @classmethod
-    def silent(cls, standing: SinkStatus) -> "SecretSinkRecord":
-        return cls(**cls.fields_of(standing), secret=None)
+    def of(cls, standing: SinkStatus) -> "SecretSinkRecord":
+        return cls.with_secret(standing, None)
+
+    @classmethod
+    def with_secret(cls, standing: SinkStatus, secret: str | None) -> "SecretSinkRecord":
+        return cls(**cls.fields_of(standing), secret=secret)
 
 
 class RemovedSinkRecord(Record):
@@ -333,28 +337,31 @@ async def list_sinks(
     )
 
 
-@router.post("/sinks", right="admin", response_model=SecretSinkRecord, status_code=201)
-async def make_sink(body: NewSinkIn, request: Request, at: RouteContext) -> Response:
-    """A webhook's secret is made unless you give one; it is in this answer and nowhere else."""
-    shown: list[str | None] = []
-
-    async def effect(key: bytes | None) -> str:
-        made = await sink_commands.create_sink(
-            at.engine, body.wish(), most=at.settings.sinks_max, idempotency=key
-        )
-        shown.append(made.secret)
-        return made.sink.name
-
-    async def tell(name: str) -> RouteAnswer:
-        return await _answer_with_secret(at, name, shown[0] if shown else None, status=201)
-
-    return await answer_idempotently(request, at.engine, effect, tell)
-
-
-@router.get("/sinks/{name}", right="read", response_model=SinkRecord)
-async def show_sink(name: str, at: RouteContext) -> Response:
+@router.get("/sinks/{name}", right="read")
+async def show_sink(name: str, app: App) -> SinkRecord:
     """One sink."""
-    return json_response(SinkRecord.of(await sink_commands.get_sink_status(at.engine, name)))
+    return SinkRecord.of(await sink_commands.get_sink_status(app.engine, name))
+
+
+async def show_sink_without_secret(name: str, app: App) -> SecretSinkRecord:
+    """The secret was in the answer that was lost."""
+    return SecretSinkRecord.of(await sink_commands.get_sink_status(app.engine, name))
+
+
+@router.post(
+    "/sinks",
+    right="admin",
+    status_code=201,
+    location="/sinks/{name}",
+    again=show_sink_without_secret,
+)
+async def make_sink(body: NewSinkIn, app: App, key: IdempotencyKey) -> SecretSinkRecord:
+    """A webhook's secret is made unless you give one; it is in this answer and nowhere else."""
+    created = await sink_commands.create_sink(
+        app.engine, body.wish(), most=app.settings.sinks_max, idempotency=key
+    )
+    status = await sink_commands.get_sink_status(app.engine, created.sink.name)
+    return SecretSinkRecord.with_secret(status, created.secret)
 
 
 @router.patch("/sinks/{name}", right="admin", response_model=SinkRecord)
@@ -372,68 +379,41 @@ async def remove_sink(name: str, at: RouteContext) -> Response:
     return json_response(RemovedSinkRecord(name=gone.name, kind=gone.kind, cursor=gone.cursor))
 
 
-@router.post("/sinks/{name}/replay", right="admin", response_model=SinkRecord)
-async def replay_to_sink(name: str, body: ReplayIn, request: Request, at: RouteContext) -> Response:
+@router.post("/sinks/{name}/replay", right="admin", again=show_sink)
+async def replay_to_sink(name: str, body: ReplayIn, app: App, key: IdempotencyKey) -> SinkRecord:
     """Everything from there on is delivered once more, with the same ids. Nothing that was not
     delivered yet is left out."""
-
-    async def effect(key: bytes | None) -> str:
-        return (await sink_commands.replay_sink(at.engine, name, body.start, idempotency=key)).name
-
-    async def tell(known: str) -> RouteAnswer:
-        return RouteAnswer(
-            200, SinkRecord.of(await sink_commands.get_sink_status(at.engine, known))
-        )
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+    sink = await sink_commands.replay_sink(app.engine, name, body.start, idempotency=key)
+    return SinkRecord.of(await sink_commands.get_sink_status(app.engine, sink.name))
 
 
-@router.post("/sinks/{name}/test", right="admin", response_model=SinkTestRecord)
-async def test_sink(
-    name: str, request: Request, at: RouteContext, body: NothingIn | None = None
-) -> Response:
+@router.post("/sinks/{name}/test", right="admin")
+async def test_sink(name: str, app: App, body: NothingIn | None = None) -> SinkTestRecord:
     """One signed message of the type `test` to a webhook, now. It is in no log."""
-    results: list[SinkTestRecord] = []
-
-    async def effect(_: bytes | None) -> str:
-        # A second message after a crash does no harm, so the key is not tied to the first.
-        results.append(
-            SinkTestRecord.of(name, await sink_commands.send_test_event(at.engine, name))
-        )
-        return name
-
-    async def tell(_: str) -> RouteAnswer:
-        return RouteAnswer(200, results[0])
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+    # A second message after a crash does no harm, so the effect is not tied to the request's key.
+    return SinkTestRecord.of(name, await sink_commands.send_test_event(app.engine, name))
 
 
-@router.post("/sinks/{name}/rotate-secret", right="admin", response_model=SecretSinkRecord)
+@router.post("/sinks/{name}/rotate-secret", right="admin", again=show_sink_without_secret)
 async def rotate_secret(
     name: str,
-    request: Request,
-    at: RouteContext,
+    app: App,
+    key: IdempotencyKey,
     body: RotateIn | None = None,
     finish: Annotated[bool, Query(description="The former secret signs no more.")] = False,
-) -> Response:
+) -> SecretSinkRecord:
     """A new secret for a webhook, shown once; the former one signs too until `finish`."""
-    shown: list[str | None] = []
     own = None if body is None else body.secret
     if finish and own is not None:
         raise BadInput("Finishing makes no new secret.", field="secret")
-
-    async def effect(key: bytes | None) -> str:
-        if finish:
-            await sink_commands.finish_rotation(at.engine, name, idempotency=key)
-        else:
-            made = await sink_commands.rotate_secret(at.engine, name, own, idempotency=key)
-            shown.append(made.secret)
-        return name
-
-    async def tell(known: str) -> RouteAnswer:
-        return await _answer_with_secret(at, known, shown[0] if shown else None)
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+    secret: str | None = None
+    if finish:
+        await sink_commands.finish_rotation(app.engine, name, idempotency=key)
+    else:
+        rotated = await sink_commands.rotate_secret(app.engine, name, own, idempotency=key)
+        secret = rotated.secret
+    status = await sink_commands.get_sink_status(app.engine, name)
+    return SecretSinkRecord.with_secret(status, secret)
 
 
 @router.get("/sinks/{name}/dead-letters", right="read", response_model=DeadLetterPage)
@@ -454,23 +434,18 @@ async def list_dead_letters(
     return json_response(DeadLetterPage(name=sink.name, dead_letters=letters, next_cursor=more))
 
 
-@router.post(
-    "/sinks/{name}/dead-letters/retry", right="admin", response_model=DeadLetterRetryRecord
-)
+async def show_retry(asked: str, name: str) -> DeadLetterRetryRecord:
+    """The answer to a retry that was asked for already."""
+    return DeadLetterRetryRecord(name=name, asked=int(asked))
+
+
+@router.post("/sinks/{name}/dead-letters/retry", right="admin", again=show_retry)
 async def retry_dead_letters(
-    name: str, body: RetryIn, request: Request, at: RouteContext
-) -> Response:
+    name: str, body: RetryIn, app: App, key: IdempotencyKey
+) -> DeadLetterRetryRecord:
     """They are tried before anything else, as soon as the sink is delivered to."""
-
-    async def effect(key: bytes | None) -> str:
-        return str(
-            await sink_commands.retry_dead_letters(at.engine, name, body.seqs, idempotency=key)
-        )
-
-    async def tell(asked: str) -> RouteAnswer:
-        return RouteAnswer(200, DeadLetterRetryRecord(name=name, asked=int(asked)))
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+    asked = await sink_commands.retry_dead_letters(app.engine, name, body.seqs, idempotency=key)
+    return DeadLetterRetryRecord(name=name, asked=asked)
 
 
 @router.delete(
@@ -491,13 +466,3 @@ async def forget_dead_letters(
         )
     forgotten = await sink_commands.delete_dead_letters(at.engine, name, None if all else seq)
     return json_response(ForgottenDeadLettersRecord(name=name, forgotten=forgotten))
-
-
-async def _answer_with_secret(
-    at: RouteContext, name: str, secret: str | None, status: int = 200
-) -> RouteAnswer:
-    """The secret is in the first answer only; what is kept for a repeated one has none."""
-    silent = SecretSinkRecord.silent(await sink_commands.get_sink_status(at.engine, name))
-    shown = silent.model_copy(update={"secret": secret})
-    where = f"/sinks/{name}" if status == 201 else None
-    return RouteAnswer(status, shown, location=where, kept=silent)

@@ -1,26 +1,27 @@
 """Downloads over HTTP: how far they are, trying again, and letting go."""
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Query
 from pydantic import Field
-from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.anime.downloads import download_commands, download_rows
 from headwater.anime.downloads.download import Download, DownloadState, LostSlots
 from headwater.anime.downloads.download_rows import LibraryFile, LibraryFileState
+from headwater.core.ports import View as DatabaseView
 from headwater.entrypoints.api.anime.releases import SlotRecord
 from headwater.entrypoints.api.dependencies import (
     LARGEST_ID,
+    App,
     Cursor,
+    DownloadId,
     Limit,
     RouteContext,
+    View,
     json_response,
-    parse_number,
 )
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey
 from headwater.entrypoints.api.models import NothingIn
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
@@ -153,57 +154,37 @@ async def list_downloads(
     return json_response(DownloadPage(downloads=records, client=client, next_cursor=more))
 
 
-@router.get("/downloads/{download_id}", right="read", response_model=WholeDownloadRecord)
-async def show_download(download_id: str, at: RouteContext) -> Response:
+@router.get("/downloads/{download_id}", right="read")
+async def show_download(download_id: DownloadId, view: View) -> WholeDownloadRecord:
     """One download, with its files in the library."""
-    return json_response(await _record(at, parse_number(download_id, "download")))
+    return await _record(view, download_id)
 
 
-@router.post("/downloads/{download_id}/retry", right="admin", response_model=WholeDownloadRecord)
+@router.post("/downloads/{download_id}/retry", right="admin", again=show_download)
 async def retry_download(
-    download_id: str, request: Request, at: RouteContext, body: NothingIn | None = None
-) -> Response:
+    download_id: DownloadId, app: App, key: IdempotencyKey, body: NothingIn | None = None
+) -> WholeDownloadRecord:
     """Its next step now, with all its tries. 409 for one that is done or gone."""
-
-    async def wish(known: int, key: bytes | None) -> Download:
-        return await download_commands.retry_download(at.engine, known, idempotency=key)
-
-    return await _act_on_download(request, at, parse_number(download_id, "download"), wish)
+    await download_commands.retry_download(app.engine, download_id, idempotency=key)
+    async with app.engine.database.read() as view:
+        return await _record(view, download_id)
 
 
-@router.post("/downloads/{download_id}/drop", right="admin", response_model=WholeDownloadRecord)
+@router.post("/downloads/{download_id}/drop", right="admin", again=show_download)
 async def drop_download(
-    download_id: str, request: Request, at: RouteContext, body: NothingIn | None = None
-) -> Response:
+    download_id: DownloadId, app: App, key: IdempotencyKey, body: NothingIn | None = None
+) -> WholeDownloadRecord:
     """Out of the library, into the recycle folder, and out of the client if we added it there. It
     does not come again by itself."""
-
-    async def wish(known: int, key: bytes | None) -> Download:
-        return await download_commands.drop_download(at.engine, known, idempotency=key)
-
-    return await _act_on_download(request, at, parse_number(download_id, "download"), wish)
+    await download_commands.drop_download(app.engine, download_id, idempotency=key)
+    async with app.engine.database.read() as view:
+        return await _record(view, download_id)
 
 
-DownloadAction = Callable[[int, bytes | None], Awaitable[Download]]
-
-
-async def _act_on_download(
-    request: Request, at: RouteContext, known: int, wish: DownloadAction
-) -> Response:
-    async def effect(key: bytes | None) -> str:
-        return str((await wish(known, key)).id)
-
-    async def tell(_: str) -> RouteAnswer:
-        return RouteAnswer(200, await _record(at, known))
-
-    return await answer_idempotently(request, at.engine, effect, tell)
-
-
-async def _record(at: RouteContext, download_id: int) -> WholeDownloadRecord:
-    async with at.engine.database.read() as view:
-        download = await download_rows.get_download(view, download_id)
-        titles = await download_rows.list_release_titles(view, [download_id])
-        files = await download_rows.list_library_files(view, download_id)
+async def _record(view: DatabaseView, download_id: int) -> WholeDownloadRecord:
+    download = await download_rows.get_download(view, download_id)
+    titles = await download_rows.list_release_titles(view, [download_id])
+    files = await download_rows.list_library_files(view, download_id)
     plain = DownloadRecord.of(download, titles[download_id])
     listed = [LibraryFileRecord.of(file) for file in files]
     return WholeDownloadRecord(**plain.model_dump(), files=listed)

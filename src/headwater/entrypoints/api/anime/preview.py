@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from fastapi import Query
 from pydantic import Field
-from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.anime.episodes import preview as preview_module
@@ -20,13 +19,14 @@ from headwater.entrypoints.api.anime.trackings import TrackingChanges
 from headwater.entrypoints.api.collections import ReaderTokenIn
 from headwater.entrypoints.api.dependencies import (
     LARGEST_ID,
+    App,
     RouteContext,
     TextWithoutNul,
+    TrackingId,
     json_response,
     parse_number,
     parse_public_id,
 )
-from headwater.entrypoints.api.idempotency import answer_without_effect
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.router import Router
 
@@ -229,14 +229,10 @@ async def preview(tracking_id: str, at: RouteContext) -> Response:
     )
 
 
-@router.post("/trackings/{tracking_id}/preview", right="admin", response_model=PreviewRecord)
+@router.post("/trackings/{tracking_id}/preview", right="admin", keep=False)
 async def preview_changes(
-    tracking_id: str, body: TrackingChanges, request: Request, at: RouteContext
-) -> Response:
+    tracking_id: TrackingId, body: TrackingChanges, app: App
+) -> PreviewRecord:
     """The same, as if the tracking were changed so. Nothing is changed."""
-    known = parse_number(tracking_id, "tracking")
-
-    async def look() -> PreviewRecord:
-        return PreviewRecord.of(known, await preview_module.preview(at.engine, known, body.patch()))
-
-    return await answer_without_effect(request, at.engine, look)
+    found = await preview_module.preview(app.engine, tracking_id, body.patch())
+    return PreviewRecord.of(tracking_id, found)

@@ -1,13 +1,11 @@
 """Releases over HTTP: every decision and its reason, and what a person says instead."""
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
 from pydantic import BeforeValidator, Field, StrictInt
-from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.anime.decide import decide_again as decide_again_module
@@ -20,18 +18,22 @@ from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.show import MOST_EPISODES, MOST_SEASON
 from headwater.anime.shows.slot import Slot
 from headwater.core.errors import BadInput
+from headwater.core.ports import View as DatabaseView
 from headwater.core.values.instant import from_micros
 from headwater.entrypoints.api.dependencies import (
     LARGEST_ID,
+    App,
     Cursor,
     Limit,
+    ReleaseId,
     RouteContext,
     TextWithoutNul,
+    TrackingId,
+    View,
     json_response,
-    parse_number,
 )
 from headwater.entrypoints.api.errors import BadMoment
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey
 from headwater.entrypoints.api.models import NothingIn, Strict, parse_moment
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
@@ -223,112 +225,77 @@ async def list_releases(
     return json_response(ReleasePage(releases=records, next_cursor=more))
 
 
-@router.get("/releases/{release_id}", right="read", response_model=ReleaseRecord)
-async def show_release(release_id: str, at: RouteContext) -> Response:
+@router.get("/releases/{release_id}", right="read")
+async def show_release(release_id: ReleaseId, view: View) -> ReleaseRecord:
     """One release, what was decided of it, and why."""
-    return json_response(await _record(at, parse_number(release_id, "release")))
+    return await _record(view, release_id)
 
 
-@router.post("/releases/{release_id}/take", right="admin", response_model=ReleaseRecord)
+@router.post("/releases/{release_id}/take", right="admin", again=show_release)
 async def take_release(
-    release_id: str, request: Request, at: RouteContext, body: TakeIn | None = None
-) -> Response:
+    release_id: ReleaseId, app: App, key: IdempotencyKey, body: TakeIn | None = None
+) -> ReleaseRecord:
     """It is downloaded, and takes its place in the library from whatever has it. One that is on
     its way stays as it is."""
-    known, said = parse_number(release_id, "release"), body or TakeIn()
-    if said.season is not None and not said.episodes:
+    asked = body or TakeIn()
+    if asked.season is not None and not asked.episodes:
         raise BadInput("A season alone is no place: say which episodes.", field="episodes")
-
-    async def effect(key: bytes | None) -> str:
-        async with at.engine.database.read() as view:
-            row = await decision_rows.get_decision(view, known)
-            tracking = await tracking_rows.get_tracking(view, row.tracking_id)
-            season = (await show_rows.get_show(view, tracking.show_id)).show.season
-        await decide_by_hand.take_release(at.engine, known, said.slots(season), idempotency=key)
-        return str(known)
-
-    return await answer_idempotently(request, at.engine, effect, _release_answer(at, known))
+    async with app.engine.database.read() as view:
+        row = await decision_rows.get_decision(view, release_id)
+        tracking = await tracking_rows.get_tracking(view, row.tracking_id)
+        season = (await show_rows.get_show(view, tracking.show_id)).show.season
+    await decide_by_hand.take_release(app.engine, release_id, asked.slots(season), idempotency=key)
+    async with app.engine.database.read() as view:
+        return await _record(view, release_id)
 
 
-@router.post("/releases/{release_id}/refuse", right="admin", response_model=ReleaseRecord)
+@router.post("/releases/{release_id}/refuse", right="admin", again=show_release)
 async def refuse_release(
-    release_id: str, request: Request, at: RouteContext, body: NothingIn | None = None
-) -> Response:
+    release_id: ReleaseId, app: App, key: IdempotencyKey, body: NothingIn | None = None
+) -> ReleaseRecord:
     """Neither it nor its torrent comes again for this show. 409 while it is in the library, or on
     its way there."""
-    known = parse_number(release_id, "release")
-
-    async def effect(key: bytes | None) -> str:
-        await decide_by_hand.refuse_release(at.engine, known, idempotency=key)
-        return str(known)
-
-    return await answer_idempotently(request, at.engine, effect, _release_answer(at, known))
+    await decide_by_hand.refuse_release(app.engine, release_id, idempotency=key)
+    async with app.engine.database.read() as view:
+        return await _record(view, release_id)
 
 
-@router.post(
-    "/trackings/{tracking_id}/backfill", right="admin", response_model=ReleaseDecisionCountsRecord
-)
+async def finish_backfill(
+    tracking_id: TrackingId, app: App, body: BackfillIn | None = None
+) -> ReleaseDecisionCountsRecord:
+    """The first answer was lost: what was left to do is done now."""
+    since = None if body is None else body.since
+    summary = await decide_again_module.backfill(app.engine, tracking_id, since)
+    return ReleaseDecisionCountsRecord.of(tracking_id, summary)
+
+
+@router.post("/trackings/{tracking_id}/backfill", right="admin", again=finish_backfill)
 async def backfill_tracking(
-    tracking_id: str, request: Request, at: RouteContext, body: BackfillIn | None = None
-) -> Response:
+    tracking_id: TrackingId, app: App, key: IdempotencyKey, body: BackfillIn | None = None
+) -> ReleaseDecisionCountsRecord:
     """Earlier releases are collected too, as far as their entries are kept. The tracking's `since`
     goes back to that moment, and never forward."""
-    known, since = parse_number(tracking_id, "tracking"), None if body is None else body.since
-
-    async def look(key: bytes | None) -> DecisionSummary:
-        return await decide_again_module.backfill(at.engine, known, since, idempotency=key)
-
-    return await _answer_with_counts(request, at, known, look)
+    since = None if body is None else body.since
+    summary = await decide_again_module.backfill(app.engine, tracking_id, since, idempotency=key)
+    return ReleaseDecisionCountsRecord.of(tracking_id, summary)
 
 
-@router.post(
-    "/trackings/{tracking_id}/decide", right="admin", response_model=ReleaseDecisionCountsRecord
-)
+async def finish_deciding(tracking_id: TrackingId, app: App) -> ReleaseDecisionCountsRecord:
+    """The first answer was lost: what was left to do is done now."""
+    summary = await decide_again_module.decide_again(app.engine, tracking_id)
+    return ReleaseDecisionCountsRecord.of(tracking_id, summary)
+
+
+@router.post("/trackings/{tracking_id}/decide", right="admin", again=finish_deciding)
 async def decide_again(
-    tracking_id: str, request: Request, at: RouteContext, body: NothingIn | None = None
-) -> Response:
+    tracking_id: TrackingId, app: App, key: IdempotencyKey, body: NothingIn | None = None
+) -> ReleaseDecisionCountsRecord:
     """What was held, skipped or removed is looked at again, by what the tracking wants now. What a
     person said stays, and so does what is downloaded."""
-    known = parse_number(tracking_id, "tracking")
-
-    async def look(key: bytes | None) -> DecisionSummary:
-        return await decide_again_module.decide_again(at.engine, known, idempotency=key)
-
-    return await _answer_with_counts(request, at, known, look)
+    summary = await decide_again_module.decide_again(app.engine, tracking_id, idempotency=key)
+    return ReleaseDecisionCountsRecord.of(tracking_id, summary)
 
 
-async def _answer_with_counts(
-    request: Request,
-    at: RouteContext,
-    known: int,
-    look: Callable[[bytes | None], Awaitable[DecisionSummary]],
-) -> Response:
-    found: list[DecisionSummary] = []
-
-    async def effect(key: bytes | None) -> str:
-        found.append(await look(key))
-        return str(known)
-
-    async def tell(_: str) -> RouteAnswer:
-        return RouteAnswer(
-            200, ReleaseDecisionCountsRecord.of(known, found[0] if found else DecisionSummary())
-        )
-
-    async def tell_again(_: str) -> RouteAnswer:
-        # The first answer was lost: what was left to do is done now.
-        return RouteAnswer(200, ReleaseDecisionCountsRecord.of(known, await look(None)))
-
-    return await answer_idempotently(request, at.engine, effect, tell, tell_again)
-
-
-def _release_answer(at: RouteContext, known: int) -> Callable[[str], Awaitable[RouteAnswer]]:
-    async def tell(_: str) -> RouteAnswer:
-        return RouteAnswer(200, await _record(at, known))
-
-    return tell
-
-
-async def _record(at: RouteContext, release_id: int) -> ReleaseRecord:
-    async with at.engine.database.read() as view:
-        row = await decision_rows.get_decision(view, release_id)
-        return ReleaseRecord.of(row, await decision_rows.find_download_of_release(view, release_id))
+async def _record(view: DatabaseView, release_id: int) -> ReleaseRecord:
+    row = await decision_rows.get_decision(view, release_id)
+    return ReleaseRecord.of(row, await decision_rows.find_download_of_release(view, release_id))

@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Query
 from pydantic import AfterValidator, Field, StrictInt
-from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.anime import tracking_commands
@@ -23,13 +22,16 @@ from headwater.anime.shows.show import (
 )
 from headwater.entrypoints.api.anime.releases import SlotRecord
 from headwater.entrypoints.api.dependencies import (
+    App,
     Cursor,
     Limit,
     RouteContext,
+    ShowId,
+    View,
     json_response,
     parse_number,
 )
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey
 from headwater.entrypoints.api.models import Strict, check_printable
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
@@ -206,25 +208,18 @@ async def list_shows(
     )
 
 
-@router.post("/shows", right="admin", response_model=ShowRecord, status_code=201)
-async def make_show(body: NewShowIn, request: Request, at: RouteContext) -> Response:
-    """Most people need not: a new tracking makes its show."""
-
-    async def effect(key: bytes | None) -> str:
-        return str(
-            (await tracking_commands.create_show(at.engine, body.wish(), idempotency=key)).id
-        )
-
-    async def tell(show_id: str) -> RouteAnswer:
-        return RouteAnswer(201, await _show(at, int(show_id)), location=f"/shows/{show_id}")
-
-    return await answer_idempotently(request, at.engine, effect, tell)
-
-
-@router.get("/shows/{show_id}", right="read", response_model=ShowRecord)
-async def show_show(show_id: str, at: RouteContext) -> Response:
+@router.get("/shows/{show_id}", right="read")
+async def show_show(show_id: ShowId, view: View) -> ShowRecord:
     """One show."""
-    return json_response(await _show(at, parse_number(show_id, "show")))
+    return ShowRecord.of(await show_rows.get_show(view, show_id))
+
+
+@router.post("/shows", right="admin", status_code=201, location="/shows/{id}", again=show_show)
+async def make_show(body: NewShowIn, app: App, key: IdempotencyKey) -> ShowRecord:
+    """Most people need not: a new tracking makes its show."""
+    return ShowRecord.of(
+        await tracking_commands.create_show(app.engine, body.wish(), idempotency=key)
+    )
 
 
 @router.patch("/shows/{show_id}", right="admin", response_model=ShowRecord)
@@ -249,8 +244,3 @@ async def list_episodes(show_id: str, at: RouteContext) -> Response:
     """Every episode that is known of: here, on its way, or missing and why."""
     show, episodes = await preview.get_show_with_episodes(at.engine, parse_number(show_id, "show"))
     return json_response(EpisodesRecord.of(show, episodes))
-
-
-async def _show(at: RouteContext, show_id: int) -> ShowRecord:
-    async with at.engine.database.read() as view:
-        return ShowRecord.of(await show_rows.get_show(view, show_id))

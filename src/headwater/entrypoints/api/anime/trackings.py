@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal, Self
 
 from fastapi import Query
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, model_validator
-from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.anime import tracking_commands
@@ -22,14 +21,17 @@ from headwater.entrypoints.api.anime.releases import Since
 from headwater.entrypoints.api.anime.shows import ShowIn, ShowRecord
 from headwater.entrypoints.api.dependencies import (
     LARGEST_ID,
+    App,
+    Caller,
     Cursor,
     Limit,
     RouteContext,
+    TrackingId,
     json_response,
     parse_number,
     parse_public_id,
 )
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey
 from headwater.entrypoints.api.models import Strict, check_printable
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
@@ -289,31 +291,35 @@ async def list_trackings(
     return json_response(TrackingPage(trackings=records, next_cursor=more))
 
 
-@router.post("/trackings", right="admin", response_model=NewTrackingRecord, status_code=201)
-async def track(body: NewTrackingIn, request: Request, at: RouteContext) -> Response:
+async def show_new_tracking(tracking_id: TrackingId, app: App) -> NewTrackingRecord:
+    """The answer to a tracking that was made already."""
+    async with app.engine.database.read() as view:
+        tracking = await tracking_rows.get_tracking(view, tracking_id)
+        show = await show_rows.get_show(view, tracking.show_id)
+        feeds = await tracking_rows.list_feed_titles(view, [tracking.feed_id])
+    earlier = await preview.earlier_releases(app.engine, tracking, show.show)
+    return NewTrackingRecord.after(tracking, show, feeds.get(tracking.feed_id), earlier)
+
+
+@router.post(
+    "/trackings",
+    right="admin",
+    status_code=201,
+    location="/trackings/{id}",
+    again=show_new_tracking,
+)
+async def track(
+    body: NewTrackingIn, app: App, caller: Caller, key: IdempotencyKey
+) -> NewTrackingRecord:
     """Follows the feed if it is not followed yet, proposes what is not said of the show, and visits
     at once. Only what comes out from now on is collected, unless `back_catalogue` is true."""
-    new, who = body.new(), request.scope["credential"].name
+    new = body.new()
     if new.feed_id is not None:
         parse_public_id(new.feed_id, "feed")
-    policy = track_policy(at.settings)
-
-    async def effect(key: bytes | None) -> str:
-        made = await tracking_commands.create_tracking(
-            at.engine, new, policy, who=who, idempotency=key
-        )
-        return str(made.id)
-
-    async def tell(tracking_id: str) -> RouteAnswer:
-        async with at.engine.database.read() as view:
-            made = await tracking_rows.get_tracking(view, int(tracking_id))
-            show = await show_rows.get_show(view, made.show_id)
-            feeds = await tracking_rows.list_feed_titles(view, [made.feed_id])
-        earlier = await preview.earlier_releases(at.engine, made, show.show)
-        record = NewTrackingRecord.after(made, show, feeds.get(made.feed_id), earlier)
-        return RouteAnswer(201, record, location=f"/trackings/{tracking_id}")
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+    tracking = await tracking_commands.create_tracking(
+        app.engine, new, track_policy(app.settings), who=caller.name, idempotency=key
+    )
+    return await show_new_tracking(tracking.id, app)
 
 
 @router.get("/trackings/{tracking_id}", right="read", response_model=WholeTrackingRecord)

@@ -9,10 +9,14 @@ from starlette.responses import Response
 from headwater.core.values.instant import to_micros
 from headwater.entrypoints.api.dependencies import (
     ApiContext,
+    App,
+    Caller,
     Cursor,
+    FeedId,
     Limit,
     RouteContext,
     TextWithoutNul,
+    View,
     json_response,
     parse_public_id,
 )
@@ -32,7 +36,7 @@ from headwater.entrypoints.api.feeds.visit_records import (
     VisitPage,
     VisitRecord,
 )
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey
 from headwater.entrypoints.api.paging import PageRequest, cursor, decode_cursor
 from headwater.entrypoints.api.router import Router
 from headwater.feeds import change_feed as change_feed_module
@@ -83,29 +87,23 @@ async def list_feeds(
     return json_response(await feed_page(at, PageRequest(limit, cursor_), state, url))
 
 
-@router.post("/feeds", right="admin", response_model=FeedRecord, status_code=201)
-async def follow_feed(body: NewFeed, request: Request, at: RouteContext) -> Response:
+@router.get("/feeds/{feed_id}", right="read")
+async def show_feed(feed_id: FeedId, view: View, app: App) -> FeedRecord:
+    """One feed: validators, hints, schedule with its reason, counts."""
+    return FeedRecord.of(await feed_rows.get_feed(view, feed_id), app.engine.schedule)
+
+
+@router.post("/feeds", right="admin", status_code=201, location="/feeds/{id}", again=show_feed)
+async def follow_feed(body: NewFeed, app: App, caller: Caller, key: IdempotencyKey) -> FeedRecord:
     """Fetches at once and refuses what is no feed, unless `visit` is `later`.
 
     A page that links to feeds is answered with 422 `not_a_feed` and its `candidates`.
     """
-    wish, who = body.wish(), request.scope["credential"].name
-    wish.overrides.policy_from(at.engine.schedule)  # refuses limits that contradict each other
-
-    async def effect(key: bytes | None) -> str:
-        follow = add_feed if body.visit == "now" else add_feed_later
-        return await follow(body.url, wish, at.engine, idempotency=key, who=who)
-
-    async def tell(feed_id: str) -> RouteAnswer:
-        return RouteAnswer(201, await feed_record(at, feed_id), location=f"/feeds/{feed_id}")
-
-    return await answer_idempotently(request, at.engine, effect, tell)
-
-
-@router.get("/feeds/{feed_id}", right="read", response_model=FeedRecord)
-async def show_feed(feed_id: str, at: RouteContext) -> Response:
-    """One feed: validators, hints, schedule with its reason, counts."""
-    return json_response(await feed_record(at, feed_id))
+    options = body.wish()
+    options.overrides.policy_from(app.engine.schedule)  # refuses limits that contradict each other
+    follow = add_feed if body.visit == "now" else add_feed_later
+    feed_id = await follow(body.url, options, app.engine, idempotency=key, who=caller.name)
+    return await feed_record(app, feed_id)
 
 
 @router.patch("/feeds/{feed_id}", right="admin", response_model=FeedRecord)
@@ -130,35 +128,31 @@ async def remove_feed(
     )
 
 
-@router.post(
-    "/feeds/{feed_id}/refetch", right="admin", response_model=RefetchRecord, status_code=202
-)
+async def show_refetch(feed_id: FeedId, view: View, app: App) -> RefetchRecord:
+    """The answer to a refetch that was asked for already."""
+    plan = (await feed_rows.get_feed(view, feed_id)).schedule
+    return RefetchRecord(
+        feed_id=feed_id,
+        next_visit_at=plan.next_visit_at or app.engine.clock.now(),
+        in_progress=plan.claimed,
+    )
+
+
+@router.post("/feeds/{feed_id}/refetch", right="admin", status_code=202, again=show_refetch)
 async def refetch_feed(
-    feed_id: str, request: Request, at: RouteContext, body: RefetchIn | None = None
-) -> Response:
+    feed_id: FeedId, app: App, key: IdempotencyKey, body: RefetchIn | None = None
+) -> RefetchRecord:
     """Due now; a worker visits it when its host's turn comes."""
-    known = parse_public_id(feed_id, "feed")
-    whole = body is not None and body.whole
-    done: list[change_feed_module.RefetchResult] = []
-
-    async def effect(key: bytes | None) -> str:
-        done.append(
-            await change_feed_module.refetch(
-                known, at.engine, whole=whole, gap=at.gap, idempotency=key
-            )
-        )
-        return known
-
-    async def tell(_: str) -> RouteAnswer:
-        return _refetch_answer(known, done[0])
-
-    async def tell_again(_: str) -> RouteAnswer:
-        async with at.engine.database.read() as view:
-            plan = (await feed_rows.get_feed(view, known)).schedule
-        planned = plan.next_visit_at or at.engine.clock.now()
-        return _refetch_answer(known, change_feed_module.RefetchResult(planned, plan.claimed))
-
-    return await answer_idempotently(request, at.engine, effect, tell, tell_again)
+    result = await change_feed_module.refetch(
+        feed_id,
+        app.engine,
+        whole=body is not None and body.whole,
+        gap=app.gap,
+        idempotency=key,
+    )
+    return RefetchRecord(
+        feed_id=feed_id, next_visit_at=result.next_visit_at, in_progress=result.in_progress
+    )
 
 
 @router.get("/feeds/{feed_id}/visits", right="read", response_model=VisitPage)
@@ -205,10 +199,3 @@ async def _visits(
     shown = found[:size]
     more = cursor("visits", to_micros(shown[-1].scheduled_at)) if len(found) > size else None
     return feed, shown, more
-
-
-def _refetch_answer(feed_id: str, done: change_feed_module.RefetchResult) -> RouteAnswer:
-    record = RefetchRecord(
-        feed_id=feed_id, next_visit_at=done.next_visit_at, in_progress=done.in_progress
-    )
-    return RouteAnswer(202, record)

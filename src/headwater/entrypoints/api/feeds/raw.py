@@ -9,15 +9,13 @@ from starlette.responses import Response
 
 from headwater.entrypoints.api.dependencies import (
     ApiContext,
+    App,
+    FeedId,
     RouteContext,
     json_response,
     parse_public_id,
 )
-from headwater.entrypoints.api.idempotency import (
-    RouteAnswer,
-    answer_idempotently,
-    answer_without_effect,
-)
+from headwater.entrypoints.api.idempotency import keep_no_answer
 from headwater.entrypoints.api.models import Strict
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.router import Router
@@ -248,33 +246,20 @@ async def compare_raw(
     return json_response(ComparisonRecord.of(await compare_payloads(at.engine, one, second)))
 
 
-@router.post("/feeds/{feed_id}/reparse", right="admin", response_model=ReparsedRecord)
+@router.post("/feeds/{feed_id}/reparse", right="admin")
 async def reparse_feed(
-    feed_id: str, request: Request, at: RouteContext, body: ReparseIn | None = None
-) -> Response:
+    feed_id: FeedId, request: Request, app: App, body: ReparseIn | None = None
+) -> ReparsedRecord:
     """Entries made anew from the archive, without a request. Doing it twice changes nothing more.
 
     New and changed entries are told of by events, as after a visit.
     """
+    # Doing it again after a crash does no harm, so the effect is not tied to the request's key.
     asked = body or ReparseIn()
-    known = parse_public_id(feed_id, "feed")
     after = None if asked.after is None else parse_public_id(asked.after, "raw_fetch")
-    done: list[ReparsedRecord] = []
-
-    async def look() -> ReparsedRecord:
-        said = await reparse(
-            at.engine, known, after=after, limit=asked.limit, dry_run=asked.dry_run
-        )
-        return ReparsedRecord.of(known, said, dry_run=asked.dry_run)
-
-    async def effect(_: bytes | None) -> str:
-        # Doing it again after a crash does no harm, so the key is not tied to the first part.
-        done.append(await look())
-        return known
-
-    async def tell(_: str) -> RouteAnswer:
-        return RouteAnswer(200, done[0])
-
     if asked.dry_run:
-        return await answer_without_effect(request, at.engine, look)
-    return await answer_idempotently(request, at.engine, effect, tell)
+        keep_no_answer(request)
+    result = await reparse(
+        app.engine, feed_id, after=after, limit=asked.limit, dry_run=asked.dry_run
+    )
+    return ReparsedRecord.of(feed_id, result, dry_run=asked.dry_run)

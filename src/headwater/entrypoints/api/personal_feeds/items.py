@@ -3,10 +3,9 @@
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
-import orjson
+from fastapi import Depends
 from pydantic import AfterValidator, Field, StrictInt, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,7 +13,10 @@ from starlette.responses import Response
 from headwater.core.errors import BadInput, ConnectionLost
 from headwater.core.values.instant import from_micros
 from headwater.core.values.url import LONGEST_URL
-from headwater.entrypoints.api.dependencies import ApiContext, RouteContext
+from headwater.entrypoints.api.dependencies import (
+    ApiContext,
+    App,
+)
 from headwater.entrypoints.api.errors import (
     LONGEST_NAME,
     RETRY_DATABASE_SECONDS,
@@ -22,11 +24,11 @@ from headwater.entrypoints.api.errors import (
     BadMoment,
     FeedsUnavailable,
 )
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey
 from headwater.entrypoints.api.models import Strict, parse_moment
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.request_body import check_json
-from headwater.entrypoints.api.router import Router
+from headwater.entrypoints.api.router import LINES, Router
 from headwater.personal_feeds import publish_items as publish_items_module
 from headwater.personal_feeds.ports import AddedItem, ItemAttachment
 from headwater.personal_feeds.publish_items import NewItem, PublishPolicy, check_category
@@ -178,8 +180,7 @@ def _short(part: Any) -> Any:
 
 
 router = Router(tags=["items"])
-NDJSON_TYPE = "application/x-ndjson"
-_NDJSON_CONTENT: dict[str, Any] = {"content": {NDJSON_TYPE: {"schema": {"type": "string"}}}}
+_NDJSON_CONTENT: dict[str, Any] = {"content": {LINES: {"schema": {"type": "string"}}}}
 _QUICKLY_READ = 64 * 1024
 
 
@@ -201,39 +202,40 @@ class ItemRecord(Record):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ItemLines:
-    """One record on each line."""
+class ItemLinesResponse(Response):
+    """One record on each line; 201 when any of them is new."""
 
-    records: Sequence[ItemRecord]
+    media_type = LINES
 
-    def model_dump_json(self) -> str:
-        return "".join(f"{each.model_dump_json()}\n" for each in self.records)
+    def __init__(self, records: Sequence[ItemRecord]) -> None:
+        lines = "".join(f"{record.model_dump_json()}\n" for record in records)
+        super().__init__(lines, 201 if any(record.is_new for record in records) else 200)
+
+
+async def _mark_of(request: Request, key: IdempotencyKey) -> bytes | None:
+    return publish_items_module.request_mark(key, await request.body())
+
+
+RequestMark = Annotated[bytes | None, Depends(_mark_of)]
+"""What stands for this request. The store of items remembers by it what it did: asked again after
+a crash, it answers the same. So the effect is not tied to the request's key."""
 
 
 @router.post(
     "/internal/rss/item",
     right="publish",
     most_bytes="personal_item_max_bytes",
-    response_model=ItemRecord,
     status_code=201,
     responses={200: {"model": ItemRecord}},
 )
-async def publish_item(body: ItemIn, request: Request, at: RouteContext) -> Response:
+async def publish_item(body: ItemIn, app: App, mark: RequestMark, response: Response) -> ItemRecord:
     """It is in the feed of everybody who follows the category, within a second.
 
     An `id` that is known there already is answered with 200, and nothing changes.
     """
-    wish = body.wish()
-
-    async def effect(key: bytes | None) -> str:
-        return await _published(at, [wish], request, key)
-
-    async def tell(answers: str) -> RouteAnswer:
-        (record,) = _records(answers)
-        return RouteAnswer(201 if record.is_new else 200, record)
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+    (record,) = await _publish(app, [body.wish()], mark)
+    response.status_code = 201 if record.is_new else 200
+    return record
 
 
 @router.post(
@@ -246,23 +248,13 @@ async def publish_item(body: ItemIn, request: Request, at: RouteContext) -> Resp
     responses={200: _NDJSON_CONTENT, 201: _NDJSON_CONTENT},
     openapi_extra={"requestBody": {"required": True, **_NDJSON_CONTENT}},
 )
-async def publish_items(request: Request, at: RouteContext) -> Response:
+async def publish_items(request: Request, app: App, mark: RequestMark) -> ItemLinesResponse:
     """Many items, one on each line: all of them, or none when a line does not work.
 
     The answer has one line for each, in the same order; 200 when none of them is new.
     """
-    body = await request.body()
-    wishes = await _items_in(at, body)
-
-    async def effect(key: bytes | None) -> str:
-        return await _published(at, wishes, request, key)
-
-    async def tell(answers: str) -> RouteAnswer:
-        records = _records(answers)
-        status = 201 if any(record.is_new for record in records) else 200
-        return RouteAnswer(status, ItemLines(records))
-
-    return await answer_idempotently(request, at.engine, effect, tell, media_type=NDJSON_TYPE)
+    items = await _items_in(app, await request.body())
+    return ItemLinesResponse(await _publish(app, items, mark))
 
 
 async def _items_in(at: ApiContext, body: bytes) -> list[NewItem]:
@@ -277,23 +269,18 @@ async def _items_in(at: ApiContext, body: bytes) -> list[NewItem]:
     return read() if len(body) <= _QUICKLY_READ else await asyncio.to_thread(read)
 
 
-async def _published(
-    at: ApiContext, wishes: Sequence[NewItem], request: Request, key: bytes | None
-) -> str:
-    mark = publish_items_module.request_mark(key, await request.body())
+async def _publish(
+    app: ApiContext, items: Sequence[NewItem], mark: bytes | None
+) -> list[ItemRecord]:
     try:
-        answers = await publish_items_module.publish_items(
-            at.engine, wishes, _policy(at), request=mark
+        added = await publish_items_module.publish_items(
+            app.engine, items, _policy(app), request=mark
         )
     except ConnectionLost as trouble:
         raise FeedsUnavailable(
             "RSS service temporarily unavailable", retry_after_sec=RETRY_DATABASE_SECONDS
         ) from trouble
-    return orjson.dumps(answers).decode()
-
-
-def _records(answers: str) -> list[ItemRecord]:
-    return [ItemRecord.of(AddedItem(**each)) for each in orjson.loads(answers)]
+    return [ItemRecord.of(item) for item in added]
 
 
 def _policy(at: ApiContext) -> PublishPolicy:

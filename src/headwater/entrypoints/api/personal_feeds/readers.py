@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from fastapi import Query
 from pydantic import AfterValidator, Field
@@ -12,6 +12,7 @@ from starlette.responses import Response
 from headwater.core.values.instant import from_micros, maybe_moment, to_micros
 from headwater.entrypoints.api.dependencies import (
     ApiContext,
+    App,
     Cursor,
     Limit,
     RouteContext,
@@ -19,7 +20,7 @@ from headwater.entrypoints.api.dependencies import (
     json_response,
 )
 from headwater.entrypoints.api.feed_response import base_url_of
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey, ShownOnce
 from headwater.entrypoints.api.models import Strict, check_printable
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
@@ -186,8 +187,12 @@ class FeedUrls(Record):
 class NewReaderTokenRecord(ReaderTokenRecord):
     """A token that was just made."""
 
-    token: str | None = Field(description="Shown once. Null when the request was a repeated one.")
-    urls: FeedUrls | None = Field(description="Where the feed is, with the token. Shown once.")
+    token: Annotated[str | None, ShownOnce] = Field(
+        description="Shown once. Null when the request was a repeated one."
+    )
+    urls: Annotated[FeedUrls | None, ShownOnce] = Field(
+        description="Where the feed is, with the token. Shown once."
+    )
 
     @classmethod
     def after(cls, issued: IssuedToken, base: str, now: datetime) -> "NewReaderTokenRecord":
@@ -225,7 +230,6 @@ def _token_state(token: ReaderToken, now: int) -> TokenState:
 
 router = Router(tags=["readers"])
 OPML = "text/x-opml"
-_WITHOUT_SECRETS = {"token": None, "urls": None}
 
 
 @router.get("/readers", right="admin", response_model=ReaderPage)
@@ -257,27 +261,21 @@ async def list_readers(
     return json_response(ReaderPage(readers=records, next_cursor=more))
 
 
-@router.post("/readers", right="admin", response_model=ReaderRecord, status_code=201)
-async def make_reader(body: NewReaderIn, request: Request, at: RouteContext) -> Response:
-    """A reader without a token has a feed that nobody can open yet."""
-
-    async def effect(key: bytes | None) -> str:
-        made = await reader_commands.create_reader(
-            at.engine, body.name, body.categories, _limits(at), idempotency=key
-        )
-        return made.id
-
-    async def tell(reader_id: str) -> RouteAnswer:
-        record = ReaderRecord.of(await reader_commands.get_reader(at.engine, reader_id))
-        return RouteAnswer(201, record, location=f"/readers/{quote(reader_id, safe='')}")
-
-    return await answer_idempotently(request, at.engine, effect, tell)
-
-
-@router.get("/readers/{reader_id}", right="admin", response_model=ReaderRecord)
-async def show_reader(reader_id: str, at: RouteContext) -> Response:
+@router.get("/readers/{reader_id}", right="admin")
+async def show_reader(reader_id: str, app: App) -> ReaderRecord:
     """One reader."""
-    return json_response(ReaderRecord.of(await reader_commands.get_reader(at.engine, reader_id)))
+    return ReaderRecord.of(await reader_commands.get_reader(app.engine, reader_id))
+
+
+@router.post(
+    "/readers", right="admin", status_code=201, location="/readers/{id}", again=show_reader
+)
+async def make_reader(body: NewReaderIn, app: App, key: IdempotencyKey) -> ReaderRecord:
+    """A reader without a token has a feed that nobody can open yet."""
+    reader = await reader_commands.create_reader(
+        app.engine, body.name, body.categories, _limits(app), idempotency=key
+    )
+    return ReaderRecord.of(await reader_commands.get_reader(app.engine, reader.id))
 
 
 @router.patch("/readers/{reader_id}", right="admin", response_model=ReaderRecord)
@@ -309,68 +307,58 @@ async def list_reader_tokens(reader_id: str, at: RouteContext) -> Response:
     return json_response(ReaderTokenPage(reader_id=reader_id, tokens=records))
 
 
-@router.post(
-    "/readers/{reader_id}/tokens",
-    right="admin",
-    response_model=NewReaderTokenRecord,
-    status_code=201,
-)
+async def show_issued_token(
+    token_id: str, reader_id: str, request: Request, app: App
+) -> NewReaderTokenRecord:
+    """The answer to a token that was issued already, without its secret."""
+    token = await reader_commands.get_token(app.engine, reader_id, token_id)
+    return _issued_record(IssuedToken(token), request, app)
+
+
+@router.post("/readers/{reader_id}/tokens", right="admin", status_code=201, again=show_issued_token)
 async def issue_token(
-    reader_id: str, request: Request, at: RouteContext, body: NewReaderTokenIn | None = None
-) -> Response:
+    reader_id: str,
+    request: Request,
+    app: App,
+    key: IdempotencyKey,
+    body: NewReaderTokenIn | None = None,
+) -> NewReaderTokenRecord:
     """The token is in this answer and nowhere else. A repeated request gets `token: null`."""
-    made: list[IssuedToken] = []
+    issued = await reader_commands.issue_token(app.engine, reader_id, _limits(app), idempotency=key)
+    return _issued_record(issued, request, app)
 
-    async def effect(key: bytes | None) -> str:
-        made.append(
-            await reader_commands.issue_token(at.engine, reader_id, _limits(at), idempotency=key)
-        )
-        return made[0].token.id
 
-    async def tell(token_id: str) -> RouteAnswer:
-        issued = (
-            made[0]
-            if made
-            else IssuedToken(await reader_commands.get_token(at.engine, reader_id, token_id))
-        )
-        base, now = base_url_of(request, at.settings), at.engine.clock.now()
-        record = NewReaderTokenRecord.after(issued, base, now)
-        return RouteAnswer(201, record, kept=record.model_copy(update=_WITHOUT_SECRETS))
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+async def show_rotated_token(
+    new_id: str, reader_id: str, token_id: str, request: Request, app: App
+) -> RotatedTokenRecord:
+    """The answer to a token that was rotated already, without its secret."""
+    new = await reader_commands.get_token(app.engine, reader_id, new_id)
+    old = await reader_commands.get_token(app.engine, reader_id, token_id)
+    return _rotated_record(RotatedToken(IssuedToken(new), old), request, app)
 
 
 @router.post(
-    "/readers/{reader_id}/tokens/{token_id}/rotate",
-    right="admin",
-    response_model=RotatedTokenRecord,
+    "/readers/{reader_id}/tokens/{token_id}/rotate", right="admin", again=show_rotated_token
 )
 async def rotate_token(
     reader_id: str,
     token_id: str,
     request: Request,
-    at: RouteContext,
+    app: App,
+    key: IdempotencyKey,
     body: RotateTokenIn | None = None,
-) -> Response:
+) -> RotatedTokenRecord:
     """A new token, shown once; the old one works beside it for a while."""
-    made: list[RotatedToken] = []
     hours = None if body is None else body.grace_hours
-    grace = None if hours is None else timedelta(hours=hours)
-
-    async def effect(key: bytes | None) -> str:
-        rotated = await reader_commands.rotate_token(
-            at.engine, reader_id, token_id, _limits(at), grace=grace, idempotency=key
-        )
-        made.append(rotated)
-        return rotated.issued.token.id
-
-    async def tell(new_id: str) -> RouteAnswer:
-        rotated = made[0] if made else await _rotated(at, reader_id, token_id, new_id)
-        base, now = base_url_of(request, at.settings), at.engine.clock.now()
-        record = RotatedTokenRecord.after_rotation(rotated, base, now)
-        return RouteAnswer(200, record, kept=record.model_copy(update=_WITHOUT_SECRETS))
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+    rotated = await reader_commands.rotate_token(
+        app.engine,
+        reader_id,
+        token_id,
+        _limits(app),
+        grace=None if hours is None else timedelta(hours=hours),
+        idempotency=key,
+    )
+    return _rotated_record(rotated, request, app)
 
 
 @router.delete(
@@ -402,12 +390,14 @@ async def list_sources(reader_id: str, at: RouteContext) -> Response:
     return Response(render_sources_opml(found, f"Sources of {reader.name}", made), media_type=OPML)
 
 
-async def _rotated(at: ApiContext, reader_id: str, token_id: str, new_id: str) -> RotatedToken:
-    """What a rotation made whose answer was lost in a crash."""
-    new = await reader_commands.get_token(at.engine, reader_id, new_id)
-    return RotatedToken(
-        IssuedToken(new), await reader_commands.get_token(at.engine, reader_id, token_id)
-    )
+def _issued_record(issued: IssuedToken, request: Request, app: ApiContext) -> NewReaderTokenRecord:
+    base, now = base_url_of(request, app.settings), app.engine.clock.now()
+    return NewReaderTokenRecord.after(issued, base, now)
+
+
+def _rotated_record(rotated: RotatedToken, request: Request, app: ApiContext) -> RotatedTokenRecord:
+    base, now = base_url_of(request, app.settings), app.engine.clock.now()
+    return RotatedTokenRecord.after_rotation(rotated, base, now)
 
 
 def _limits(at: ApiContext) -> ReaderLimits:

@@ -5,19 +5,22 @@ from typing import Annotated, Any, Literal, Self
 import orjson
 from fastapi import Query
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.core.values.ids import FetcherId
 from headwater.entrypoints.api.dependencies import (
+    App,
+    Caller,
+    ConflictId,
     Cursor,
     Limit,
     RouteContext,
+    View,
     json_response,
     parse_number,
 )
 from headwater.entrypoints.api.errors import BadBody
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey
 from headwater.entrypoints.api.models import Id, Strict
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
@@ -220,6 +223,15 @@ class NewConflictIn(SourceIn):
             raise ValueError("subscription_id is needed, or source_url")
         return self
 
+    def detected(self) -> conflict_commands.DetectedConflict:
+        return conflict_commands.DetectedConflict(
+            subscription_id=self.subscription_id,
+            source_url=self.said_url,
+            type=self.conflict_type,
+            candidates=tuple(map(FetcherId, self.conflict_data.candidate_fetcher_ids)),
+            reason=self.conflict_data.conflict_reason,
+        )
+
 
 class ResolveIn(Strict):
     fetcher_id: Id
@@ -252,39 +264,32 @@ async def list_conflicts(
     return json_response(ConflictPage(conflicts=records, next_cursor=more))
 
 
+async def show_detected_conflict(conflict_id: ConflictId, view: View) -> ConflictRecord:
+    """The answer to a conflict that was opened already."""
+    return ConflictRecord.of(await conflict_rows.get_conflict(view, conflict_id))
+
+
 @router.post(
     "/conflicts",
     right="admin",
     failed=Failed("Failed to create conflict"),
-    response_model=ConflictRecord,
     status_code=201,
     responses={200: {"model": ConflictRecord}},
+    location="/conflicts/{conflict_id}",
+    again=show_detected_conflict,
 )
-async def open_conflict(body: NewConflictIn, request: Request, at: RouteContext) -> Response:
+async def open_conflict(
+    body: NewConflictIn, app: App, caller: Caller, key: IdempotencyKey, response: Response
+) -> ConflictRecord:
     """For detectors outside. A subscription has one open conflict at most: when there is one
     already, the answer is 200 with that one."""
-    said = conflict_commands.DetectedConflict(
-        subscription_id=body.subscription_id,
-        source_url=body.said_url,
-        type=body.conflict_type,
-        candidates=tuple(FetcherId(each) for each in body.conflict_data.candidate_fetcher_ids),
-        reason=body.conflict_data.conflict_reason,
+    conflict, is_new = await conflict_commands.open_conflict(
+        body.detected(), app.engine, caller.name, idempotency=key
     )
-    who = request.scope["credential"].name
-    done: list[bool] = []
-
-    async def effect(key: bytes | None) -> str:
-        made, is_new = await conflict_commands.open_conflict(said, at.engine, who, idempotency=key)
-        await resolve_by_evidence.resolve_by_evidence(made.id, at.engine)
-        done.append(is_new)
-        return str(made.id)
-
-    async def tell(conflict_id: str) -> RouteAnswer:
-        record = await _record(at, int(conflict_id))
-        status = 200 if done and not done[0] else 201
-        return RouteAnswer(status, record, location=f"/conflicts/{conflict_id}")
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+    await resolve_by_evidence.resolve_by_evidence(conflict.id, app.engine)
+    response.status_code = 201 if is_new else 200
+    async with app.engine.database.read() as view:
+        return ConflictRecord.of(await conflict_rows.get_conflict(view, conflict.id))
 
 
 @router.get("/conflicts/{conflict_id}", right="read", response_model=AdvisedConflict)
@@ -298,44 +303,37 @@ async def show_conflict(conflict_id: str, at: RouteContext) -> Response:
     return json_response(AdvisedConflict.with_advice(conflict, advice))
 
 
+async def show_resolution(conflict_id: ConflictId, body: ResolveIn, view: View) -> ResolvedRecord:
+    """The answer to a choice that was made."""
+    conflict = await conflict_rows.get_conflict(view, conflict_id)
+    assert conflict.resolved_at is not None
+    return ResolvedRecord(
+        message="Conflict resolved successfully",
+        conflict_id=conflict.id,
+        subscription_id=conflict.subscription_id,
+        resolved_fetcher_id=body.fetcher_id,
+        resolved_at=conflict.resolved_at,
+    )
+
+
 @router.post(
     "/conflicts/{conflict_id}/resolve",
     right="admin",
     failed=Failed("Failed to resolve conflict"),
-    response_model=ResolvedRecord,
+    again=show_resolution,
 )
 async def resolve_conflict(
-    conflict_id: str, body: ResolveIn, request: Request, at: RouteContext
-) -> Response:
+    conflict_id: ConflictId, body: ResolveIn, app: App, caller: Caller, key: IdempotencyKey
+) -> ResolvedRecord:
     """The subscription goes to this candidate. The same choice again has no effect and the same
     answer; another choice is 409."""
-    known, who = parse_number(conflict_id, "conflict"), request.scope["credential"].name
-    chosen = FetcherId(body.fetcher_id)
-
-    async def effect(key: bytes | None) -> str:
-        await conflict_commands.resolve_conflict(
-            known, chosen, at.engine, who, reason=body.resolution_reason, idempotency=key
-        )
-        return str(known)
-
-    async def tell(_: str) -> RouteAnswer:
-        async with at.engine.database.read() as view:
-            conflict = await conflict_rows.get_conflict(view, known)
-        assert conflict.resolved_at is not None
-        return RouteAnswer(
-            200,
-            ResolvedRecord(
-                message="Conflict resolved successfully",
-                conflict_id=conflict.id,
-                subscription_id=conflict.subscription_id,
-                resolved_fetcher_id=chosen,
-                resolved_at=conflict.resolved_at,
-            ),
-        )
-
-    return await answer_idempotently(request, at.engine, effect, tell)
-
-
-async def _record(at: RouteContext, conflict_id: int) -> ConflictRecord:
-    async with at.engine.database.read() as view:
-        return ConflictRecord.of(await conflict_rows.get_conflict(view, conflict_id))
+    await conflict_commands.resolve_conflict(
+        conflict_id,
+        FetcherId(body.fetcher_id),
+        app.engine,
+        caller.name,
+        reason=body.resolution_reason,
+        idempotency=key,
+    )
+    async with app.engine.database.read() as view:
+        return await show_resolution(conflict_id, body, view)

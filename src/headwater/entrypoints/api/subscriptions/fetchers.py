@@ -10,16 +10,20 @@ from starlette.responses import Response
 
 from headwater.auth.tokens import SECRET_BYTES, token_text
 from headwater.core.idempotency_rows import set_key_resource
-from headwater.core.values.ids import FetcherId
+from headwater.core.values import ids
 from headwater.core.values.instant import from_micros, to_micros
 from headwater.entrypoints.api.dependencies import (
+    App,
+    Caller,
     Cursor,
+    FetcherId,
     Limit,
     RouteContext,
+    View,
     json_response,
     parse_number,
 )
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey, ShownOnce
 from headwater.entrypoints.api.models import JsonObject, NothingIn, Strict, check_printable
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.records import Moment, Record
@@ -73,6 +77,17 @@ class RegisterIn(Strict):
         host = self.host or ""
         named = f"[{host}]" if ":" in host and not host.startswith("[") else host
         return self.base_url or f"http://{named}:{self.port}"
+
+    def registration(self) -> Registration:
+        return Registration(
+            name=self.service_name,
+            version=self.version,
+            description=self.description,
+            base_url=self.where,
+            priority=self.priority,
+            config_schema=self.config_schema,
+            wants_news=self.wants_news,
+        )
 
 
 class FetcherChanges(Strict):
@@ -128,16 +143,19 @@ class FetcherPage(Record):
 class JoinedFetcherRecord(FetcherRecord):
     """A fetcher that joined, with what it needs to work."""
 
-    token: str | None = Field(
+    token: Annotated[str | None, ShownOnce] = Field(
         description="Its own token. Shown once: null when it has one and no new one was asked for."
     )
-    signing_key: str | None = Field(
+    signing_key: Annotated[str | None, ShownOnce] = Field(
         description="Signs our requests to it (`whsec_…`). Shown once, like the token."
     )
 
     @classmethod
-    def silent(cls, fetcher: Fetcher) -> "JoinedFetcherRecord":
-        return cls(**FetcherRecord.of(fetcher).model_dump(), token=None, signing_key=None)
+    def of_joined(
+        cls, fetcher: Fetcher, token: str | None = None, signing_key: str | None = None
+    ) -> "JoinedFetcherRecord":
+        fields = FetcherRecord.of(fetcher).model_dump()
+        return cls(**fields, token=token, signing_key=signing_key)
 
 
 class HeartbeatRecord(Record):
@@ -188,32 +206,28 @@ async def change_fetcher(
     return json_response(FetcherRecord.of(changed))
 
 
-@router.post(
-    "/fetcher-modules/{fetcher_id}/heartbeat", right="fetcher", response_model=HeartbeatRecord
-)
+async def show_heartbeat(seen_at_micros: str, fetcher_id: FetcherId, view: View) -> HeartbeatRecord:
+    """The answer to a heartbeat that was noted."""
+    fetcher = await fetcher_rows.get_fetcher(view, fetcher_id)
+    return HeartbeatRecord(
+        fetcher_id=fetcher.id,
+        last_seen_at=from_micros(int(seen_at_micros)),
+        is_enabled=fetcher.is_enabled,
+    )
+
+
+@router.post("/fetcher-modules/{fetcher_id}/heartbeat", right="fetcher", again=show_heartbeat)
 async def heartbeat(
-    fetcher_id: str, request: Request, at: RouteContext, body: NothingIn | None = None
-) -> Response:
+    fetcher_id: FetcherId, app: App, key: IdempotencyKey, body: NothingIn | None = None
+) -> HeartbeatRecord:
     """A fetcher says that it is there; the answer says whether it is wanted."""
-    known, now = _id(fetcher_id), at.engine.clock.now()
-
-    async def effect(key: bytes | None) -> str:
-        async with at.engine.database.write() as tx:
-            await fetcher_rows.get_fetcher(tx, known)
-            await fetcher_rows.set_last_seen(tx, known, now)
-            if key is not None:
-                await set_key_resource(tx, key, str(to_micros(now)))
-        return str(to_micros(now))
-
-    async def tell(seen_at: str) -> RouteAnswer:
-        async with at.engine.database.read() as view:
-            is_enabled = (await fetcher_rows.get_fetcher(view, known)).is_enabled
-        seen = from_micros(int(seen_at))
-        return RouteAnswer(
-            200, HeartbeatRecord(fetcher_id=known, last_seen_at=seen, is_enabled=is_enabled)
-        )
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+    now = app.engine.clock.now()
+    async with app.engine.database.write() as tx:
+        fetcher = await fetcher_rows.get_fetcher(tx, fetcher_id)
+        await fetcher_rows.set_last_seen(tx, fetcher_id, now)
+        if key is not None:
+            await set_key_resource(tx, key, str(to_micros(now)))
+    return HeartbeatRecord(fetcher_id=fetcher.id, last_seen_at=now, is_enabled=fetcher.is_enabled)
 
 
 @router.get(
@@ -247,75 +261,50 @@ async def list_assigned(
     )
 
 
-def _id(text: str) -> FetcherId:
-    return FetcherId(parse_number(text, "fetcher"))
+def _id(text: str) -> ids.FetcherId:
+    return ids.FetcherId(parse_number(text, "fetcher"))
+
+
+async def show_joined_fetcher(
+    fetcher_id: FetcherId, view: View, response: Response
+) -> JoinedFetcherRecord:
+    """The answer to a fetcher that joined already: its secrets were shown, or lost."""
+    response.status_code = 200
+    return JoinedFetcherRecord.of_joined(await fetcher_rows.get_fetcher(view, fetcher_id))
 
 
 @router.post(
     "/services/register",
     right=("register", "fetcher"),
     failed=Failed("Failed to register"),
-    response_model=JoinedFetcherRecord,
     status_code=201,
     responses={200: {"model": JoinedFetcherRecord}},
+    location="/fetcher-modules/{fetcher_id}",
+    again=show_joined_fetcher,
 )
-async def register_service(body: RegisterIn, request: Request, at: RouteContext) -> Response:
+async def register_service(
+    body: RegisterIn, app: App, caller: Caller, key: IdempotencyKey, response: Response
+) -> JoinedFetcherRecord:
     """201 the first time, with the fetcher's own token and signing key, shown once; 200 when it
     says the same or something newer of itself, without them unless `rotate` asks for new ones."""
     keys = fetcher_commands.NewFetcherKeys(
         token=token_text(secrets.token_bytes(SECRET_BYTES)),
         signing_key=secrets.token_bytes(SECRET_BYTES),
     )
-    caller = request.scope["credential"]
-    done: list[fetcher_commands.JoinResult] = []
-
-    async def effect(key: bytes | None) -> str:
-        said, terms = _registration(body), _terms(at)
-        joined = await fetcher_commands.register_fetcher(
-            said, at.engine, caller, keys, terms, rotate=body.rotate, idempotency=key
-        )
-        done.append(joined)
-        return str(joined.fetcher.id)
-
-    async def tell(_: str) -> RouteAnswer:
-        return _registration_answer(done[0], keys)
-
-    async def tell_again(fetcher_id: str) -> RouteAnswer:
-        async with at.engine.database.read() as view:
-            fetcher = await fetcher_rows.get_fetcher(view, int(fetcher_id))
-        return _registration_answer(
-            fetcher_commands.JoinResult(fetcher, is_new=False, has_keys=False), keys
-        )
-
-    return await answer_idempotently(request, at.engine, effect, tell, tell_again)
-
-
-def _registration_answer(
-    joined: fetcher_commands.JoinResult, keys: fetcher_commands.NewFetcherKeys
-) -> RouteAnswer:
-    """The secrets are in the first answer only; what is kept for a repeated one has none."""
-    silent = JoinedFetcherRecord.silent(joined.fetcher)
-    shown = keys.shown if joined.has_keys else {}
-    return RouteAnswer(
-        201 if joined.is_new else 200,
-        silent.model_copy(update=shown),
-        location=f"/fetcher-modules/{joined.fetcher.id}",
-        kept=silent,
+    joined = await fetcher_commands.register_fetcher(
+        body.registration(),
+        app.engine,
+        caller,
+        keys,
+        _terms(app),
+        rotate=body.rotate,
+        idempotency=key,
     )
+    response.status_code = 201 if joined.is_new else 200
+    shown = keys.shown if joined.has_keys else {}
+    return JoinedFetcherRecord.of_joined(joined.fetcher, **shown)
 
 
 def _terms(at: RouteContext) -> fetcher_commands.JoinRules:
     settings = at.settings
     return fetcher_commands.JoinRules(settings.max_fetchers, settings.fetchers_start_disabled)
-
-
-def _registration(body: RegisterIn) -> Registration:
-    return Registration(
-        name=body.service_name,
-        version=body.version,
-        description=body.description,
-        base_url=body.where,
-        priority=body.priority,
-        config_schema=body.config_schema,
-        wants_news=body.wants_news,
-    )

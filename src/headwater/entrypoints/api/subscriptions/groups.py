@@ -2,11 +2,8 @@
 
 from typing import Annotated
 
-from starlette.requests import Request
-from starlette.responses import Response
-
 from headwater.entrypoints.api.dependencies import App, Caller, GroupId, SubscriptionId, View
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey
 from headwater.entrypoints.api.models import NothingIn
 from headwater.entrypoints.api.paging import Page, page_of, paging
 from headwater.entrypoints.api.router import Router
@@ -40,26 +37,19 @@ async def list_groups(view: View, page: Annotated[Page, paging("groups")]) -> Gr
     return GroupPage(groups=[GroupRecord.of(group) for group in shown], next_cursor=next_cursor)
 
 
-@router.post("/groups", right="admin", response_model=GroupRecord, status_code=201)
-async def make_group(body: NewGroupIn, request: Request, app: App) -> Response:
-    """A name of its own, and what holds for every member that says nothing else itself."""
-
-    async def effect(key: bytes | None) -> str:
-        group = await group_commands.create_group(body.group(), app.engine, idempotency=key)
-        return str(group.id)
-
-    async def tell(group_id: str) -> RouteAnswer:
-        async with app.engine.database.read() as view:
-            group = await group_rows.get_group(view, int(group_id))
-        return RouteAnswer(201, GroupRecord.of(group), location=f"/groups/{group_id}")
-
-    return await answer_idempotently(request, app.engine, effect, tell)
-
-
 @router.get("/groups/{group_id}", right="read")
 async def show_group(group_id: GroupId, view: View) -> GroupRecord:
     """One group."""
     return GroupRecord.of(await group_rows.get_group(view, group_id))
+
+
+@router.post(
+    "/groups", right="admin", status_code=201, location="/groups/{group_id}", again=show_group
+)
+async def make_group(body: NewGroupIn, app: App, key: IdempotencyKey) -> GroupRecord:
+    """A name of its own, and what holds for every member that says nothing else itself."""
+    group = await group_commands.create_group(body.group(), app.engine, idempotency=key)
+    return GroupRecord.of(group)
 
 
 @router.patch("/groups/{group_id}", right="admin")
@@ -127,29 +117,14 @@ async def leave_group(
     return SubscriptionRecord.of(subscription)
 
 
-@router.post("/groups/{group_id}/actions", right="admin", response_model=ActionReport)
-async def act_on_group(
-    group_id: GroupId, body: ActionIn, request: Request, app: App, caller: Caller
-) -> Response:
+@router.post("/groups/{group_id}/actions", right="admin")
+async def act_on_group(group_id: GroupId, body: ActionIn, app: App, caller: Caller) -> ActionReport:
     """One wish for all active members, or for those in `subscription_ids`, with a report for
     each. A large group is done in parts: ask again with `cursor` until there is no next one."""
-    reports: list[ActionReport] = []
-
-    async def effect(_: bytes | None) -> str:
-        # Doing it again after a crash does no harm, so the key is not tied to the first part.
-        reports.append(await _act_on_group(group_id, body, app, caller.name))
-        return str(group_id)
-
-    async def tell(_: str) -> RouteAnswer:
-        return RouteAnswer(200, reports[0])
-
-    return await answer_idempotently(request, app.engine, effect, tell)
-
-
-async def _act_on_group(group_id: int, body: ActionIn, app: App, who: str) -> ActionReport:
+    # Doing it again after a crash does no harm, so the effect is not tied to the request's key.
     members, next_cursor = await _members_to_act_on(group_id, body, app)
     results = await group_commands.act_on_members(
-        members, group_id, body.member_action(), app.engine, who, app.gap
+        members, group_id, body.member_action(), app.engine, caller.name, app.gap
     )
     done = sum(result.done for result in results)
     return ActionReport(

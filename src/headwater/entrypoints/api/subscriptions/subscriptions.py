@@ -8,19 +8,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.core.errors import BadInput
-from headwater.core.ports import View
+from headwater.core.ports import View as DatabaseView
 from headwater.core.values.ids import FetcherId
 from headwater.core.values.url import redacted
 from headwater.entrypoints.api.dependencies import (
+    App,
+    Caller,
     Cursor,
     Limit,
     RouteContext,
+    SubscriptionId,
     TextWithoutNul,
+    View,
     is_number,
     json_response,
     parse_number,
 )
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey
 from headwater.entrypoints.api.paging import cursor, decode_cursor
 from headwater.entrypoints.api.router import Failed, Router
 from headwater.entrypoints.api.subscriptions.subscription_records import (
@@ -106,38 +110,33 @@ async def list_subscriptions(
     return json_response(SubscriptionPage(subscriptions=records, next_cursor=more))
 
 
+@router.get("/subscriptions/{subscription_id}", right="read")
+async def show_subscription(subscription_id: SubscriptionId, view: View) -> SubscriptionRecord:
+    """One subscription, active or not."""
+    return SubscriptionRecord.of(await subscription_rows.get_subscription(view, subscription_id))
+
+
 @router.post(
     "/subscriptions",
     right="admin",
     failed=Failed("Failed to create subscription"),
-    response_model=SubscriptionRecord,
     status_code=201,
+    location="/subscriptions/{subscription_id}",
+    again=show_subscription,
 )
-async def subscribe(body: NewSubscriptionIn, request: Request, at: RouteContext) -> Response:
+async def subscribe(
+    body: NewSubscriptionIn, app: App, caller: Caller, key: IdempotencyKey
+) -> SubscriptionRecord:
     """Asks who can fetch it and assigns the best; does not fetch. The first visit is due at once.
 
     With `fetcher_id` only that fetcher is asked. Equal candidates at the top open a conflict.
     """
-    wish, who = body.wish(), request.scope["credential"].name
-
-    async def effect(key: bytes | None) -> str:
-        made = await subscribe_module.create_subscription(wish, at.engine, who, idempotency=key)
-        await resolve_by_evidence.resolve_new_conflict(made.id, at.engine)
-        return str(made.id)
-
-    async def tell(subscription_id: str) -> RouteAnswer:
-        found = await _subscription(at, int(subscription_id))
-        where = f"/subscriptions/{subscription_id}"
-        return RouteAnswer(201, SubscriptionRecord.of(found), location=where)
-
-    return await answer_idempotently(request, at.engine, effect, tell)
-
-
-@router.get("/subscriptions/{subscription_id}", right="read", response_model=SubscriptionRecord)
-async def show_subscription(subscription_id: str, at: RouteContext) -> Response:
-    """One subscription, active or not."""
-    known = parse_number(subscription_id, "subscription")
-    return json_response(SubscriptionRecord.of(await _subscription(at, known)))
+    new = await subscribe_module.create_subscription(
+        body.wish(), app.engine, caller.name, idempotency=key
+    )
+    await resolve_by_evidence.resolve_new_conflict(new.id, app.engine)
+    async with app.engine.database.read() as view:
+        return SubscriptionRecord.of(await subscription_rows.get_subscription(view, new.id))
 
 
 @router.patch(
@@ -215,12 +214,9 @@ async def list_history(
     )
 
 
-async def _subscription(at: RouteContext, subscription_id: int) -> Subscription:
-    async with at.engine.database.read() as view:
-        return await subscription_rows.get_subscription(view, subscription_id)
-
-
-async def _find_by_url(view: View, url: str, *, include_inactive: bool) -> list[Subscription]:
+async def _find_by_url(
+    view: DatabaseView, url: str, *, include_inactive: bool
+) -> list[Subscription]:
     found = await subscription_rows.find_subscription_by_url(view, url)
     return [found] if found is not None and (found.is_active or include_inactive) else []
 

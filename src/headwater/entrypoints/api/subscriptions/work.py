@@ -23,6 +23,9 @@ from headwater.core.values.instant import from_micros
 from headwater.core.values.url import check_source_url
 from headwater.entrypoints.api.dependencies import (
     ApiContext,
+    App,
+    Caller,
+    FetcherId,
     RouteContext,
     parse_number,
 )
@@ -30,7 +33,7 @@ from headwater.entrypoints.api.errors import BodyTooLarge, RateLimited
 from headwater.entrypoints.api.events.events import After, LastEventId
 from headwater.entrypoints.api.events.stream import EventStream, StreamRequest
 from headwater.entrypoints.api.feeds.feed_records import ValidatorsRecord
-from headwater.entrypoints.api.idempotency import RouteAnswer, answer_idempotently
+from headwater.entrypoints.api.idempotency import IdempotencyKey
 from headwater.entrypoints.api.models import Strict, parse_moment
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.router import Router
@@ -58,9 +61,6 @@ from headwater.subscriptions.fetchers.remote_work import (
     RenewedClaims,
     decode_claim,
     decode_renewed,
-    encode_claim,
-    encode_claimed_work,
-    encode_renewed,
 )
 from headwater.subscriptions.registry_events import NEWS_TYPES
 
@@ -402,101 +402,90 @@ router = Router(tags=["work of fetchers"])
 STREAMS_EACH = 4
 
 
-@router.post("/fetcher-modules/{fetcher_id}/claims", right="fetcher", response_model=ClaimedPage)
+async def show_claims(claims: str, fetcher_id: FetcherId, app: App) -> ClaimedPage:
+    """The answer to a claim of these visits, with their secrets as they are now."""
+    fetcher = await _fetcher(app, fetcher_id)
+    return ClaimedPage.of(await remote_work.repeat_claim_answer(app.engine, fetcher, claims))
+
+
+# Secrets of private sources come with claims: the answer is not written down.
+@router.post("/fetcher-modules/{fetcher_id}/claims", right="fetcher", keep=False, again=show_claims)
 async def claim_work(
-    fetcher_id: str, request: Request, at: RouteContext, body: ClaimsIn | None = None
-) -> Response:
+    fetcher_id: FetcherId, app: App, key: IdempotencyKey, body: ClaimsIn | None = None
+) -> ClaimedPage:
     """Due visits of this fetcher: its own until the lease ends or the result is reported."""
     asked = body or ClaimsIn()
-    fetcher = await _fetcher(at, fetcher_id)
-    done: list[ClaimedWork] = []
-
-    async def effect(key: bytes | None) -> str:
-        claimed = await remote_work.claim_work(
-            at.engine,
-            fetcher,
-            limit=min(asked.limit, at.settings.fetcher_claims_max),
-            lease_seconds=_lease(at, asked.lease_seconds),
-            idempotency=key,
-        )
-        done.append(claimed)
-        return encode_claimed_work(claimed)
-
-    async def tell(name: str) -> RouteAnswer:
-        claimed = (
-            done[0] if done else await remote_work.repeat_claim_answer(at.engine, fetcher, name)
-        )
-        # Secrets of private sources come with claims: such an answer is not written down.
-        return RouteAnswer(200, ClaimedPage.of(claimed), is_told_anew=True)
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+    claimed = await remote_work.claim_work(
+        app.engine,
+        await _fetcher(app, fetcher_id),
+        limit=min(asked.limit, app.settings.fetcher_claims_max),
+        lease_seconds=_lease(app, asked.lease_seconds),
+        idempotency=key,
+    )
+    return ClaimedPage.of(claimed)
 
 
-@router.post(
-    "/fetcher-modules/{fetcher_id}/claims/renew", right="fetcher", response_model=RenewedRecord
-)
+async def show_renewed(renewed: str) -> RenewedRecord:
+    """The answer to claims that were renewed already."""
+    return RenewedRecord.of(decode_renewed(renewed))
+
+
+@router.post("/fetcher-modules/{fetcher_id}/claims/renew", right="fetcher", again=show_renewed)
 async def renew_claims(
-    fetcher_id: str, body: RenewIn, request: Request, at: RouteContext
-) -> Response:
+    fetcher_id: FetcherId, body: RenewIn, app: App, key: IdempotencyKey
+) -> RenewedRecord:
     """More time for work under way. `lease_seconds` 0 gives it back instead, due at once."""
-    fetcher = await _fetcher(at, fetcher_id)
-    claims = [_claim_of(each) for each in body.claims]
+    renewed = await remote_work.renew_claims(
+        app.engine,
+        await _fetcher(app, fetcher_id),
+        [_claim_of(each) for each in body.claims],
+        lease_seconds=_lease(app, body.lease_seconds),
+        idempotency=key,
+    )
+    return RenewedRecord.of(renewed)
 
-    async def effect(key: bytes | None) -> str:
-        lease = _lease(at, body.lease_seconds)
-        renewed = await remote_work.renew_claims(
-            at.engine, fetcher, claims, lease_seconds=lease, idempotency=key
-        )
-        return encode_renewed(renewed)
 
-    async def tell(name: str) -> RouteAnswer:
-        return RouteAnswer(200, RenewedRecord.of(decode_renewed(name)))
-
-    return await answer_idempotently(request, at.engine, effect, tell)
+async def finish_report(claim: str, body: ReportIn, app: App, caller: Caller) -> ResultRecord:
+    """We died after the claim: the rest is done now, or was done already."""
+    fetcher = await _reporter(app, body, caller)
+    report = body.reported(app.engine.reading.max_bytes)
+    return await _accept_report(app, fetcher, decode_claim(claim), body, report)
 
 
 @router.post(
     "/fetcher-results",
     right="fetcher",
     most_bytes="fetcher_report_max_bytes",
-    response_model=ResultRecord,
+    again=finish_report,
 )
-async def report_result(body: ReportIn, request: Request, at: RouteContext) -> Response:
+async def report_result(
+    body: ReportIn, app: App, caller: Caller, key: IdempotencyKey
+) -> ResultRecord:
     """What a fetcher met. It is archived, parsed, merged, told and planned like a visit of ours.
 
     Said again for the same claim, it is answered the same and has no second effect.
     """
-    said = body.reported(at.engine.reading.max_bytes)
-    fetcher = await _reporter(at, body, request.scope["credential"])
-    done: list[Visit] = []
-
-    async def report(claim: Claim) -> None:
-        done.append(
-            await remote_work.accept_report(
-                at.engine, fetcher, claim, said, elapsed=body.elapsed_ms / 1000
-            )
-        )
-
-    async def effect(key: bytes | None) -> str:
-        claim = _claim_in_report(body) or await remote_work.claim_early(
-            at.engine,
+    report = body.reported(app.engine.reading.max_bytes)
+    fetcher = await _reporter(app, body, caller)
+    claim = _claim_in_report(body)
+    if claim is None:
+        claim = await remote_work.claim_early(
+            app.engine,
             fetcher,
             body.subscription_id,
-            lease_seconds=at.settings.lease_seconds,
+            lease_seconds=app.settings.lease_seconds,
             idempotency=key,
         )
-        await report(claim)
-        return encode_claim(claim)
+    return await _accept_report(app, fetcher, claim, body, report)
 
-    async def tell(_: str) -> RouteAnswer:
-        return RouteAnswer(200, ResultRecord.of(body.subscription_id, done[0]))
 
-    async def tell_again(name: str) -> RouteAnswer:
-        """We died after the claim: the rest is done now, or was done already."""
-        await report(decode_claim(name))
-        return await tell(name)
-
-    return await answer_idempotently(request, at.engine, effect, tell, tell_again)
+async def _accept_report(
+    app: ApiContext, fetcher: Fetcher, claim: Claim, body: ReportIn, report: FetcherReport
+) -> ResultRecord:
+    visit = await remote_work.accept_report(
+        app.engine, fetcher, claim, report, elapsed=body.elapsed_ms / 1000
+    )
+    return ResultRecord.of(body.subscription_id, visit)
 
 
 @router.get(
@@ -517,7 +506,7 @@ async def stream_news(
 
     `Last-Event-ID` (or `after`) goes on after that number; without it, with what comes from now on.
     """
-    fetcher = await _fetcher(at, fetcher_id)
+    fetcher = await _fetcher(at, parse_number(fetcher_id, "fetcher"))
     remote_work.check_may_work(fetcher)
     begin = await at.live.beginning(after, last_event_id)
     if request.scope.get("bodiless"):
@@ -540,9 +529,9 @@ def _check_stream_limit(at: ApiContext, fetcher: Fetcher) -> None:
         raise RateLimited("There are too many streams; try again in a while.", retry_after_sec=30)
 
 
-async def _fetcher(at: ApiContext, fetcher_id: str) -> Fetcher:
-    async with at.engine.database.read() as view:
-        return await fetcher_rows.get_fetcher(view, parse_number(fetcher_id, "fetcher"))
+async def _fetcher(app: ApiContext, fetcher_id: int) -> Fetcher:
+    async with app.engine.database.read() as view:
+        return await fetcher_rows.get_fetcher(view, fetcher_id)
 
 
 async def _reporter(at: ApiContext, body: ReportIn, credential: Credential) -> Fetcher:
