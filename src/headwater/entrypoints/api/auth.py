@@ -14,7 +14,7 @@ from headwater.core.engine import Engine
 from headwater.core.errors import Forbidden, NotFound, Unauthorized
 from headwater.entrypoints.api.errors import LoginNeeded, MethodNotAllowed
 from headwater.entrypoints.api.rate_limit import RateLimiter
-from headwater.entrypoints.api.router import RouteMatch
+from headwater.entrypoints.api.router import RouteMatch, RouteRules
 from headwater.entrypoints.server.listener import is_loopback
 from headwater.settings import Settings
 from headwater.settings.parsing import LONGEST_TOKEN
@@ -108,13 +108,12 @@ class AuthMiddleware:
         self._authenticator = Authenticator(engine, settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and "holder" not in scope:  # a reader, who was let in before
+        if scope["type"] == "http" and not _is_open(scope):
             match: RouteMatch = scope["route_match"]
-            if match.rules is None or match.rules.rights is not None:
-                credential = await self._credential_of(scope, match)
-                _check_right(credential, match)
-                _check_own_fetcher(credential, match)
-                scope["credential"] = credential
+            credential = await self._credential_of(scope, match)
+            _check_right(credential, match)
+            _check_own_fetcher(credential, match)
+            scope["credential"] = credential
         await self._app(scope, receive, send)
 
     async def _credential_of(self, scope: Scope, match: RouteMatch) -> Credential:
@@ -130,6 +129,14 @@ class AuthMiddleware:
                     "A valid token is needed: log in with any name, and the token as password."
                 ) from trouble
             raise
+
+
+def _is_open(scope: Scope) -> bool:
+    """To everybody, or to a reader, whose token was looked at before."""
+    rules: RouteRules | None = scope["route_match"].rules
+    if "holder" in scope:
+        return rules is None or rules.reader_token
+    return rules is not None and rules.rights is None
 
 
 def _check_right(credential: Credential, match: RouteMatch) -> None:

@@ -36,7 +36,9 @@ class PersonalFeedsMiddleware:
     ) -> None:
         self._app = app
         self._newsstand = newsstand
-        self._for_readers = [route.path_regex for route in routes if route.rules.reader_token]
+        paths = [route.path for route in routes if route.rules.reader_token]
+        self._paths = frozenset(path for path in paths if "{" not in path)
+        self._folders = tuple({path.partition("{")[0] for path in paths if "{" in path})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET":
@@ -47,7 +49,7 @@ class PersonalFeedsMiddleware:
             scope["route"] = _ROUTES[path]
             await _send_answer(await self._counted(scope), send)
             return
-        if _has_reader_token(scope) and any(regex.match(path) for regex in self._for_readers):
+        if (path.startswith(self._folders) or path in self._paths) and _has_reader_token(scope):
             _, scope["holder"] = await self._newsstand.opened(scope)
         await self._app(scope, receive, send)
 
