@@ -21,7 +21,7 @@ TESTS  := $(PYTHON_KEEPS) -m pytest
 NATIVE := hatch_build.py $(wildcard src/headwater/parse/native/*.px*)
 
 .DEFAULT_GOAL := help
-.PHONY: protos help run test readers-for-tests browser-for-tests check bench bench-parse bench-events bench-personal bench-titles fuzz test-crash test-seeded test-media clients-for-tests format clean pins format-check lint types imports rules
+.PHONY: protos help run test readers-for-tests browser-for-tests check bench bench-parse bench-events bench-personal bench-titles fuzz test-crash test-seeded test-media clients-for-tests format clean pins surface format-check lint types imports rules
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,11 @@ browser-for-tests: ## install chromium, in which the tests open the console (Deb
 	}
 
 check: format-check lint types imports rules ## formatting, lint, types, import contracts, rules of the source, docs
+
+# Only the surface goes to stdout, also where the virtual environment is made first.
+surface: ## print what people and other programs see (make surface > before.txt; change; again; diff)
+	@$(MAKE) --no-print-directory $(VENV)/.dev >&2
+	@$(PYTHON_KEEPS) -m tests.project.surface
 
 bench: $(VENV)/.bench ## measure polling beside a bare download loop and a naive engine
 	@$(PYTHON_KEEPS) -m bench.poll $(ARGS)
