@@ -34,7 +34,7 @@ from tests.support.schedule_script import scripted_diary, scripted_reasons
 from tests.support.servers import Postgres, running_postgres
 from tests.support.service import command, environment, service
 from tests.support.source_strings import logged_lines, texts
-from tests.support.source_tree import SRC, rooms
+from tests.support.source_tree import SRC, modules
 
 PUBLIC_MODULES = (
     "headwater.client",
@@ -272,7 +272,7 @@ def log_lines() -> Iterable[str]:
     """Logger, level, name and facts of each line."""
     return sorted(
         f"{line.logger} {line.level} {line.event!r} {' '.join(line.facts)}".rstrip()
-        for line in logged_lines(rooms())
+        for line in logged_lines(modules())
     )
 
 
@@ -328,7 +328,7 @@ def _plain(text: str) -> str:
 
 
 def strings() -> Iterable[str]:
-    return sorted({ascii(text) for room in rooms() for text in texts(room.tree)})
+    return sorted({ascii(text) for module in modules() for text in texts(module.tree)})
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,8 @@ TEXT = page("docs/cli.md")
 
 
 def commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         if hasattr(command, "commands"):
             if command.invoke_without_command:
                 yield f"{path} {name}", command

@@ -53,7 +53,7 @@ PLACES = {
         "feeds/worker/claims.py",
     ),
     # Command line and clients talk to a running Headwater, never to what a feed named.
-    "http.client": ("entrypoints/cli/api_caller.py",),
+    "http.client": ("entrypoints/cli/http_connection.py",),
     "http.server": ("sdk/listener.py",),
     # These reach what the operator configured, and nothing that a feed named.
     "redis": ("sinks/kinds/redis", "personal_feeds/redis/"),

@@ -4,7 +4,7 @@ import pytest
 
 from tests.project import surface
 from tests.support.source_strings import LoggedLine, logged_lines
-from tests.support.source_tree import Room
+from tests.support.source_tree import Module
 
 
 @pytest.mark.parametrize("title", surface.PARTS)
@@ -55,7 +55,7 @@ def _page(name: str, **fields: object) -> surface.Record:
 
 
 def test_a_line_of_the_log_is_shown_with_its_logger_wherever_that_is_made() -> None:
-    sinks = Room(
+    sinks = Module(
         "sinks/sink.py",
         """
 logger = get_logger("sinks")
@@ -64,7 +64,7 @@ def tell(dead):
     say("dead_letter" if dead else "sink_failed", sink=1)
 """,
     )
-    outbox = Room(
+    outbox = Module(
         "sinks/outbox.py",
         """
 from headwater.sinks.sink import logger as sink_logger

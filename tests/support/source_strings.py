@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from tests.support.source_tree import Room
+from tests.support.source_tree import Module
 
 LEVELS = frozenset({"debug", "info", "warning", "error", "exception", "critical", "log"})
 """Methods of a logger; `log` takes its level as its first argument."""
@@ -38,11 +38,11 @@ Method = tuple[str, str]
 class LogSource:
     """A file of the source, and what the names in it stand for where it writes to the log."""
 
-    room: Room
+    module: Module
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
-        return tuple(ast.walk(self.room.tree))
+        return tuple(ast.walk(self.module.tree))
 
     @cached_property
     def own_loggers(self) -> dict[str, str]:
@@ -56,7 +56,7 @@ class LogSource:
 
     @property
     def module(self) -> str:
-        return "headwater." + self.room.name.removesuffix(".py").replace("/", ".")
+        return "headwater." + self.module.name.removesuffix(".py").replace("/", ".")
 
     def imported_loggers(self, loggers: Mapping[Import, str]) -> dict[str, str]:
         return {
@@ -98,9 +98,9 @@ class LogSource:
         return names
 
 
-def logged_lines(rooms: Sequence[Room]) -> set[LoggedLine]:
+def logged_lines(modules: Sequence[Module]) -> set[LoggedLine]:
     """Every line that these files may write to the log."""
-    sources = [LogSource(room) for room in rooms]
+    sources = [LogSource(module) for module in modules]
     loggers = {
         (source.module, variable): logger
         for source in sources

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from headwater.entrypoints.api_request import ApiRequest
 from headwater.entrypoints.cli import connection
-from headwater.entrypoints.cli.api_caller import ApiRequest
 from headwater.entrypoints.cli.connection import open_connection
 from headwater.entrypoints.cli.in_process_service import open_in_process
 from headwater.entrypoints.server.data_folder import (

@@ -23,10 +23,10 @@ from headwater.core.errors import (
     Unauthorized,
     UnknownSchema,
 )
-from headwater.entrypoints.cli.api_caller import ServiceUnreachable
 from headwater.entrypoints.cli.errors import ApiError, ExitCode, exit_code_of, print_error
+from headwater.entrypoints.cli.http_connection import ServiceUnreachable
 from headwater.entrypoints.cli.session import Session
-from headwater.entrypoints.cli.system.doctor import status_checks
+from headwater.entrypoints.cli.system.checks import status_checks
 from headwater.entrypoints.cli.system.machine_checks import clock_checks, version_checks
 from headwater.entrypoints.server.data_folder import DataFolderInUse
 from headwater.parse import accelerator

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
+from headwater.entrypoints.api_request import ApiRequest, ApiResponse
 from headwater.entrypoints.cli import export_formats, export_sources
-from headwater.entrypoints.cli.api_caller import ApiRequest, ApiResponse
 from headwater.entrypoints.cli.errors import ApiError
 from headwater.entrypoints.cli.export_formats import (
     COLUMNS,
@@ -341,7 +341,7 @@ def test_a_service_that_asks_to_wait_is_waited_for(
         return real(self, request)
 
     monkeypatch.setattr(Api, "ask", asked)
-    monkeypatch.setattr("headwater.entrypoints.cli.export_sources.time.sleep", slept.append)
+    monkeypatch.setattr("headwater.entrypoints.cli.session.time.sleep", slept.append)
     assert len(lines(sh("export", "entries").raw)) == 3
     assert slept == [2.5]
 
@@ -385,10 +385,12 @@ def test_a_table_is_read_back_cell_by_cell() -> None:
 
 
 @dataclass
-class LongApi:
+class LongService:
     """Answers with pages of large entries, made as they are asked for."""
 
     pages: int
+    is_service = True
+    where = "http://127.0.0.1:1"
 
     def ask(self, request: ApiRequest) -> ApiResponse:
         after = int(request.query["after"] or 0)
@@ -406,13 +408,16 @@ class LongApi:
         }
         return ApiResponse(200, {}, json.dumps(page).encode())
 
+    def close(self) -> None:
+        raise AssertionError("nobody opened it")
+
 
 def _peak(make: Any, pages: int, out: Path) -> int:
-    asking = export_sources.PatientApi(LongApi(pages))  # type: ignore[arg-type]
+    patient = export_sources.PatientApi(Api(LongService(pages)))
     tracemalloc.start()
     try:
-        with out.open("wb") as file, make(file, asking) as rows:
-            for each in export_sources.read_batches("entries", asking, None, None):
+        with out.open("wb") as file, make(file, patient) as rows:
+            for each in export_sources.read_batches("entries", patient, None, None):
                 rows.write(each.records)
         assert rows.count == 50 * pages
         return tracemalloc.get_traced_memory()[1]

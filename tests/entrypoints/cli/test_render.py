@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 
 from headwater.entrypoints.cli.entries import entries_table
-from headwater.entrypoints.cli.feeds import (
+from headwater.entrypoints.cli.feed_tables import (
     feed_details,
     feed_state,
     feeds_table,

@@ -1,12 +1,16 @@
-"""What answers where a service was expected may be something else."""
+"""A session prints records for people and programs, asks before it destroys, and doubts answers."""
 
+import sys
 from collections.abc import Mapping
+from io import StringIO
 
 import pytest
+import typer
 
-from headwater.entrypoints.cli.api_caller import ApiRequest, ApiResponse
+from headwater.core.errors import BadInput
+from headwater.entrypoints.api_request import ApiRequest, ApiResponse
 from headwater.entrypoints.cli.errors import ApiError, ExitCode, exit_code_of
-from headwater.entrypoints.cli.session import Api
+from headwater.entrypoints.cli.session import Api, Session
 
 PAGE = b"<html>\n<h1>Sign in</h1></html>"
 
@@ -69,3 +73,73 @@ def test_the_json_of_another_service_is_told_as_such(status: int, body: bytes) -
     assert told.value.code == "unexpected_answer"
     assert f"answered, there or on the way: {status}, " in told.value.message
     assert exit_code_of(told.value) is ExitCode.UNREACHABLE
+
+
+def names_of(records: list[str], mark: str) -> str:
+    return mark.join(records)
+
+
+@pytest.mark.parametrize(
+    ("records", "as_json", "printed"),
+    [
+        (["ox", "ass"], False, "ox+ass\n"),
+        (["ox", "ass"], True, '[\n  "ox",\n  "ass"\n]\n'),
+        ([], False, "Nothing is there.\n"),
+        ([], True, "[]\n"),
+    ],
+)
+def test_a_record_is_printed_as_json_or_as_people_read_it(
+    records: list[str], as_json: bool, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Session(as_json=as_json).emit(records, names_of, "+", empty="Nothing is there.")
+    assert capsys.readouterr().out == printed
+
+
+def test_a_sentence_is_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    Session().emit_line({}, "[bold]a\x1b[31m name")
+    assert capsys.readouterr().out == "[bold]a\N{REPLACEMENT CHARACTER}[31m name\n"
+
+
+class Keyboard(StringIO):
+    """Somebody sits there and types this."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_where_nobody_can_be_asked_yes_must_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", StringIO())
+    session = Session()
+    session.confirm("Really?", yes=True, needs="It needs --yes.")
+    session.confirm("Really?", yes=False)
+    with pytest.raises(BadInput, match="It needs --yes"):
+        session.confirm("Really?", yes=False, needs="It needs --yes.")
+
+
+def test_whoever_sits_there_is_asked_and_no_ends_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Keyboard("n\n"))
+    with pytest.raises(typer.Abort):
+        Session().confirm("Really?", yes=False, needs="It needs --yes.", about="A herd of oxen.")
+    assert "A herd of oxen." in capsys.readouterr().err
+
+
+CHANGES = {
+    "post": lambda api: api.post("/groups", {}),
+    "patch": lambda api: api.patch("/groups/1", {}),
+    "put": lambda api: api.put("/groups/1", {}),
+    "delete": lambda api: api.delete("/groups/1"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_command_that_only_reads_cannot_write(change: str) -> None:
+    """Without a service it would write without the locks of the data folder."""
+    with pytest.raises(AssertionError, match=r"needs session\.api"):
+        CHANGES[change](Api(Somebody(200, b"{}")))
+    assert CHANGES[change](Api(Somebody(200, b"{}"), writes=True)) == {}
+
+
+def test_a_preview_is_no_change() -> None:
+    assert Api(Somebody(200, b'{"removed":3}')).preview("/x", {}) == {"removed": 3}

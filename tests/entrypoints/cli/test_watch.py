@@ -6,16 +6,14 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-import typer
 
 from headwater.core.errors import HeadwaterError
 from headwater.entrypoints.cli import entries
-from headwater.entrypoints.cli.api_caller import ServiceUnreachable
 from headwater.entrypoints.cli.errors import ApiError
+from headwater.entrypoints.cli.http_connection import ServiceUnreachable
 from headwater.entrypoints.cli.session import Api, Session
 from tests.entrypoints.cli.conftest import Shell
 from tests.support.service import (
@@ -167,6 +165,5 @@ def watch_through(trouble: HeadwaterError, monkeypatch: pytest.MonkeyPatch) -> N
         yield shaky
 
     monkeypatch.setattr(session, "api", api)
-    ctx = SimpleNamespace(find_object=lambda _: session, info_name="watch")
     with suppress(KeyboardInterrupt):
-        entries.watch(cast(typer.Context, ctx), start=0)
+        entries.watch(session, start=0)

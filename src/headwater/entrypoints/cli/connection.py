@@ -4,7 +4,8 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 
-from headwater.entrypoints.cli.api_caller import ApiConnection, HttpConnection
+from headwater.entrypoints.api_request import ApiConnection
+from headwater.entrypoints.cli.http_connection import HttpConnection
 from headwater.entrypoints.lazy_import import lazy_import
 from headwater.entrypoints.server.data_folder import (
     POLL_SECONDS,
@@ -37,18 +38,21 @@ def open_connection(
 def _open_in_process_or_http(
     stack: ExitStack, settings: Settings, *, token: str | None, what: str, writes: bool
 ) -> ApiConnection:
-    """A service may start between our look and our locks: then it is the one to ask."""
-    alone = lazy_import("headwater.entrypoints.cli.in_process_service:open_in_process")
+    """A service may start between our look and our locks: then it is the one to ask.
+
+    The app is loaded only where it is needed: it takes a second.
+    """
+    open_in_process = lazy_import("headwater.entrypoints.cli.in_process_service:open_in_process")
     try:
-        here: ApiConnection = stack.enter_context(
-            alone(settings, token=token, what=what, writes=writes)
+        in_process: ApiConnection = stack.enter_context(
+            open_in_process(settings, token=token, what=what, writes=writes)
         )
     except DataFolderInUse:
         notice = _service_of(settings)
         if notice is None:
             raise
         return stack.enter_context(closing(HttpConnection(notice.url, token)))
-    return here
+    return in_process
 
 
 def _service_of(settings: Settings) -> ServiceNotice | None:

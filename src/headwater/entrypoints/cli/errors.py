@@ -1,4 +1,4 @@
-"""What an exit code means, and how trouble is told: a plain line or two, or the API's envelope."""
+"""Exit codes and their meanings, and errors as people and programs read them."""
 
 import sys
 from collections.abc import Iterator

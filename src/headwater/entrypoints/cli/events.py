@@ -1,49 +1,30 @@
-"""The event log from the command line: what is in it, and telling it to a sink once more."""
+"""The event log from the command line: the events in it, and their replay to a sink."""
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
+from headwater.entrypoints.api_request import Query
+from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.lookup import api_path, lookup_feed
-from headwater.entrypoints.cli.options import Json, Limit, local_now, session_of
+from headwater.entrypoints.cli.options import Limit
 from headwater.entrypoints.cli.render import Record, safe_text, table
-from headwater.entrypoints.cli.session import PAGE, Api
-from headwater.entrypoints.cli.sinks import parse_start
-from headwater.entrypoints.cli.times import local_time
-
-
-def events_table(events: Iterable[Record], now: datetime) -> Table:
-    made = table("event", "when", "type", "about", wide=("about",))
-    for each in events:
-        made.add_row(
-            str(each["seq"]),
-            local_time(each["at"], now),
-            safe_text(each["type"]),
-            safe_text(_about(each["payload"]), 200),
-        )
-    return made
-
-
-def _about(payload: Record) -> str | None:
-    """What an event is about, in the words that tell most."""
-    for name in ("canonical_link", "entry_uid", "new_url", "source_url", "url", "feed_id"):
-        if payload.get(name):
-            return str(payload[name])
-    return None
-
-
-events = typer.Typer(invoke_without_command=True, help="The event log, and replaying it to a sink.")
+from headwater.entrypoints.cli.session import PAGE, Api, Session
+from headwater.entrypoints.cli.times import local_now, local_time, parse_start
 
 _FURTHER = 8
 """How much further back each look goes while too few events were found."""
 
+commands = Commands()
+events = commands.family("events", help="The event log, and replaying it to a sink.")
 
-@events.callback()
+
+@events.default()
 def list_events(
-    ctx: typer.Context,
+    session: Session,
     after: Annotated[
         int | None,
         typer.Option("--after", metavar="SEQ", min=0, help="What came after it, in order."),
@@ -51,79 +32,79 @@ def list_events(
     type_: Annotated[str | None, typer.Option("--type", help="Only this type of event.")] = None,
     feed: Annotated[str | None, typer.Option("--feed", help="Only events of this feed.")] = None,
     limit: Limit = 20,
-    json: Json = False,
 ) -> None:
     """The newest events, the last one at the end. `headwater watch` shows them as they come."""
-    if ctx.invoked_subcommand is not None:
-        return
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        asked: dict[str, str | int | None] = {"type": type_}
+        query: dict[str, str | int | None] = {"type": type_}
         if feed is not None:
-            asked["feed_id"] = lookup_feed(api, feed)["id"]
-        found = (
-            _newest_events(api, limit, asked)
-            if after is None
-            else _between(api, after, None, asked, limit)
-        )
-    if json:
-        session.print_json(found)
-    elif found:
-        session.out.print(events_table(found, local_now()))
-    else:
-        session.out.print("No events there.")
+            query["feed_id"] = lookup_feed(api, feed)["id"]
+        if after is None:
+            events = _newest_events(api, limit, query)
+        else:
+            events = _events_between(api, after, None, query, limit)
+    session.emit(events, events_table, local_now(), empty="No events there.")
 
 
 @events.command()
 def replay(
-    ctx: typer.Context,
+    session: Session,
     sink: Annotated[str, typer.Option("--sink", metavar="NAME", help="Which sink.")],
     start: Annotated[str, typer.Option("--from", help="beginning, an event's number, or a time.")],
-    json: Json = False,
 ) -> None:
     """Deliver events to a sink once more, from a number or a time on. They keep their ids."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
         done = api.post(api_path("sinks", sink, "replay"), {"from": parse_start(start)})
-    if json:
-        session.print_json(done)
-    else:
-        session.out.print(
-            safe_text(
-                f"{sink}: goes on after event {done['cursor']:,}, {done['lag']:,} to deliver."
-            )
-        )
-        if done["state"] in ("stopped", "disabled"):
-            session.note(f"It is {done['state']}: `headwater sinks enable {sink}` starts it again.")
+    line = f"{sink}: goes on after event {done['cursor']:,}, {done['lag']:,} to deliver."
+    session.emit_line(done, line)
+    if done["state"] in ("stopped", "disabled"):
+        session.note(f"It is {done['state']}: `headwater sinks enable {sink}` starts it again.")
 
 
-def _newest_events(
-    api: Api, limit: int, asked: dict[str, str | int | None]
-) -> list[dict[str, Any]]:
+def _newest_events(api: Api, limit: int, query: Query) -> list[Record]:
     """Back from the end, further with each look, until there are enough."""
     last = int(api.get("/events", after=0, limit=1)["last_seq"])
-    found: list[dict[str, Any]] = []
+    events: list[Record] = []
     before, width = last, limit
-    while before > 0 and len(found) < limit:
+    while before > 0 and len(events) < limit:
         after = max(0, before - width)
-        found = _between(api, after, before, asked, None) + found
+        events = _events_between(api, after, before, query, None) + events
         before, width = after, width * _FURTHER
-    return found[-limit:]
+    return events[-limit:]
 
 
-def _between(
+def _events_between(
     api: Api,
     after: int,
     until: int | None,
-    asked: dict[str, str | int | None],
+    query: Query,
     limit: int | None,
-) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    while limit is None or len(found) < limit:
-        size = PAGE if limit is None else min(PAGE, limit - len(found))
-        page = api.get("/events", **asked, after=after, limit=size)
-        found += [each for each in page["events"] if until is None or each["seq"] <= until]
+) -> list[Record]:
+    events: list[Record] = []
+    while limit is None or len(events) < limit:
+        size = PAGE if limit is None else min(PAGE, limit - len(events))
+        page = api.get("/events", **query, after=after, limit=size)
+        events += [each for each in page["events"] if until is None or each["seq"] <= until]
         after = page["next"]
         if after >= (page["last_seq"] if until is None else until):
             break
-    return found
+    return events
+
+
+def events_table(events: Iterable[Record], now: datetime) -> Table:
+    made = table("event", "when", "type", "about", wide=("about",))
+    for event in events:
+        made.add_row(
+            str(event["seq"]),
+            local_time(event["at"], now),
+            safe_text(event["type"]),
+            safe_text(_about(event["payload"]), 200),
+        )
+    return made
+
+
+def _about(payload: Record) -> str | None:
+    """The field of an event that tells most to people."""
+    for name in ("canonical_link", "entry_uid", "new_url", "source_url", "url", "feed_id"):
+        if payload.get(name):
+            return str(payload[name])
+    return None

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from headwater.core.errors import BadInput, BadSettings
+from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.errors import ExitCode
 from headwater.entrypoints.cli.export_formats import (
     STDOUT,
@@ -22,7 +22,8 @@ from headwater.entrypoints.cli.export_formats import (
 )
 from headwater.entrypoints.cli.export_sources import ExportBatch, PatientApi, read_batches
 from headwater.entrypoints.cli.lookup import lookup_feed
-from headwater.entrypoints.cli.options import Json, session_of
+from headwater.entrypoints.cli.progress import progress_bar
+from headwater.entrypoints.cli.render import Record
 from headwater.entrypoints.cli.session import Api, Session
 from headwater.entrypoints.lazy_import import lazy_import
 from headwater.feeds.schedule.durations import format_count
@@ -48,12 +49,11 @@ class ExportCursor:
 
 
 def cursor_from(since: str | None, file: Path | None, kinds: Iterable[str]) -> ExportCursor:
-    """What was given counts; else what the file holds, when there is one and it holds anything."""
-    wanted = tuple(kinds)
+    """`--since` counts; else the cursor in the file, when there is one and it is not empty."""
     text = since
     if text is None and file is not None:
-        text = _read(file)
-    return _parse_cursor(text, wanted) if text and text.strip() else ExportCursor({})
+        text = _read_cursor(file)
+    return _parse_cursor(text, tuple(kinds)) if text and text.strip() else ExportCursor({})
 
 
 def save_cursor(cursor: ExportCursor, file: Path) -> None:
@@ -90,7 +90,7 @@ def _is_cursor_part(kind: str, value: str) -> bool:
         return False
 
 
-def _read(file: Path) -> str | None:
+def _read_cursor(file: Path) -> str | None:
     try:
         return file.read_text("utf-8")
     except FileNotFoundError:
@@ -106,7 +106,6 @@ NOUNS = {
     "raw": ("raw fetch", "raw fetches"),
     "events": ("event", "events"),
 }
-export = typer.Typer(no_args_is_help=True, help="Everything that is kept, as files.")
 Output = Annotated[
     str, typer.Option("--output", "-o", metavar="FILE|-", help="Where to write; - is stdout.")
 ]
@@ -127,20 +126,23 @@ Gzip = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """What one run of a command wants."""
+    """The options that all exports have: where to go on, and of which feed."""
 
     since: str | None
     cursor_file: Path | None
     feed: str | None
-    json: bool
 
     def cursor(self, *kinds: str) -> ExportCursor:
         return cursor_from(self.since, self.cursor_file, kinds)
 
 
+commands = Commands()
+export = commands.family("export", help="Everything that is kept, as files.")
+
+
 @export.command("entries")
 def export_entries(
-    ctx: typer.Context,
+    session: Session,
     output: Output = STDOUT,
     format: Annotated[
         Format | None, typer.Option(help="How to write; else as FILE ends, else ndjson.")
@@ -148,57 +150,52 @@ def export_entries(
     since: Since = None,
     cursor_file: CursorFile = None,
     feed: FeedOption = None,
-    json: Json = False,
 ) -> None:
     """Every entry once, as it was told last."""
     make = _writer_for(format or _by_name(output))
-    wish = ExportOptions(since, cursor_file, feed, json)
-    _export_one(ctx, "entries", output, make, wish)
+    _export_one(session, "entries", output, make, ExportOptions(since, cursor_file, feed))
 
 
 @export.command("raw")
 def export_raw(
-    ctx: typer.Context,
+    session: Session,
     output: Output = STDOUT,
     gzip: Gzip = None,
     since: Since = None,
     cursor_file: CursorFile = None,
     feed: FeedOption = None,
-    json: Json = False,
 ) -> None:
     """Every payload exactly as served, as a web archive (WARC 1.1)."""
     pack = output.endswith(".gz") if gzip is None else gzip
-    _export_one(ctx, "raw", output, _warc(pack), ExportOptions(since, cursor_file, feed, json))
+    _export_one(session, "raw", output, _warc(pack), ExportOptions(since, cursor_file, feed))
 
 
 @export.command("events")
 def export_events(
-    ctx: typer.Context,
+    session: Session,
     output: Output = STDOUT,
     since: Since = None,
     cursor_file: CursorFile = None,
     feed: FeedOption = None,
-    json: Json = False,
 ) -> None:
     """The whole log, one event per line."""
-    _export_one(ctx, "events", output, ndjson_writer, ExportOptions(since, cursor_file, feed, json))
+    options = ExportOptions(since, cursor_file, feed)
+    _export_one(session, "events", output, ndjson_writer, options)
 
 
 @export.command("all")
 def export_all(
-    ctx: typer.Context,
+    session: Session,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Made if it is not there.")
     ],
     since: Since = None,
     cursor_file: CursorFile = None,
     feed: FeedOption = None,
-    json: Json = False,
 ) -> None:
     """All three into one folder: entries.ndjson, raw.warc.gz and events.ndjson."""
-    session = session_of(ctx, as_json=json)
-    wish = ExportOptions(since, cursor_file, feed, json)
-    cursor = wish.cursor("entries", "events", "raw")
+    options = ExportOptions(since, cursor_file, feed)
+    cursor = options.cursor("entries", "events", "raw")
     files: dict[Kind, tuple[str, Callable[..., RecordWriter]]] = {
         "entries": ("entries.ndjson", ndjson_writer),
         "raw": ("raw.warc.gz", _warc(pack=True)),
@@ -211,25 +208,25 @@ def export_all(
     reports = []
     with session.api() as api:
         for kind, (name, make) in files.items():
-            reports.append(_export_file(session, api, kind, str(output / name), make, wish, cursor))
+            file = str(output / name)
+            reports.append(_export_file(session, api, kind, file, make, options.feed, cursor))
             cursor = cursor.moved(kind, reports[-1]["reached"])
-    _finish(session, reports, cursor, wish)
+    _finish(session, reports, cursor, options)
 
 
 def _export_one(
-    ctx: typer.Context,
+    session: Session,
     kind: Kind,
     output: str,
     make: Callable[..., RecordWriter],
-    wish: ExportOptions,
+    options: ExportOptions,
 ) -> None:
-    session = session_of(ctx, as_json=wish.json)
-    if wish.json and output == STDOUT:
+    if session.as_json and output == STDOUT:
         raise BadInput("With --json the report goes to stdout: name a file with --output.")
-    cursor = wish.cursor(kind)
+    cursor = options.cursor(kind)
     with session.api() as api:
-        report = _export_file(session, api, kind, output, make, wish, cursor)
-    _finish(session, [report], cursor.moved(kind, report["reached"]), wish)
+        report = _export_file(session, api, kind, output, make, options.feed, cursor)
+    _finish(session, [report], cursor.moved(kind, report["reached"]), options)
 
 
 def _export_file(
@@ -238,24 +235,24 @@ def _export_file(
     kind: Kind,
     output: str,
     make: Callable[..., RecordWriter],
-    wish: ExportOptions,
+    feed: str | None,
     cursor: ExportCursor,
-) -> dict[str, Any]:
-    """One file, whole or not at all; what became of it."""
-    asking = PatientApi(api)
-    feed_id = None if wish.feed is None else lookup_feed(api, wish.feed)["id"]
+) -> Record:
+    """One file, whole or not at all; the report about it."""
+    patient = PatientApi(api)
+    feed_id = None if feed is None else lookup_feed(api, feed)["id"]
     with (
         open_whole_file(output, session.note) as file,
-        make(file, asking) as rows,
-        _bar(session) as bar,
+        make(file, patient) as rows,
+        progress_bar(session) as bar,
     ):
         task = bar.add_task(f"exporting {kind}", total=None)
         reached, notes = cursor.part(kind), list[str]()
-        for each in read_batches(kind, asking, reached, feed_id):
-            _write_batch(session, rows, each)
-            bar.update(task, total=each.total, completed=each.done)
-            reached = each.reached
-            notes += each.notes
+        for batch in read_batches(kind, patient, reached, feed_id):
+            _write_batch(session, rows, batch)
+            bar.update(task, total=batch.total, completed=batch.done)
+            reached = batch.reached
+            notes += batch.notes
     return {
         "what": kind,
         "output": output,
@@ -267,18 +264,18 @@ def _export_file(
     }
 
 
-def _write_batch(session: Session, rows: RecordWriter, each: ExportBatch) -> None:
-    for warning in (*rows.write(each.records), *each.warnings):
+def _write_batch(session: Session, rows: RecordWriter, batch: ExportBatch) -> None:
+    for warning in (*rows.write(batch.records), *batch.warnings):
         session.err.print(warning, markup=False)
         rows.problems += 1
 
 
 def _finish(
-    session: Session, reports: list[dict[str, Any]], cursor: ExportCursor, wish: ExportOptions
+    session: Session, reports: list[Record], cursor: ExportCursor, options: ExportOptions
 ) -> None:
     """The cursor moves only when every file is whole and safe."""
-    if wish.cursor_file is not None:
-        save_cursor(cursor, wish.cursor_file)
+    if options.cursor_file is not None:
+        save_cursor(cursor, options.cursor_file)
     if session.as_json:
         hidden = ("reached", "notes")
         shown = [{k: v for k, v in report.items() if k not in hidden} for report in reports]
@@ -295,18 +292,6 @@ def _finish(
         session.note(f"cursor: {cursor}")
     if any(report["problems"] for report in reports):
         raise typer.Exit(ExitCode.PROBLEMS)
-
-
-def _bar(session: Session) -> Progress:
-    hidden = session.as_json or not session.err.is_terminal
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=session.err,
-        disable=hidden,
-        transient=True,
-    )
 
 
 def _writer_for(format: Format) -> Callable[..., RecordWriter]:
@@ -326,8 +311,8 @@ def _writer_for(format: Format) -> Callable[..., RecordWriter]:
 
 
 def _warc(pack: bool) -> Callable[..., RecordWriter]:
-    def make(file: Any, asking: PatientApi) -> RecordWriter:
-        return WarcWriter(file, asking, pack=pack, now=datetime.now(UTC))
+    def make(file: Any, api: PatientApi) -> RecordWriter:
+        return WarcWriter(file, api, pack=pack, now=datetime.now(UTC))
 
     return make
 

@@ -45,7 +45,7 @@ class RecordWriter(Protocol):
     problems: int
 
     def write(self, records: Sequence[dict[str, Any]]) -> Iterable[str]:
-        """What went wrong with some of them, in words."""
+        """Write them; return warnings about those that could not be written."""
 
     def __enter__(self) -> Self: ...
 
@@ -53,7 +53,7 @@ class RecordWriter(Protocol):
 
 
 class BaseRecordWriter:
-    """What the kinds of rows here have in common."""
+    """The counters that all kinds of files have."""
 
     def __init__(self) -> None:
         self.count = self.left_out = self.problems = 0
@@ -105,8 +105,8 @@ def csv_writer(file: BinaryIO, _: PatientApi) -> RecordWriter:
 def ndjson_line(record: dict[str, Any]) -> bytes:
     """One line, whichever characters a reader takes for the end of one."""
     line = orjson.dumps(record)
-    for found, escaped in _BREAKS:
-        line = line.replace(found, escaped)
+    for character, escaped in _BREAKS:
+        line = line.replace(character, escaped)
     return line + b"\n"
 
 
@@ -210,10 +210,10 @@ ABOUT = "Raw fetches of feeds, payloads exactly as served"
 class WarcWriter(BaseRecordWriter):
     """A warcinfo record, then a response and its request for every fetch whose bytes are there."""
 
-    def __init__(self, file: BinaryIO, asking: PatientApi, *, pack: bool, now: datetime) -> None:
+    def __init__(self, file: BinaryIO, api: PatientApi, *, pack: bool, now: datetime) -> None:
         super().__init__()
         self._file = file
-        self._asking = asking
+        self._api = api
         self._pack = pack
         self._put(warcinfo(f"Headwater/{__version__}", now, ABOUT))
 
@@ -240,7 +240,7 @@ class WarcWriter(BaseRecordWriter):
             self.left_out += 1
             return None
         try:
-            payload = self._asking.payload(record["fetch_id"])
+            payload = self._api.payload(record["fetch_id"])
         except ApiError as refusal:
             if refusal.code != "raw_expired":
                 raise

@@ -1,22 +1,17 @@
-"""Where exports get their records: pages of the API, asked as fast as it lets us."""
+"""The sources of exports: pages of the API, asked as fast as it lets us."""
 
-import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
-from headwater.core.errors import BadInput
 from headwater.core.values.instant import rfc3339
-from headwater.entrypoints.cli.api_caller import ApiRequest, ApiResponse
-from headwater.entrypoints.cli.errors import ApiError
+from headwater.entrypoints.api_request import ApiRequest, ApiResponse, Query
 from headwater.entrypoints.cli.session import Api, decode_record
 
 PAGE = 200
-MOST_WAITS = 60
-LONGEST_WAIT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,49 +29,44 @@ class ExportBatch:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PatientApi:
-    """The API, asked with patience: a long export may be more than it answers in a minute."""
+    """The API of a long export: when it was asked too often, it is asked again later."""
 
     api: Api
-    waits: int = field(default=0)
 
-    def page(self, path: str, query: Mapping[str, str | int | None]) -> Any:
-        return decode_record(self._patiently(ApiRequest("GET", path, query)))
+    def page(self, path: str, query: Query) -> Any:
+        return decode_record(self._ask(ApiRequest("GET", path, query)))
 
     def payload(self, fetch_id: str) -> bytes:
         path = f"/raw/{quote(fetch_id, safe='')}"
-        return self._patiently(ApiRequest("GET", path, headers={"accept": "*/*"})).body
+        return self._ask(ApiRequest("GET", path, headers={"accept": "*/*"})).body
 
-    def _patiently(self, request: ApiRequest) -> ApiResponse:
-        for _ in range(MOST_WAITS):
-            try:
-                return self.api.ask(request)
-            except ApiError as refusal:
-                if refusal.code != "rate_limited":
-                    raise
-                time.sleep(min(LONGEST_WAIT, float(refusal.facts.get("retry_after_sec") or 1)))
-        raise BadInput("The service answers no more requests now; export again later.")
+    def _ask(self, request: ApiRequest) -> ApiResponse:
+        return self.api.patiently(
+            lambda: self.api.ask(request),
+            gave_up="The service answers no more requests now; export again later.",
+        )
 
 
 def read_batches(
-    kind: str, asking: PatientApi, since: str | None, feed_id: str | None
+    kind: str, api: PatientApi, since: str | None, feed_id: str | None
 ) -> Iterator[ExportBatch]:
     match kind:
         case "entries":
-            return _entry_batches(asking, int(since or 0), feed_id)
+            return _entry_batches(api, int(since or 0), feed_id)
         case "events":
-            return _event_batches(asking, int(since or 0), feed_id)
+            return _event_batches(api, int(since or 0), feed_id)
         case _:
-            return _raw_batches(asking, since, feed_id)
+            return _raw_batches(api, since, feed_id)
 
 
-def _entry_batches(asking: PatientApi, since: int, feed_id: str | None) -> Iterator[ExportBatch]:
+def _entry_batches(api: PatientApi, since: int, feed_id: str | None) -> Iterator[ExportBatch]:
     """Up to where the log ended when we began: what comes meanwhile is for the next export."""
     after, until = since, None
     while True:
-        asked = {"after": after, "until": until, "limit": PAGE, "feed_id": feed_id}
-        page = asking.page("/export/entries", asked)
+        query = {"after": after, "until": until, "limit": PAGE, "feed_id": feed_id}
+        page = api.page("/export/entries", query)
         until, after = page["until"], page["next"]
         damaged = page["unreadable"]
         yield ExportBatch(
@@ -93,10 +83,10 @@ def _entry_batches(asking: PatientApi, since: int, feed_id: str | None) -> Itera
             return
 
 
-def _event_batches(asking: PatientApi, since: int, feed_id: str | None) -> Iterator[ExportBatch]:
+def _event_batches(api: PatientApi, since: int, feed_id: str | None) -> Iterator[ExportBatch]:
     after, until = since, None
     while True:
-        page = asking.page("/events", {"after": after, "limit": PAGE, "feed_id": feed_id})
+        page = api.page("/events", {"after": after, "limit": PAGE, "feed_id": feed_id})
         until = page["last_seq"] if until is None else until
         after = min(page["next"], until)
         records = [event for event in page["events"] if event["seq"] <= until]
@@ -111,16 +101,14 @@ def _event_batches(asking: PatientApi, since: int, feed_id: str | None) -> Itera
             return
 
 
-def _raw_batches(
-    asking: PatientApi, since: str | None, feed_id: str | None
-) -> Iterator[ExportBatch]:
+def _raw_batches(api: PatientApi, since: str | None, feed_id: str | None) -> Iterator[ExportBatch]:
     after, before, done = since, None, 0
     while True:
-        asked = {"after": after, "before": before, "limit": PAGE, "feed_id": feed_id}
-        page = asking.page("/export/raw", asked)
-        before, found = page["before"], page["fetches"]
+        query = {"after": after, "before": before, "limit": PAGE, "feed_id": feed_id}
+        page = api.page("/export/raw", query)
+        before = page["before"]
         # One at a time: the bytes of each are fetched as it is written.
-        for record in found:
+        for record in page["fetches"]:
             done, after = done + 1, record["fetch_id"]
             yield ExportBatch([record], after, done)
         if page["next"] is None:

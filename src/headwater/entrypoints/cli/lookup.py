@@ -1,6 +1,8 @@
 """Look up what a person means: a feed, a subscription, a fetcher, a group or a tracking."""
 
 import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
@@ -11,85 +13,9 @@ from headwater.entrypoints.cli.session import Api
 from headwater.entrypoints.cli.terminal import one_line
 
 MOST_CANDIDATES_SHOWN = 20
+SHORTEST_PART = 4
+"""A shorter part of an id or a URL fits too many of them."""
 
-
-class SeveralFeeds(BadInput):
-    """More than one feed fits. Facts: `candidates`."""
-
-    code = "several_feeds"
-
-
-def lookup_feed(api: Api, text: str) -> dict[str, Any]:
-    """The one feed that fits; exact fits win over parts."""
-    check_not_blank(text, "feed")
-    if _is_uuid(text):
-        found: dict[str, Any] = api.get(f"/feeds/{quote(text, safe='')}")
-        return found
-    if "://" in text and (at_url := api.get("/feeds", url=text)["feeds"]):
-        return dict(at_url[0])
-    candidates = [feed for feed in api.pages("/feeds", "feeds") if _feed_matches(feed, text)]
-    exact = [feed for feed in candidates if _is_exact(feed, text)]
-    fitting = exact or candidates
-    if not fitting:
-        raise NotFound(
-            f"No feed is called {one_line(text)!r}. `headwater list` shows them all.", given=text
-        )
-    if len(fitting) > 1:
-        raise _several(text, fitting)
-    return fitting[0]
-
-
-def check_not_blank(text: str, what: str) -> None:
-    """Nothing is a part of every name, and a variable of a script that was never set."""
-    if not text.strip():
-        raise BadInput(f"Say which {what}: an empty name means none.", given=text)
-
-
-def feed_path(feed: dict[str, Any], *rest: str) -> str:
-    return "/".join(["/feeds", quote(feed["id"], safe=""), *rest])
-
-
-def title_contains(feed: dict[str, Any], text: str) -> bool:
-    return text.casefold() in (feed.get("title") or "").casefold()
-
-
-def _feed_matches(feed: dict[str, Any], text: str) -> bool:
-    wanted = text.casefold()
-    return (
-        (len(wanted) >= 4 and feed["id"].startswith(wanted))
-        or feed["url"] == text
-        or title_contains(feed, text)
-        or (len(wanted) >= 4 and wanted in feed["url"].casefold())
-    )
-
-
-def _is_exact(feed: dict[str, Any], text: str) -> bool:
-    return feed["url"] == text or (feed.get("title") or "").casefold() == text.casefold()
-
-
-def _several(text: str, feeds: list[dict[str, Any]]) -> SeveralFeeds:
-    lines = [f"  {feed['id']}  {one_line(feed.get('title') or feed['url'], 70)}" for feed in feeds]
-    more = (
-        [f"  … and {len(feeds) - MOST_CANDIDATES_SHOWN} more"]
-        if len(feeds) > MOST_CANDIDATES_SHOWN
-        else []
-    )
-    return SeveralFeeds(
-        "\n".join(
-            [f"{len(feeds)} feeds fit {text!r}; say which:", *lines[:MOST_CANDIDATES_SHOWN], *more]
-        ),
-        candidates=[{"id": feed["id"], "url": feed["url"]} for feed in feeds],
-    )
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return str(UUID(text)) == text.lower()
-    except ValueError:
-        return False
-
-
-SHOWN = 20
 _URL = re.compile(r"\s*(?:https?://|feed:)", re.IGNORECASE)
 
 
@@ -99,46 +25,205 @@ class SeveralMatch(BadInput):
     code = "several_fit"
 
 
-def lookup_subscription(api: Api, text: str) -> Record:
-    """Inactive ones too: they can be looked at, and come back. A URL means that source alone. One
-    that has no such name may be meant by its feed's title."""
-    if text.isascii() and text.isdigit():
-        found: Record = api.get(f"/subscriptions/{text}")
-        return found
-    if _URL.match(text):
-        said = {"include_inactive": "true", "source_url": text}
-        for there in api.pages("/subscriptions", "subscriptions", **said):
-            return there
-        raise _no_match("subscription", text, "subscriptions")
-    every = list(api.pages("/subscriptions", "subscriptions", include_inactive="true"))
-    names = {each["subscription_id"]: [each["source_url"], each["name"] or ""] for each in every}
+class SeveralFeeds(SeveralMatch):
+    """More than one feed fits. Facts: `candidates`."""
+
+    code = "several_feeds"
+
+
+def is_uuid(text: str) -> bool:
     try:
-        return _one_match(text, every, "subscription_id", names, "subscription", "subscriptions")
+        return str(UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
+def is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _name_contains(names: list[str], text: str) -> bool:
+    return any(text.casefold() in name.casefold() for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noun:
+    """How a kind of thing is meant on the command line: by its id, or by one of its names."""
+
+    name: str
+    path: str
+    """Where the API has it by its id."""
+    list_command: str
+    """The command that shows them all."""
+    list_all: Callable[[Api], Iterable[Record]]
+    id_of: Callable[[Record], Any]
+    names_of: Callable[[Record], list[str]]
+    """The first that is not empty is shown."""
+    is_id: Callable[[str], bool] = is_number
+    no_match: str = ""
+    """How the message begins that nothing fits."""
+
+    def matches(self, record: Record, text: str) -> bool:
+        return _name_contains(self.names_of(record), text)
+
+    def several(self, message: str, records: list[Record]) -> SeveralMatch:
+        return SeveralMatch(message, candidates=[self.id_of(each) for each in records])
+
+
+class FeedNoun(Noun):
+    """Feeds are also meant by the beginning of their id."""
+
+    __slots__ = ()
+
+    def matches(self, record: Record, text: str) -> bool:
+        part = text.casefold()
+        if title_contains(record, text) or record["url"] == text:
+            return True
+        return len(part) >= SHORTEST_PART and (
+            record["id"].startswith(part) or part in record["url"].casefold()
+        )
+
+    def several(self, message: str, records: list[Record]) -> SeveralMatch:
+        candidates = [{"id": feed["id"], "url": feed["url"]} for feed in records]
+        return SeveralFeeds(message, candidates=candidates)
+
+
+FEED = FeedNoun(
+    name="feed",
+    path="feeds",
+    list_command="list",
+    list_all=lambda api: api.pages("/feeds", "feeds"),
+    id_of=lambda feed: feed["id"],
+    names_of=lambda feed: [feed.get("title") or "", feed["url"]],
+    is_id=is_uuid,
+)
+SUBSCRIPTION = Noun(
+    name="subscription",
+    path="subscriptions",
+    list_command="subscriptions",
+    list_all=lambda api: api.pages("/subscriptions", "subscriptions", include_inactive="true"),
+    id_of=lambda subscription: subscription["subscription_id"],
+    names_of=lambda subscription: [subscription["source_url"], subscription["name"] or ""],
+)
+FETCHER = Noun(
+    name="fetcher",
+    path="fetcher-modules",
+    list_command="fetchers list",
+    list_all=lambda api: api.get("/fetcher-modules")["fetcher_modules"],
+    id_of=lambda fetcher: fetcher["fetcher_id"],
+    names_of=lambda fetcher: [fetcher["name"]],
+)
+GROUP = Noun(
+    name="group",
+    path="groups",
+    list_command="groups list",
+    list_all=lambda api: api.pages("/groups", "groups"),
+    id_of=lambda group: group["group_id"],
+    names_of=lambda group: [group["name"]],
+)
+TRACKING = Noun(
+    name="tracking",
+    path="trackings",
+    list_command="track list",
+    list_all=lambda api: api.pages("/trackings", "trackings"),
+    id_of=lambda tracking: tracking["id"],
+    names_of=lambda tracking: [tracking["show"]["title"]],
+    no_match="No show is tracked under",
+)
+
+
+def lookup_feed(api: Api, text: str) -> Record:
+    if "://" in text and (feeds := api.get("/feeds", url=text)["feeds"]):
+        return dict(feeds[0])
+    return lookup(api, FEED, text)
+
+
+def lookup_subscription(api: Api, text: str) -> Record:
+    """Inactive ones too: they can be looked at, and come back. A URL means that source alone. A
+    text that is in no subscription's name may be in its feed's title."""
+    if _URL.match(text):
+        return _subscription_of_source(api, text)
+    try:
+        return lookup(api, SUBSCRIPTION, text)
     except NotFound:
-        feed_ids = {
-            feed["id"] for feed in api.pages("/feeds", "feeds") if title_contains(feed, text)
-        }
-        of_feeds = [each for each in every if each["feed_id"] in feed_ids]
-        names = {each["subscription_id"]: [each["source_url"], text] for each in of_feeds}
-        return _one_match(text, of_feeds, "subscription_id", names, "subscription", "subscriptions")
+        feeds = {feed["id"] for feed in api.pages("/feeds", "feeds") if title_contains(feed, text)}
+        of_feeds = [each for each in SUBSCRIPTION.list_all(api) if each["feed_id"] in feeds]
+        return the_one_of(SUBSCRIPTION, text, of_feeds)
 
 
 def lookup_fetcher(api: Api, text: str) -> Record:
-    if text.isascii() and text.isdigit():
-        found: Record = api.get(f"/fetcher-modules/{text}")
-        return found
-    every = api.get("/fetcher-modules")["fetcher_modules"]
-    names = {each["fetcher_id"]: [each["name"]] for each in every}
-    return _one_match(text, every, "fetcher_id", names, "fetcher", "fetchers list")
+    return lookup(api, FETCHER, text)
 
 
 def lookup_group(api: Api, text: str) -> Record:
-    if text.isascii() and text.isdigit():
-        found: Record = api.get(f"/groups/{text}")
-        return found
-    every = list(api.pages("/groups", "groups"))
-    names = {each["group_id"]: [each["name"]] for each in every}
-    return _one_match(text, every, "group_id", names, "group", "groups list")
+    return lookup(api, GROUP, text)
+
+
+def lookup_tracking(api: Api, text: str) -> Record:
+    """With all that is known of it: a list says less."""
+    number = text if is_number(text) else lookup(api, TRACKING, text)["id"]
+    tracking: Record = api.get(api_path(TRACKING.path, number))
+    return tracking
+
+
+def lookup(api: Api, noun: Noun, text: str) -> Record:
+    """The one that has this id or fits this name; a whole name wins over a part of one."""
+    if noun.is_id(text):
+        record: Record = api.get(api_path(noun.path, text))
+        return record
+    check_not_blank(text, noun.name)
+    matching = [record for record in noun.list_all(api) if noun.matches(record, text)]
+    exact = [
+        record
+        for record in matching
+        if text.casefold() in (name.casefold() for name in noun.names_of(record))
+    ]
+    return the_one_of(noun, text, exact or matching)
+
+
+def the_one_of(noun: Noun, text: str, matching: list[Record]) -> Record:
+    """The only match. None and several are errors that say how to go on."""
+    if len(matching) == 1:
+        return matching[0]
+    if not matching:
+        raise _no_match(noun, text)
+    lines = [
+        f"  {noun.id_of(record)}  {one_line(next(filter(None, noun.names_of(record))), 70)}"
+        for record in matching[:MOST_CANDIDATES_SHOWN]
+    ]
+    if len(matching) > MOST_CANDIDATES_SHOWN:
+        lines.append(f"  … and {len(matching) - MOST_CANDIDATES_SHOWN} more")
+    heading = f"{len(matching)} {noun.name}s fit {text!r}; say which:"
+    raise noun.several("\n".join([heading, *lines]), matching)
+
+
+def _no_match(noun: Noun, text: str) -> NotFound:
+    return NotFound(
+        f"{noun.no_match or f'No {noun.name} is called'} {one_line(text)!r}."
+        f" `headwater {noun.list_command}` shows them all.",
+        given=text,
+    )
+
+
+def _subscription_of_source(api: Api, url: str) -> Record:
+    query = {"include_inactive": "true", "source_url": url}
+    for subscription in api.pages("/subscriptions", "subscriptions", **query):
+        return subscription
+    raise _no_match(SUBSCRIPTION, url)
+
+
+def check_not_blank(text: str, noun: str) -> None:
+    """Nothing is a part of every name, and a variable of a script that was never set."""
+    if not text.strip():
+        raise BadInput(f"Say which {noun}: an empty name means none.", given=text)
+
+
+def title_contains(feed: Record, text: str) -> bool:
+    return text.casefold() in (feed.get("title") or "").casefold()
+
+
+def feed_path(feed: Record, *rest: str) -> str:
+    return api_path("feeds", feed["id"], *rest)
 
 
 def api_path(*parts: object) -> str:
@@ -147,56 +232,3 @@ def api_path(*parts: object) -> str:
         if "/" in part or part in {".", ".."}:
             raise NotFound(f"Nothing is called {part!r}.", given=part)
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
-
-
-def _one_match(
-    text: str, every: list[Record], key: str, names: dict[int, list[str]], what: str, listing: str
-) -> Record:
-    """Exact fits win over parts."""
-    check_not_blank(text, what)
-    wanted = text.casefold()
-    exact = [each for each in every if wanted in (n.casefold() for n in names[each[key]])]
-    parts = [each for each in every if any(wanted in n.casefold() for n in names[each[key]])]
-    fitting = exact or parts
-    if not fitting:
-        raise _no_match(what, text, listing)
-    if len(fitting) > 1:
-        shown = [f"  {each[key]}  {one_line(names[each[key]][0], 70)}" for each in fitting[:SHOWN]]
-        more = [f"  … and {len(fitting) - SHOWN} more"] if len(fitting) > SHOWN else []
-        raise SeveralMatch(
-            "\n".join([f"{len(fitting)} {what}s fit {text!r}; say which:", *shown, *more]),
-            candidates=[each[key] for each in fitting],
-        )
-    return fitting[0]
-
-
-def _no_match(what: str, text: str, listing: str) -> NotFound:
-    return NotFound(
-        f"No {what} is called {one_line(text)!r}. `headwater {listing}` shows them all.",
-        given=text,
-    )
-
-
-def lookup_tracking(api: Api, text: str) -> Record:
-    """By its number, else by the title of its show, else by a part of that."""
-    if text.isascii() and text.isdigit():
-        found: Record = api.get(f"/trackings/{text}")
-        return found
-    check_not_blank(text, "tracking")
-    wanted = text.casefold()
-    every = list(api.pages("/trackings", "trackings"))
-    exact = [each for each in every if each["show"]["title"].casefold() == wanted]
-    parts = [each for each in every if wanted in each["show"]["title"].casefold()]
-    fitting = exact or parts
-    if len(fitting) == 1:
-        return dict(api.get(f"/trackings/{fitting[0]['id']}"))
-    if not fitting:
-        raise NotFound(
-            f"No show is tracked under {one_line(text)!r}. `headwater track list` shows them all.",
-            given=text,
-        )
-    lines = [f"  {each['id']}  {one_line(each['show']['title'], 70)}" for each in fitting[:20]]
-    raise SeveralMatch(
-        "\n".join([f"{len(fitting)} trackings fit {text!r}; say which:", *lines]),
-        candidates=[each["id"] for each in fitting],
-    )

@@ -1,20 +1,16 @@
-"""Which reader and which token a person means: a name, an id, or how the token begins."""
-
-from uuid import UUID
+"""Look up which reader and which token a person means: by a name, an id, or how a token begins."""
 
 from headwater.core.errors import NotFound
 from headwater.entrypoints.cli.errors import ApiError
-from headwater.entrypoints.cli.lookup import SeveralMatch, api_path
+from headwater.entrypoints.cli.lookup import SHORTEST_PART, SeveralMatch, api_path, is_uuid
 from headwater.entrypoints.cli.render import Record
 from headwater.entrypoints.cli.session import Api
 from headwater.entrypoints.cli.terminal import one_line
 
-SHORTEST_PART = 4
-
 
 def lookup_reader(api: Api, text: str) -> Record:
     """By id when it is a UUID, else by exact name, else by the id that another tool gave."""
-    if _is_uuid(text):
+    if is_uuid(text):
         return _get_reader(api, text)
     named = api.get("/readers", name=text)["readers"]
     return dict(named[0]) if named else _get_reader(api, text)
@@ -24,51 +20,44 @@ def lookup_token(reader: Record, tokens: list[Record], text: str | None) -> Reco
     """Without a text: the only one that is open. What was typed is not repeated: it may be the
     token itself."""
     if text is None:
-        fitting = [each for each in tokens if each["state"] == "open"]
+        matching = [token for token in tokens if token["state"] == "open"]
         hint = "Name it: `headwater readers tokens` shows them."
     else:
-        fitting = [each for each in tokens if _fits(each, text)]
+        matching = [token for token in tokens if _matches(token, text)]
         hint = "`headwater readers tokens` shows them all."
-    if len(fitting) == 1:
-        return fitting[0]
+    if len(matching) == 1:
+        return matching[0]
     name = one_line(reader["name"])
-    if not fitting:
+    if not matching:
         raise NotFound(f"{name} has no such token. {hint}", reader_id=reader["id"])
-    lines = [f"  {each['id']}  {each['hint']}…  {each['state']}" for each in fitting]
+    lines = [f"  {token['id']}  {token['hint']}…  {token['state']}" for token in matching]
     raise SeveralMatch(
-        "\n".join([f"{name} has {len(fitting)} tokens that fit; say which:", *lines]),
-        candidates=[each["id"] for each in fitting],
+        "\n".join([f"{name} has {len(matching)} tokens that fit; say which:", *lines]),
+        candidates=[token["id"] for token in matching],
     )
 
 
 def _get_reader(api: Api, text: str) -> Record:
     # A path cannot say these: no route would be meant, or another one.
     if text in {"", ".", ".."} or "/" in text:
-        raise _nobody(text)
+        raise _no_reader(text)
     try:
-        found: Record = api.get(api_path("readers", text))
+        reader: Record = api.get(api_path("readers", text))
     except ApiError as refusal:
         if refusal.status != 404:
             raise
-        raise _nobody(text) from refusal
-    return found
+        raise _no_reader(text) from refusal
+    return reader
 
 
-def _fits(token: Record, text: str) -> bool:
+def _matches(token: Record, text: str) -> bool:
     if text == token["id"] or text.startswith(token["hint"]):
         return True
     return len(text) >= SHORTEST_PART and token["id"].startswith(text.lower())
 
 
-def _nobody(text: str) -> NotFound:
+def _no_reader(text: str) -> NotFound:
     return NotFound(
         f"No reader is called {one_line(text)!r}. `headwater readers list` shows them all.",
         given=text,
     )
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return str(UUID(text)) == text.lower()
-    except ValueError:
-        return False

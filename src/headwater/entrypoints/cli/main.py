@@ -1,4 +1,4 @@
-"""The command line: what is true for every command. Which there are, the catalogue says."""
+"""The command line: global options, errors and exit codes. The catalogue lists the commands."""
 
 import errno
 import os
@@ -11,9 +11,9 @@ from typer.core import TyperGroup
 
 from headwater import __version__
 from headwater.core.errors import BadInput, HeadwaterError
-from headwater.entrypoints.cli.catalogue import LazyCommands
+from headwater.entrypoints.cli.catalogue import COMMANDS, load_command
 from headwater.entrypoints.cli.errors import MEANINGS, ExitCode, NotText, exit_code_of, print_error
-from headwater.entrypoints.lazy_import import lazy_import
+from headwater.entrypoints.cli.options import GlobalOptions
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
@@ -21,15 +21,17 @@ GLOBAL_OPTIONS = ("--data-dir", "--url")
 """Options of `headwater` itself that may also stand after the command's name."""
 
 
-class Commands(TyperGroup):
-    """Opens commands as they are called; turns expected trouble into a line and an exit code."""
+class HeadwaterGroup(TyperGroup):
+    """Imports commands as they are called; turns expected trouble into a line and an exit code."""
 
-    def __init__(self, **said: Any) -> None:
-        super().__init__(**said)
-        self.commands = LazyCommands()
+    def __init__(self, **options: Any) -> None:
+        # Typer finds names that are nearly right here. Their commands are loaded later.
+        super().__init__(**{**options, "commands": dict.fromkeys(COMMANDS)})
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.commands)
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in COMMANDS and self.commands[cmd_name] is None:
+            self.commands[cmd_name] = load_command(cmd_name)
+        return self.commands.get(cmd_name)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, _move_global_options_first(args))
@@ -63,7 +65,7 @@ class Commands(TyperGroup):
 EPILOG = "Exit codes: " + " · ".join(f"{int(code)} {words}" for code, words in MEANINGS.items())
 
 app = typer.Typer(
-    cls=Commands,
+    cls=HeadwaterGroup,
     name="headwater",
     no_args_is_help=True,
     add_completion=False,
@@ -98,7 +100,7 @@ def headwater(
     ] = False,
 ) -> None:
     """Headwater follows feeds: politely, exactly, and it says why."""
-    ctx.obj = lazy_import("headwater.entrypoints.cli.session:Session")(data_dir=data_dir, url=url)
+    ctx.obj = GlobalOptions(data_dir, url)
 
 
 def main() -> None:

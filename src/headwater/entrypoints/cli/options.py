@@ -1,14 +1,11 @@
-"""Options that several commands share, and the session they run in."""
+"""Options that several commands share, and those that stand before the command's name."""
 
-from datetime import datetime
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from headwater.entrypoints.cli.session import Session
-from headwater.entrypoints.cli.times import LocalZone
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; take the first or go on.")]
 FeedName = Annotated[
     str,
@@ -19,16 +16,12 @@ FeedName = Annotated[
     ),
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="How many at most.")]
+Window = Annotated[str, typer.Option("--window", help="Days to look at, such as 7d, or all.")]
 
 
-def session_of(ctx: typer.Context, *, as_json: bool = False) -> Session:
-    """This run's session, told how the command wants to print."""
-    session: Session = ctx.find_object(Session) or Session()
-    session.as_json = as_json
-    session.command = f"headwater {ctx.info_name}"
-    return session
+@dataclass(frozen=True, slots=True)
+class GlobalOptions:
+    """The options of `headwater` itself."""
 
-
-def local_now() -> datetime:
-    """Now, in the reader's own time zone."""
-    return datetime.now(LocalZone())
+    data_dir: Path | None = None
+    url: str | None = None

@@ -1,36 +1,38 @@
 """`headwater parse`: one feed as JSON, from a file, a URL or stdin; no service, no database."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
 import typer
+from rich.console import Group, RenderableType
 
 from headwater.core.errors import BadInput
 from headwater.core.values.instant import rfc3339
-from headwater.entrypoints.cli.options import Json, local_now, session_of
+from headwater.entrypoints.cli.command import Commands
+from headwater.entrypoints.cli.files import read_input, write_output
 from headwater.entrypoints.cli.render import details_table, safe_text, table
 from headwater.entrypoints.cli.session import Session
-from headwater.entrypoints.cli.times import local_time
-from headwater.entrypoints.lazy_import import lazy_import
+from headwater.entrypoints.cli.times import local_now, local_time
+from headwater.entrypoints.lazy_import import lazy_module
 from headwater.parse.document import Document
 from headwater.settings import Settings
 
+commands = Commands()
 
-def parse_one(
-    ctx: typer.Context,
+
+@commands.command()
+def parse(
+    session: Session,
     source: Annotated[str, typer.Argument(metavar="FILE|URL|-", help="- is stdin.")],
-    json: Json = False,
 ) -> None:
     """Read one feed and show what is in it; nothing is stored."""
-    session = session_of(ctx, as_json=json)
-    document = _document(source, session.settings)
-    if json:
-        sys.stdout.buffer.write(encode_document(document) + b"\n")
+    document = _read_document(source, session.settings)
+    if session.as_json:
+        write_output(encode_document(document) + b"\n")
     else:
-        _show(session, document)
+        session.out.print(document_and_entries(document))
 
 
 def encode_document(document: Document) -> bytes:
@@ -49,54 +51,42 @@ def _plain_value(value: Any) -> Any:
     raise TypeError(type(value).__name__)
 
 
-def _document(source: str, settings: Settings) -> Document:
-    given: Document
+def _read_document(source: str, settings: Settings) -> Document:
+    # It loads the web client and the parser.
+    parse_document = lazy_module("headwater.entrypoints.cli.parse_document")
+    document: Document
     if "://" in source and not Path(source).exists():
-        given = lazy_import("headwater.entrypoints.cli.parse_document:fetch_document")(
-            source, settings
-        )
+        document = parse_document.fetch_document(source, settings)
     else:
-        given = lazy_import("headwater.entrypoints.cli.parse_document:read_document")(
-            _read(source, settings), settings
-        )
-    return given
+        document = parse_document.read_document(_read(source, settings), settings)
+    return document
 
 
 def _read(source: str, settings: Settings) -> bytes:
-    """A file or stdin, and no more of it than a document may have."""
     most = settings.max_body_bytes
-    try:
-        if source == "-":
-            body = sys.stdin.buffer.read(most + 1)
-        else:
-            with Path(source).open("rb") as file:
-                body = file.read(most + 1)
-    except OSError as trouble:
-        raise BadInput(f"{source} cannot be read: {trouble.strerror}.", given=source) from trouble
+    body = read_input(source, most)
     if len(body) > most:
         raise BadInput(f"More than {most:,} bytes; the setting max_body_bytes says how many.")
     return body
 
 
-def _show(session: Session, document: Document) -> None:
+def document_and_entries(document: Document) -> RenderableType:
     feed, now = document.feed, local_now()
-    session.out.print(
-        details_table(
-            [
-                ("title", safe_text(feed.title.value if feed.title else None)),
-                ("page", safe_text(feed.link)),
-                ("kind", safe_text(f"{document.format} {document.version or ''}")),
-                ("entries", str(len(document.entries))),
-                ("problems", safe_text(", ".join(code for code, _ in document.problems) or "none")),
-            ]
-        )
+    details = details_table(
+        [
+            ("title", safe_text(feed.title.value if feed.title else None)),
+            ("page", safe_text(feed.link)),
+            ("kind", safe_text(f"{document.format} {document.version or ''}")),
+            ("entries", str(len(document.entries))),
+            ("problems", safe_text(", ".join(code for code, _ in document.problems) or "none")),
+        ]
     )
-    shown = table("when", "title", "link", wide=("title", "link"))
+    entries = table("when", "title", "link", wide=("title", "link"))
     for entry in document.entries:
         when = entry.published or entry.updated
-        shown.add_row(
+        entries.add_row(
             local_time(rfc3339(when) if when else None, now),
             safe_text(entry.title.value if entry.title else entry.uid, 120),
             safe_text(entry.link),
         )
-    session.out.print(shown)
+    return Group(details, entries)

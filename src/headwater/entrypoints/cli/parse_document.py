@@ -22,7 +22,7 @@ SHOWN_BYTES = 300
 
 @dataclass(frozen=True, slots=True)
 class DocumentBytes:
-    """What is to be parsed: the bytes without their content coding, and where they came from."""
+    """The bytes to parse, without their content coding, and where they came from."""
 
     body: bytes
     url: str | None = None
@@ -38,15 +38,15 @@ def read_document(body: bytes, settings: Settings) -> Document:
     return _parse_bytes(DocumentBytes(body), settings)
 
 
-def _parse_bytes(given: DocumentBytes, settings: Settings) -> Document:
+def _parse_bytes(source: DocumentBytes, settings: Settings) -> Document:
     limits = reading_policy(settings).limits
-    document = parse(given.body, url=given.url, headers=given.headers, limits=limits)
+    document = parse(source.body, url=source.url, headers=source.headers, limits=limits)
     if document.format != "unknown":
         return document
-    told = [detail for code, detail in document.problems if code == "not_a_feed"]
+    details = [detail for code, detail in document.problems if code == "not_a_feed"]
     raise NotAFeed(
-        f"This is not a feed ({told[0]})." if told else "This is not a feed.",
-        received={"begins": given.body[:SHOWN_BYTES].decode("utf-8", "replace")},
+        f"This is not a feed ({details[0]})." if details else "This is not a feed.",
+        received={"begins": source.body[:SHOWN_BYTES].decode("utf-8", "replace")},
     )
 
 

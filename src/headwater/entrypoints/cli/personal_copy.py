@@ -34,7 +34,7 @@ async def copy_between(
 
 
 async def inspect_personal_store(settings: Settings) -> str | None:
-    """What would lose readers and items, in words. ConnectionLost when their place is away."""
+    """Say why the store could lose readers and items; None when it keeps them."""
     async with _personal_store(settings) as store:
         return await store.trouble()
 

@@ -1,133 +1,33 @@
 """Readers: people with a feed of their own. Make them, say what they follow, give them tokens."""
 
 import asyncio
-import sys
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from headwater.core.errors import BadInput, NotFound
-from headwater.entrypoints.cli.api_caller import ApiRequest
+from headwater.entrypoints.api_request import ApiRequest
+from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.errors import ExitCode
+from headwater.entrypoints.cli.files import write_output
 from headwater.entrypoints.cli.lookup import api_path
 from headwater.entrypoints.cli.lookup_readers import lookup_reader, lookup_token
-from headwater.entrypoints.cli.options import Json, Yes, local_now, session_of
+from headwater.entrypoints.cli.options import Yes
 from headwater.entrypoints.cli.render import Record, details_table, safe_text, table
 from headwater.entrypoints.cli.session import Api, Session
 from headwater.entrypoints.cli.terminal import one_line
-from headwater.entrypoints.cli.times import local_time, parse_duration, relative_time
+from headwater.entrypoints.cli.times import local_now, local_time, parse_duration, relative_time
 from headwater.entrypoints.lazy_import import lazy_import
 from headwater.feeds.schedule.durations import format_count
 from headwater.personal_feeds.copy import CopyResult
 
-
-def categories_after(
-    before: list[str], exactly: list[str] | None, add: list[str] | None, drop: list[str] | None
-) -> list[str]:
-    """What a reader follows once these are said; each once, new ones last."""
-    if exactly and (add or drop):
-        raise BadInput("--category says all of them: it goes with neither --add nor --drop.")
-    if exactly:
-        return list(dict.fromkeys(exactly))
-    missing = [name for name in drop or [] if name not in before]
-    if missing:
-        raise NotFound(f"{one_line(missing[0])!r} is not followed.", given=missing[0])
-    return [n for n in dict.fromkeys([*before, *(add or [])]) if n not in (drop or [])]
-
-
-_COLOURS = {"open": "green", "ending": "yellow", "ended": "red", "revoked": "red"}
-
-
-def readers_table(readers: Iterable[Record], now: datetime) -> Table:
-    made = table("id", "name", "follows", "since", wide=("name", "follows"))
-    for each in readers:
-        made.add_row(
-            Text(each["id"], style="dim"),
-            safe_text(each["name"]),
-            safe_text(", ".join(each["categories"]), 2_000),
-            local_time(each["created_at"], now),
-        )
-    return made
-
-
-def reader_details(each: Record, now: datetime) -> Table:
-    return details_table(
-        [
-            ("reader", safe_text(each["name"])),
-            ("follows", safe_text(", ".join(each["categories"]) or "nothing yet", 20_000)),
-            ("since", local_time(each["created_at"], now)),
-            ("changed", local_time(each["updated_at"], now)),
-            ("id", safe_text(each["id"])),
-        ]
-    )
-
-
-def reader_tokens_table(tokens: Iterable[Record], now: datetime) -> Table:
-    made = table("id", "begins", "state", "made", "last used", "ends")
-    for each in tokens:
-        made.add_row(
-            Text(each["id"], style="dim"),
-            safe_text(f"{each['hint']}…"),
-            Text(each["state"], style=_COLOURS.get(each["state"], "")),
-            local_time(each["created_at"], now),
-            relative_time(each["last_used_at"], now),
-            local_time(each["revoked_at"] or each["until"], now),
-        )
-    return made
-
-
-class StoreChoice(StrEnum):
-    DATABASE = "database"
-    REDIS = "redis"
-
-
-def copy(
-    ctx: typer.Context,
-    source: Annotated[StoreChoice, typer.Option("--from", help="Where they are.")],
-    target: Annotated[StoreChoice, typer.Option("--to", help="Where they shall be too.")],
-    redis_url: Annotated[
-        str | None,
-        typer.Option("--redis-url", help="In place of personal_redis_url."),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Copy readers, tokens and items between the database and Redis. May be repeated."""
-    if source == target:
-        raise BadInput("A copy goes from one place to the other: database and redis.")
-    session = session_of(ctx, as_json=json)
-    copy_between = lazy_import("headwater.entrypoints.cli.personal_copy:copy_between")
-    places = source.value, target.value
-    copied = asyncio.run(copy_between(session.settings, *places, redis_url, session.note))
-    if json:
-        session.print_json(asdict(copied))
-    else:
-        _print_copied(session, copied)
-    if copied.refused:
-        raise typer.Exit(ExitCode.PROBLEMS)
-
-
-def _print_copied(session: Session, copied: CopyResult) -> None:
-    lines = (
-        f"{format_count(copied.readers, 'reader', 'readers')}: {copied.readers_new:,} new,"
-        f" {copied.readers_changed:,} changed.",
-        f"{format_count(copied.tokens, 'token', 'tokens')}: {copied.tokens_new:,} new,"
-        f" {copied.tokens_ended:,} ended.",
-        f"{format_count(copied.items, 'item', 'items')}: {copied.items_new:,} new.",
-    )
-    for line in lines:
-        session.out.print(line, markup=False)
-    for name, why in copied.refused:
-        session.out.print(safe_text(f"Not copied: {name}. {why}"))
-
-
-readers = typer.Typer(no_args_is_help=True, help="People with a feed of their own.")
 ReaderArgument = Annotated[str, typer.Argument(metavar="READER", help="A name or an id.")]
 TokenArgument = Annotated[
     str, typer.Argument(metavar="TOKEN", help="Its id, the beginning of it, or how it begins.")
@@ -140,59 +40,48 @@ Follow = Annotated[
     list[str] | None,
     typer.Option("--category", help="A category to follow: exactly this name. May be repeated."),
 ]
+_COLOURS = {"open": "green", "ending": "yellow", "ended": "red", "revoked": "red"}
+
+commands = Commands()
+readers = commands.family("readers", help="People with a feed of their own.")
 
 
 @readers.command()
 def add(
-    ctx: typer.Context,
+    session: Session,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the reader is called.")],
     categories: Follow = None,
-    json: Json = False,
 ) -> None:
     """Make a reader. `headwater readers token` then gives the address of the feed."""
-    session = session_of(ctx, as_json=json)
+    body = {"name": name, "categories": list(dict.fromkeys(categories or []))}
     with session.api(writes=True) as api:
-        said = list(dict.fromkeys(categories or []))
-        made = api.post("/readers", {"name": name, "categories": said})
-    _print_result(session, made, f"{made['name']}: {_categories_in_words(made)}.")
+        made = api.post("/readers", body)
+    session.emit_line(made, f"{made['name']}: {_categories_in_words(made)}.")
 
 
 @readers.command("list")
-def list_readers(ctx: typer.Context, json: Json = False) -> None:
+def list_readers(session: Session) -> None:
     """All readers and what they follow."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        found = list(api.pages("/readers", "readers"))
-    if json:
-        session.print_json(found)
-    elif found:
-        session.out.print(readers_table(found, local_now()))
-    else:
-        session.out.print(
-            "No readers. Make one: `headwater readers add NAME --category …`.", markup=False
-        )
+        readers = list(api.pages("/readers", "readers"))
+    empty = "No readers. Make one: `headwater readers add NAME --category …`."
+    session.emit(readers, readers_table, local_now(), empty=empty)
 
 
 @readers.command()
-def show(ctx: typer.Context, reader: ReaderArgument, json: Json = False) -> None:
+def show(session: Session, reader: ReaderArgument) -> None:
     """One reader: what they follow, and their tokens without the secrets."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        meant = lookup_reader(api, reader)
-        tokens = _tokens(api, meant)
-    if json:
-        session.print_json({**meant, "tokens": tokens})
-        return
-    session.out.print(reader_details(meant, local_now()))
-    if tokens:
-        session.out.print(reader_tokens_table(tokens, local_now()))
-    else:
+        record = lookup_reader(api, reader)
+        tokens = _tokens(api, record)
+    session.emit({**record, "tokens": tokens}, reader_and_tokens, local_now())
+    if not tokens:
         session.note("No token opens this feed. Make one with `headwater readers token`.")
 
 
 @readers.command("set")
 def set_values(
-    ctx: typer.Context,
+    session: Session,
     reader: ReaderArgument,
     name: Annotated[str | None, typer.Option("--name", help="Another name.")] = None,
     categories: Annotated[
@@ -205,130 +94,157 @@ def set_values(
     drop: Annotated[
         list[str] | None, typer.Option("--drop", help="Follow this one no more. May be repeated.")
     ] = None,
-    json: Json = False,
 ) -> None:
     """Change a reader's name or what they follow. The feed's address stays the same."""
-    session = session_of(ctx, as_json=json)
     changes: dict[str, Any] = {} if name is None else {"name": name}
     with session.api(writes=True) as api:
-        meant = lookup_reader(api, reader)
+        record = lookup_reader(api, reader)
         if categories or add or drop:
-            followed = categories_after(meant["categories"], categories, add, drop)
-            changes["categories"] = followed
+            changes["categories"] = categories_after(record["categories"], categories, add, drop)
         if not changes:
             raise BadInput("Say what is to change: --name, --category, --add or --drop.")
-        changed = api.patch(api_path("readers", meant["id"]), changes)
-    _print_result(session, changed, f"{changed['name']}: {_categories_in_words(changed)}.")
+        changed = api.patch(api_path("readers", record["id"]), changes)
+    session.emit_line(changed, f"{changed['name']}: {_categories_in_words(changed)}.")
 
 
 @readers.command()
-def remove(
-    ctx: typer.Context, reader: ReaderArgument, yes: Yes = False, json: Json = False
-) -> None:
+def remove(session: Session, reader: ReaderArgument, yes: Yes = False) -> None:
     """Take a reader away, with all tokens. What is in the categories stays."""
-    session = session_of(ctx, as_json=json)
-    if not yes and sys.stdin.isatty():
-        typer.confirm(f"Remove the reader {reader} and all tokens?", abort=True, err=True)
-    elif not yes:
-        raise BadInput("Removing a reader needs --yes when nobody can be asked.")
+    session.confirm(
+        f"Remove the reader {reader} and all tokens?",
+        yes=yes,
+        needs="Removing a reader needs --yes when nobody can be asked.",
+    )
     with session.api(writes=True) as api:
         gone = api.delete(api_path("readers", lookup_reader(api, reader)["id"]))
-    _print_result(session, gone, f"{gone['name']}: removed.")
+    session.emit_line(gone, f"{gone['name']}: removed.")
 
 
 @readers.command()
-def token(ctx: typer.Context, reader: ReaderArgument, json: Json = False) -> None:
+def token(session: Session, reader: ReaderArgument) -> None:
     """A new token: prints the whole address of the feed, once."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        meant = lookup_reader(api, reader)
-        made = api.post(api_path("readers", meant["id"], "tokens"), {})
+        record = lookup_reader(api, reader)
+        made = api.post(api_path("readers", record["id"], "tokens"), {})
         served = api.is_service
-    _show_once(session, meant, made, served=served)
+    _show_address_once(session, record, made, served=served)
 
 
 @readers.command()
-def tokens(ctx: typer.Context, reader: ReaderArgument, json: Json = False) -> None:
+def tokens(session: Session, reader: ReaderArgument) -> None:
     """A reader's tokens: how each begins, whether it is open, when it was last used."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        meant = lookup_reader(api, reader)
-        found = _tokens(api, meant)
-    if json:
-        session.print_json(found)
-    elif found:
-        session.out.print(reader_tokens_table(found, local_now()))
-    else:
-        session.out.print(safe_text(f"{meant['name']} has no tokens."))
+        record = lookup_reader(api, reader)
+        tokens = _tokens(api, record)
+    empty = f"{record['name']} has no tokens."
+    session.emit(tokens, reader_tokens_table, local_now(), empty=empty)
 
 
 @readers.command()
 def rotate(
-    ctx: typer.Context,
+    session: Session,
     reader: ReaderArgument,
     which: OptionalTokenArgument = None,
     grace: Annotated[
         str | None,
         typer.Option(help="How long the old one works too: 2h, 3d, 0.", show_default="24h"),
     ] = None,
-    json: Json = False,
 ) -> None:
     """A new token in place of an old one, which goes on working for a while."""
-    session = session_of(ctx, as_json=json)
-    said = {} if grace is None else {"grace_hours": _parse_hours(grace)}
+    body = {} if grace is None else {"grace_hours": _parse_hours(grace)}
     with session.api(writes=True) as api:
-        meant = lookup_reader(api, reader)
-        old = lookup_token(meant, _tokens(api, meant), which)
-        made = api.post(api_path("readers", meant["id"], "tokens", old["id"], "rotate"), said)
+        record = lookup_reader(api, reader)
+        old = lookup_token(record, _tokens(api, record), which)
+        made = api.post(api_path("readers", record["id"], "tokens", old["id"], "rotate"), body)
         served = api.is_service
-    end = made["replaces"]
-    over = end["state"] != "ending"
-    until = "opens nothing any more" if over else f"works until {_clock(end['until'])}"
+    replaced = made["replaces"]
+    until = "opens nothing any more"
+    if replaced["state"] == "ending":
+        until = f"works until {local_time(replaced['until'], local_now())}"
     session.note(f"The old one ({old['hint']}…) {until}.")
-    _show_once(session, meant, made, served=served)
+    _show_address_once(session, record, made, served=served)
 
 
 @readers.command()
-def revoke(
-    ctx: typer.Context, reader: ReaderArgument, which: TokenArgument, json: Json = False
-) -> None:
+def revoke(session: Session, reader: ReaderArgument, which: TokenArgument) -> None:
     """Make a token worthless, everywhere within a second."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        meant = lookup_reader(api, reader)
-        old = lookup_token(meant, _tokens(api, meant), which)
-        gone = api.delete(api_path("readers", meant["id"], "tokens", old["id"]))
-    _print_result(session, gone, f"{meant['name']}: the token {gone['hint']}… is revoked.")
+        record = lookup_reader(api, reader)
+        old = lookup_token(record, _tokens(api, record), which)
+        gone = api.delete(api_path("readers", record["id"], "tokens", old["id"]))
+    session.emit_line(gone, f"{record['name']}: the token {gone['hint']}… is revoked.")
 
 
-@readers.command()
+@readers.command(json=False)
 def opml(
-    ctx: typer.Context,
+    session: Session,
     reader: ReaderArgument,
     file: Annotated[
         Path | None, typer.Argument(help="Where to write it; else stdout.", show_default=False)
     ] = None,
 ) -> None:
     """The sources that fill what a reader follows, as OPML."""
-    session = session_of(ctx)
     with session.api() as api:
-        meant = lookup_reader(api, reader)
-        written = api.ask(ApiRequest("GET", api_path("readers", meant["id"], "opml"), {})).body
-    if file is None:
-        sys.stdout.buffer.write(written)
-        sys.stdout.buffer.flush()
-        return
-    try:
-        file.write_bytes(written)
-    except OSError as trouble:
-        raise BadInput(f"{file} cannot be written: {trouble.strerror}.") from trouble
-    session.note(f"Sources of {meant['name']} written to {file}.")
+        record = lookup_reader(api, reader)
+        answer = api.ask(ApiRequest("GET", api_path("readers", record["id"], "opml"), {}))
+    write_output(answer.body, file)
+    if file is not None:
+        session.note(f"Sources of {record['name']} written to {file}.")
 
 
-readers.command()(copy)
+class StoreChoice(StrEnum):
+    DATABASE = "database"
+    REDIS = "redis"
 
 
-def _tokens(api: Api, reader: dict[str, Any]) -> list[dict[str, Any]]:
+@readers.command()
+def copy(
+    session: Session,
+    source: Annotated[StoreChoice, typer.Option("--from", help="Where they are.")],
+    target: Annotated[StoreChoice, typer.Option("--to", help="Where they shall be too.")],
+    redis_url: Annotated[
+        str | None,
+        typer.Option("--redis-url", help="In place of personal_redis_url."),
+    ] = None,
+) -> None:
+    """Copy readers, tokens and items between the database and Redis. May be repeated."""
+    if source == target:
+        raise BadInput("A copy goes from one place to the other: database and redis.")
+    copy_between = lazy_import("headwater.entrypoints.cli.personal_copy:copy_between")
+    places = source.value, target.value
+    copied = asyncio.run(copy_between(session.settings, *places, redis_url, session.note))
+    session.emit(copied, copied_in_words)
+    if copied.refused:
+        raise typer.Exit(ExitCode.PROBLEMS)
+
+
+def copied_in_words(copied: CopyResult) -> RenderableType:
+    lines = (
+        f"{format_count(copied.readers, 'reader', 'readers')}: {copied.readers_new:,} new,"
+        f" {copied.readers_changed:,} changed.",
+        f"{format_count(copied.tokens, 'token', 'tokens')}: {copied.tokens_new:,} new,"
+        f" {copied.tokens_ended:,} ended.",
+        f"{format_count(copied.items, 'item', 'items')}: {copied.items_new:,} new.",
+    )
+    refused = [safe_text(f"Not copied: {name}. {why}") for name, why in copied.refused]
+    return Group(*map(safe_text, lines), *refused)
+
+
+def categories_after(
+    before: list[str], exactly: list[str] | None, add: list[str] | None, drop: list[str] | None
+) -> list[str]:
+    """The categories of a reader after the change, each once, new ones last."""
+    if exactly and (add or drop):
+        raise BadInput("--category says all of them: it goes with neither --add nor --drop.")
+    if exactly:
+        return list(dict.fromkeys(exactly))
+    missing = [name for name in drop or [] if name not in before]
+    if missing:
+        raise NotFound(f"{one_line(missing[0])!r} is not followed.", given=missing[0])
+    return [n for n in dict.fromkeys([*before, *(add or [])]) if n not in (drop or [])]
+
+
+def _tokens(api: Api, reader: Record) -> list[Record]:
     return list(api.get(api_path("readers", reader["id"], "tokens"))["tokens"])
 
 
@@ -339,11 +255,7 @@ def _parse_hours(text: str) -> float:
     return seconds / 3_600
 
 
-def _clock(moment: str) -> str:
-    return local_time(moment, local_now())
-
-
-def _categories_in_words(reader: dict[str, Any]) -> str:
+def _categories_in_words(reader: Record) -> str:
     count = len(reader["categories"])
     return (
         f"follows {format_count(count, 'category', 'categories')}"
@@ -352,16 +264,14 @@ def _categories_in_words(reader: dict[str, Any]) -> str:
     )
 
 
-def _show_once(
-    session: Session, reader: dict[str, Any], made: dict[str, Any], *, served: bool
-) -> None:
+def _show_address_once(session: Session, reader: Record, token: Record, *, served: bool) -> None:
     """The address alone on stdout: it can be piped to where it is needed."""
     if session.as_json:
-        session.print_json(made)
+        session.print_json(token)
         return
-    if made["urls"] is None:
+    if token["urls"] is None:
         session.note(
-            f"The token {made['id']} was made, but its answer was lost on the way:"
+            f"The token {token['id']} was made, but its answer was lost on the way:"
             " revoke it and ask again."
         )
         raise typer.Exit(ExitCode.PROBLEMS)
@@ -369,11 +279,49 @@ def _show_once(
     session.note("It is not shown again. Atom and JSON Feed: /atom or /feed.json in place of /rss.")
     if not served:
         session.note("It can be read while `headwater run` or `headwater serve` is running.")
-    session.out.print(made["urls"]["rss"], markup=False, soft_wrap=True)
+    session.out.print(token["urls"]["rss"], markup=False, soft_wrap=True)
 
 
-def _print_result(session: Session, record: Any, line: str) -> None:
-    if session.as_json:
-        session.print_json(record)
-    else:
-        session.out.print(safe_text(line))
+def readers_table(readers: Iterable[Record], now: datetime) -> Table:
+    made = table("id", "name", "follows", "since", wide=("name", "follows"))
+    for reader in readers:
+        made.add_row(
+            Text(reader["id"], style="dim"),
+            safe_text(reader["name"]),
+            safe_text(", ".join(reader["categories"]), 2_000),
+            local_time(reader["created_at"], now),
+        )
+    return made
+
+
+def reader_details(reader: Record, now: datetime) -> Table:
+    return details_table(
+        [
+            ("reader", safe_text(reader["name"])),
+            ("follows", safe_text(", ".join(reader["categories"]) or "nothing yet", 20_000)),
+            ("since", local_time(reader["created_at"], now)),
+            ("changed", local_time(reader["updated_at"], now)),
+            ("id", safe_text(reader["id"])),
+        ]
+    )
+
+
+def reader_tokens_table(tokens: Iterable[Record], now: datetime) -> Table:
+    made = table("id", "begins", "state", "made", "last used", "ends")
+    for token in tokens:
+        made.add_row(
+            Text(token["id"], style="dim"),
+            safe_text(f"{token['hint']}…"),
+            Text(token["state"], style=_COLOURS.get(token["state"], "")),
+            local_time(token["created_at"], now),
+            relative_time(token["last_used_at"], now),
+            local_time(token["revoked_at"] or token["until"], now),
+        )
+    return made
+
+
+def reader_and_tokens(reader: Record, now: datetime) -> RenderableType:
+    details = reader_details(reader, now)
+    return (
+        Group(details, reader_tokens_table(reader["tokens"], now)) if reader["tokens"] else details
+    )

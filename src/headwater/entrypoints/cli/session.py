@@ -2,26 +2,40 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar, TypeVarTuple
 from uuid import uuid4
 
 import orjson
-from rich.console import Console
+import typer
+from rich.console import Console, RenderableType
 
-from headwater.entrypoints.cli.api_caller import ApiConnection, ApiRequest, ApiResponse, Query
+from headwater.core.errors import BadInput
+from headwater.entrypoints.api_request import ApiConnection, ApiRequest, ApiResponse, Query
 from headwater.entrypoints.cli.connection import open_connection
 from headwater.entrypoints.cli.errors import ApiError, NotText
+from headwater.entrypoints.cli.render import safe_text
 from headwater.entrypoints.cli.terminal import one_line
 from headwater.settings import Settings, load_settings
 
 PAGE = 500
 PIPE_WIDTH = 240
+MOST_WAITS = 60
+LONGEST_WAIT = 60.0
+"""Seconds between two tries when the API says that it was asked too often."""
+
+NO_SERVICE_NOTE = (
+    "No service is running: nothing will be visited until you start one with `headwater run`."
+)
+
+T = TypeVar("T")
+Further = TypeVarTuple("Further")
 
 
 @dataclass
@@ -50,14 +64,34 @@ class Session:
 
     @contextmanager
     def api(self, *, writes: bool = False) -> Iterator["Api"]:
+        """Open the API. Without a service a command that `writes` holds the locks meanwhile."""
         with open_connection(
             self.settings,
             url=self.elsewhere,
             token=self.token,
             what=self.command,
             writes=writes,
-        ) as caller:
-            yield Api(caller)
+        ) as connection:
+            yield Api(connection, writes=writes)
+
+    def emit(
+        self,
+        record: T,
+        show: Callable[[T, *Further], RenderableType],
+        *further: *Further,
+        empty: str | None = None,
+    ) -> None:
+        """Print a record as JSON, or as `show` renders it for people, or `empty` for none."""
+        if self.as_json:
+            self.print_json(record)
+        elif not record and empty is not None:
+            self.out.print(safe_text(empty))
+        else:
+            self.out.print(show(record, *further))
+
+    def emit_line(self, record: Any, line: str, most: int = 500) -> None:
+        """Print a record: as JSON, or as one sentence for people."""
+        self.emit(record, lambda _: safe_text(line, most))
 
     def print_json(self, record: Any) -> None:
         """One document, readable by programs and (indented) by people."""
@@ -72,6 +106,28 @@ class Session:
         if not self.as_json:
             self.err.print(text, markup=False)
 
+    def confirm(
+        self,
+        question: str,
+        *,
+        yes: bool,
+        needs: str | None = None,
+        default: bool = False,
+        about: RenderableType | None = None,
+    ) -> None:
+        """Ask whoever sits there, and end the command if they say no.
+
+        When nobody can be asked, `needs` is the error; without it the command goes on.
+        """
+        if yes:
+            return
+        if sys.stdin.isatty():
+            if about is not None:
+                self.err.print(about)
+            typer.confirm(question, default=default, abort=True, err=True)
+        elif needs is not None:
+            raise BadInput(needs)
+
 
 def _console(stream: TextIO) -> Console:
     """A pipe has no width: what goes into one is not cut to eighty columns."""
@@ -80,24 +136,30 @@ def _console(stream: TextIO) -> Console:
 
 
 class Api:
-    """The API in the words of the command line; a refusal is raised with its envelope."""
+    """The API as commands ask it; a refusal is raised with its envelope."""
 
-    def __init__(self, caller: ApiConnection) -> None:
-        self._caller = caller
+    def __init__(self, connection: ApiConnection, *, writes: bool = False) -> None:
+        self._connection = connection
+        self._writes = writes
 
     @property
     def is_service(self) -> bool:
-        return self._caller.is_service
+        return self._connection.is_service
 
     @property
     def where(self) -> str:
-        return self._caller.where
+        return self._connection.where
 
     def get(self, path: str, **query: str | int | None) -> Any:
         return decode_record(self.ask(ApiRequest("GET", path, query)))
 
     def post(self, path: str, body: Mapping[str, Any], **query: str | int | None) -> Any:
         return self._send("POST", path, body, query, {"idempotency-key": str(uuid4())})
+
+    def preview(self, path: str, body: Mapping[str, Any]) -> Any:
+        """A POST that changes nothing: the API says what would be done."""
+        headers = {"idempotency-key": str(uuid4())}
+        return decode_record(self._answer(_json_request("POST", path, body, {}, headers)))
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         return self._send("PATCH", path, body, {}, {})
@@ -122,15 +184,32 @@ class Api:
             if not cursor:
                 return
 
-    def some(
+    def first(
         self, path: str, key: str, limit: int, **query: str | int | None
     ) -> list[dict[str, Any]]:
         """The first records of a listing."""
         pages = self.pages(path, key, **query, limit=min(limit, PAGE))
         return list(islice(pages, limit))
 
+    def patiently(self, request: Callable[[], T], *, gave_up: str) -> T:
+        """A long import or export asks more than the API answers in a minute: wait as it says."""
+        for _ in range(MOST_WAITS):
+            try:
+                return request()
+            except ApiError as refusal:
+                if refusal.code != "rate_limited":
+                    raise
+                time.sleep(min(LONGEST_WAIT, float(refusal.facts.get("retry_after_sec") or 1)))
+        raise BadInput(gave_up)
+
     def ask(self, request: ApiRequest) -> ApiResponse:
-        reply = self._caller.ask(request)
+        if not self._writes and request.method != "GET":
+            # It would write without the locks of the data folder.
+            raise AssertionError(f"{request.method} {request.path} needs session.api(writes=True)")
+        return self._answer(request)
+
+    def _answer(self, request: ApiRequest) -> ApiResponse:
+        reply = self._connection.ask(request)
         if reply.status >= 300:  # the API itself sends nobody elsewhere
             raise ApiError(reply.status, _envelope(reply))
         return reply
@@ -143,36 +222,41 @@ class Api:
         query: Query,
         headers: Mapping[str, str],
     ) -> Any:
-        try:
-            written = orjson.dumps(body)
-        except orjson.JSONEncodeError as trouble:
-            raise NotText from trouble
-        return decode_record(self.ask(ApiRequest(method, path, query, written, headers)))
+        return decode_record(self.ask(_json_request(method, path, body, query, headers)))
+
+
+def _json_request(
+    method: str, path: str, body: Mapping[str, Any], query: Query, headers: Mapping[str, str]
+) -> ApiRequest:
+    try:
+        return ApiRequest(method, path, query, orjson.dumps(body), headers)
+    except orjson.JSONEncodeError as trouble:
+        raise NotText from trouble
 
 
 def decode_record(reply: ApiResponse) -> Any:
-    """What an answer says. Whoever answers where a service was expected may not be one."""
-    said = _object_in(reply)
-    if said is None:
+    """The JSON object of an answer. Whoever answers may be something else than Headwater."""
+    record = _object_in(reply)
+    if record is None:
         raise ApiError(reply.status, _foreign_answer_envelope(reply))
-    return said
+    return record
 
 
 def _envelope(reply: ApiResponse) -> dict[str, Any]:
     """Also for an answer that is not ours: a proxy's page, or another service's own no."""
-    said = _object_in(reply)
-    if said is None or not isinstance(said.get("error"), str) or "message" not in said:
+    envelope = _object_in(reply)
+    if envelope is None or not isinstance(envelope.get("error"), str) or "message" not in envelope:
         return _foreign_answer_envelope(reply)
-    return said
+    return envelope
 
 
 def _object_in(reply: ApiResponse) -> dict[str, Any] | None:
     """The API answers with a JSON object, always."""
     try:
-        said = reply.record
+        record = reply.record
     except orjson.JSONDecodeError:
         return None
-    return said if isinstance(said, dict) else None
+    return record if isinstance(record, dict) else None
 
 
 def _foreign_answer_envelope(reply: ApiResponse) -> dict[str, Any]:

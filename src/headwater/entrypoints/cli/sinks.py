@@ -1,134 +1,27 @@
 """Sinks: other programs that are told of events. Make them, look after them, take them away."""
 
-import sys
-from collections.abc import Iterable
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import orjson
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from headwater.core.errors import BadInput
-from headwater.core.values.instant import rfc3339
+from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.errors import ExitCode
+from headwater.entrypoints.cli.files import read_json_object
+from headwater.entrypoints.cli.key_values import parse_json_or_text, split_key_values
 from headwater.entrypoints.cli.lookup import api_path, lookup_feed
-from headwater.entrypoints.cli.options import Json, Limit, Yes, local_now, session_of
-from headwater.entrypoints.cli.render import Record, details_table, safe_text, state_text, table
+from headwater.entrypoints.cli.options import Limit, Yes
+from headwater.entrypoints.cli.render import Record
 from headwater.entrypoints.cli.session import Api, Session
-from headwater.entrypoints.cli.subscriptions.subscriptions import read_json_object
-from headwater.entrypoints.cli.times import local_time, parse_moment, relative_time
+from headwater.entrypoints.cli.sink_tables import dead_letters_table, sink_details, sinks_table
+from headwater.entrypoints.cli.times import local_now, parse_start
 from headwater.feeds.schedule.durations import format_count
 from headwater.wiring.kind_names import SINK_KINDS
 
-_COLOURS = {"waiting": "yellow", "stopped": "red"}
-
-
-def sinks_table(sinks: Iterable[Record], now: datetime) -> Table:
-    made = table(
-        "name", "kind", "state", "behind", "delivered", "dead", "last", "trouble", wide=("trouble",)
-    )
-    for each in sinks:
-        made.add_row(
-            safe_text(each["name"]),
-            safe_text(each["kind"]),
-            _state(each),
-            f"{each['lag']:,}",
-            f"{each['delivered']:,}",
-            f"{each['dead_letters']:,}",
-            relative_time(each["last_delivered_at"], now),
-            safe_text(_trouble(each, now), 200),
-        )
-    return made
-
-
-def sink_details(each: Record, now: datetime) -> Table:
-    attempts = each["max_attempts"]
-    return details_table(
-        [
-            ("sink", safe_text(each["name"])),
-            ("kind", safe_text(each["kind"])),
-            ("made by", _maker(each)),
-            ("state", _state(each)),
-            ("why stopped", safe_text(each["stopped"])),
-            ("options", safe_text(_options_in_words(each["options"]), 2_000)),
-            ("secrets", "held" if each["has_secrets"] else "none"),
-            ("events", safe_text(event_filter_in_words(each["wanted"]), 2_000)),
-            ("tries", "until it is taken" if attempts is None else f"{attempts:,} for each event"),
-            ("has come to", f"{each['cursor']:,}"),
-            ("behind", f"{each['lag']:,}"),
-            ("delivered", f"{each['delivered']:,}"),
-            ("last delivered", local_time(each["last_delivered_at"], now)),
-            ("dead letters", f"{each['dead_letters']:,}"),
-            ("replays", f"{each['replays']:,}"),
-            ("failures in a row", f"{each['failures']:,}"),
-            ("failing since", local_time(each["failing_since"], now)),
-            ("last error", safe_text(_error(each))),
-            ("next try", local_time(each["next_try_at"], now)),
-            ("since", local_time(each["created_at"], now)),
-        ]
-    )
-
-
-def _maker(each: Record) -> str:
-    if each["kind"] == "personal":
-        return "Headwater itself, for personal feeds"
-    return "the settings" if each["origin"] == "settings" else "a person"
-
-
-def event_filter_in_words(wanted: Record) -> str:
-    said = [f"{name} {', '.join(chosen)}" for name, chosen in wanted.items() if chosen]
-    return "; ".join(said) or "all"
-
-
-def dead_letters_table(letters: Iterable[Record], now: datetime) -> Table:
-    made = table("event", "type", "tries", "died", "error", "retry", wide=("error",))
-    for each in letters:
-        made.add_row(
-            str(each["seq"]),
-            safe_text(each["type"]),
-            str(each["attempts"]),
-            local_time(each["died_at"], now),
-            safe_text(f"{each['error']}: {each['detail']}" if each["detail"] else each["error"]),
-            "asked for" if each["retry_asked"] else "–",
-        )
-    return made
-
-
-def _state(each: Record) -> Text:
-    state = str(each["state"])
-    return Text(state, style=_COLOURS[state]) if state in _COLOURS else state_text(state)
-
-
-def _trouble(each: Record, now: datetime) -> str | None:
-    """Only what is wrong now."""
-    if each["stopped"]:
-        return str(each["stopped"])
-    if each["state"] != "waiting":
-        return None
-    again = (
-        f"; tried again {relative_time(each['next_try_at'], now)}" if each["next_try_at"] else ""
-    )
-    return f"{_error(each)}{again}"
-
-
-def _error(each: Record) -> str | None:
-    error, detail = each["last_error"], each["last_detail"]
-    return f"{error}: {detail}" if error and detail else error
-
-
-def _options_in_words(options: Record) -> str:
-    return ", ".join(f"{name}={value}" for name, value in options.items())
-
-
-sinks = typer.Typer(
-    invoke_without_command=True,
-    help="Other programs that are told of events.",
-)
 *_FIRST_KINDS, _LAST_KIND = SINK_KINDS
 _KIND_NAMES = f"{', '.join(_FIRST_KINDS)} or {_LAST_KIND}."
+
 SinkArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the sink is called.")]
 Options = Annotated[
     list[str] | None,
@@ -155,28 +48,22 @@ Seqs = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="All of its dead letters.")]
 
+commands = Commands()
+sinks = commands.family("sinks", help="Other programs that are told of events.")
 
-@sinks.callback()
-def list_sinks(ctx: typer.Context, json: Json = False) -> None:
+
+@sinks.default()
+def list_sinks(session: Session) -> None:
     """All sinks: their state and how far behind they are. See its commands for more."""
-    if ctx.invoked_subcommand is not None:
-        return
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        found = list(api.pages("/sinks", "sinks"))
-    if json:
-        session.print_json(found)
-    elif found:
-        session.out.print(sinks_table(found, local_now()))
-    else:
-        session.out.print(
-            "No sinks. Make one: `headwater sinks add webhook NAME url=https://…`.", markup=False
-        )
+        sinks = list(api.pages("/sinks", "sinks"))
+    empty = "No sinks. Make one: `headwater sinks add webhook NAME url=https://…`."
+    session.emit(sinks, sinks_table, local_now(), empty=empty)
 
 
 @sinks.command()
 def add(
-    ctx: typer.Context,
+    session: Session,
     kind: Annotated[str, typer.Argument(metavar="KIND", help=_KIND_NAMES)],
     name: SinkArgument,
     options: Options = None,
@@ -189,13 +76,11 @@ def add(
     ] = "end",
     max_attempts: Attempts = None,
     disabled: Annotated[bool, typer.Option("--disabled", help="Deliver nothing yet.")] = False,
-    json: Json = False,
 ) -> None:
     """Make a sink. It is told of what happens from now on, unless --from says otherwise."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
         wanted = _event_filter(api, types, feeds, categories)
-        said = {
+        fields = {
             "name": name,
             "kind": kind,
             "options": {k: v for k, v in parse_options(options).items() if v is not None},
@@ -205,26 +90,23 @@ def add(
             "max_attempts": max_attempts,
             "enabled": not disabled,
         }
-        made = api.post("/sinks", {key: value for key, value in said.items() if value is not None})
-    _print_result(session, made, f"{made['name']}: {made['state']}, at event {made['cursor']:,}.")
-    _show_once(session, made)
+        body = {field: value for field, value in fields.items() if value is not None}
+        made = api.post("/sinks", body)
+    session.emit_line(made, f"{made['name']}: {made['state']}, at event {made['cursor']:,}.")
+    _show_secret_once(session, made)
 
 
 @sinks.command()
-def show(ctx: typer.Context, name: SinkArgument, json: Json = False) -> None:
+def show(session: Session, name: SinkArgument) -> None:
     """One sink with everything about it, but its secrets."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        found = api.get(api_path("sinks", name))
-    if json:
-        session.print_json(found)
-    else:
-        session.out.print(sink_details(found, local_now()))
+        sink = api.get(api_path("sinks", name))
+    session.emit(sink, sink_details, local_now())
 
 
 @sinks.command("set")
 def set_values(
-    ctx: typer.Context,
+    session: Session,
     name: SinkArgument,
     options: Options = None,
     secrets: Secrets = None,
@@ -235,174 +117,139 @@ def set_values(
         bool, typer.Option("--everything", help="All events are wanted again.")
     ] = False,
     max_attempts: Attempts = None,
-    json: Json = False,
 ) -> None:
     """Change a sink's options, its secrets, or which events it gets."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
         wanted = _event_filter(api, types, feeds, categories)
         if everything and wanted:
             raise BadInput("--everything goes with no --type, --feed or --category.")
-        said: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "options": parse_options(options) or None,
             "secrets": None if secrets is None else read_json_object(secrets),
             "wanted": {"types": [], "feeds": [], "categories": []} if everything else wanted,
             "max_attempts": max_attempts,
         }
-        changes = {key: value for key, value in said.items() if value}
+        changes = {field: value for field, value in fields.items() if value}
         if not changes:
             raise BadInput("Say what is to change: KEY=VALUE, or one of the options.")
         changed = api.patch(api_path("sinks", name), changes)
-    _print_result(session, changed, f"{changed['name']}: changed.")
+    session.emit_line(changed, f"{changed['name']}: changed.")
 
 
 @sinks.command()
-def enable(ctx: typer.Context, name: SinkArgument, json: Json = False) -> None:
+def enable(session: Session, name: SinkArgument) -> None:
     """Deliver again, from where it was; also after it was stopped."""
-    _switch(ctx, name, enabled=True, json=json)
+    _set_enabled(session, name, enabled=True)
 
 
 @sinks.command()
-def disable(ctx: typer.Context, name: SinkArgument, json: Json = False) -> None:
+def disable(session: Session, name: SinkArgument) -> None:
     """Deliver nothing for now; how far it is stays known."""
-    _switch(ctx, name, enabled=False, json=json)
+    _set_enabled(session, name, enabled=False)
 
 
 @sinks.command()
-def remove(ctx: typer.Context, name: SinkArgument, yes: Yes = False, json: Json = False) -> None:
+def remove(session: Session, name: SinkArgument, yes: Yes = False) -> None:
     """Take a sink away, with its cursor and its dead letters. What it has been told stays there."""
-    session = session_of(ctx, as_json=json)
-    if not yes and sys.stdin.isatty():
-        typer.confirm(f"Remove the sink {name} and its dead letters?", abort=True, err=True)
-    elif not yes:
-        raise BadInput("Removing a sink needs --yes when nobody can be asked.")
+    session.confirm(
+        f"Remove the sink {name} and its dead letters?",
+        yes=yes,
+        needs="Removing a sink needs --yes when nobody can be asked.",
+    )
     with session.api(writes=True) as api:
         gone = api.delete(api_path("sinks", name))
-    _print_result(session, gone, f"{gone['name']}: removed.")
+    session.emit_line(gone, f"{gone['name']}: removed.")
 
 
 @sinks.command()
-def test(ctx: typer.Context, name: SinkArgument, json: Json = False) -> None:
+def test(session: Session, name: SinkArgument) -> None:
     """Send a signed test message to a webhook now, and show what it says to that."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
         result = api.post(api_path("sinks", name, "test"), {})
     why = " ".join(filter(None, (result["error"], result["detail"])))
-    said = "took it." if result["delivered"] else f"did not: {why}"
-    _print_result(session, result, f"{name}: {said}")
+    outcome = "took it." if result["delivered"] else f"did not: {why}"
+    session.emit_line(result, f"{name}: {outcome}")
     if not result["delivered"]:
         raise typer.Exit(ExitCode.PROBLEMS)
 
 
 @sinks.command()
-def dead(ctx: typer.Context, name: SinkArgument, limit: Limit = 50, json: Json = False) -> None:
+def dead(session: Session, name: SinkArgument, limit: Limit = 50) -> None:
     """Its dead letters: events it would not take, and why."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        found = api.some(api_path("sinks", name, "dead-letters"), "dead_letters", limit)
-    if json:
-        session.print_json(found)
-    elif found:
-        session.out.print(dead_letters_table(found, local_now()))
-    else:
-        session.out.print(safe_text(f"{name} has no dead letters."))
+        letters = api.first(api_path("sinks", name, "dead-letters"), "dead_letters", limit)
+    empty = f"{name} has no dead letters."
+    session.emit(letters, dead_letters_table, local_now(), empty=empty)
 
 
 @sinks.command()
-def retry(
-    ctx: typer.Context, name: SinkArgument, seqs: Seqs = None, all_: All = False, json: Json = False
-) -> None:
+def retry(session: Session, name: SinkArgument, seqs: Seqs = None, all_: All = False) -> None:
     """Try dead letters once more: those that are named, or --all."""
-    session = session_of(ctx, as_json=json)
     _check_seqs_or_all(seqs, all_=all_)
     with session.api(writes=True) as api:
-        said = {"all": True} if all_ else {"seqs": seqs}
-        done = api.post(api_path("sinks", name, "dead-letters", "retry"), said)
-    _print_result(session, done, f"{name}: {_letters(done['asked'])} will be tried again.")
+        body = {"all": True} if all_ else {"seqs": seqs}
+        done = api.post(api_path("sinks", name, "dead-letters", "retry"), body)
+    session.emit_line(done, f"{name}: {_count_letters(done['asked'])} will be tried again.")
 
 
 @sinks.command()
-def forget(
-    ctx: typer.Context, name: SinkArgument, seqs: Seqs = None, all_: All = False, json: Json = False
-) -> None:
+def forget(session: Session, name: SinkArgument, seqs: Seqs = None, all_: All = False) -> None:
     """Let dead letters go for good: those that are named, or --all. The events stay in the log."""
-    session = session_of(ctx, as_json=json)
     _check_seqs_or_all(seqs, all_=all_)
     with session.api(writes=True) as api:
-        where = api_path("sinks", name, "dead-letters")
+        path = api_path("sinks", name, "dead-letters")
         if all_:
-            forgotten = api.delete(where, all="true")["forgotten"]
+            forgotten = api.delete(path, all="true")["forgotten"]
         else:
-            forgotten = sum(api.delete(where, seq=each)["forgotten"] for each in seqs or [])
-    _print_result(
-        session, {"name": name, "forgotten": forgotten}, f"{name}: {_letters(forgotten)} let go."
-    )
+            forgotten = sum(api.delete(path, seq=seq)["forgotten"] for seq in seqs or [])
+    record = {"name": name, "forgotten": forgotten}
+    session.emit_line(record, f"{name}: {_count_letters(forgotten)} let go.")
 
 
 @sinks.command()
 def rotate(
-    ctx: typer.Context,
+    session: Session,
     name: SinkArgument,
     finish: Annotated[bool, typer.Option("--finish", help="The old secret signs no more.")] = False,
-    json: Json = False,
 ) -> None:
     """A new secret for a webhook, shown once. The old one signs too until you say --finish."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        where = api_path("sinks", name, "rotate-secret")
-        turned = api.post(where, {}, finish="true" if finish else None)
+        path = api_path("sinks", name, "rotate-secret")
+        sink = api.post(path, {}, finish="true" if finish else None)
     line = "only the new secret signs from now on." if finish else "both secrets sign now."
-    _print_result(session, turned, f"{name}: {line}")
-    _show_once(session, turned)
+    session.emit_line(sink, f"{name}: {line}")
+    _show_secret_once(session, sink)
 
 
-def parse_options(values: list[str] | None) -> dict[str, Any]:
+def parse_options(words: list[str] | None) -> dict[str, Any]:
     """`url=https://… timeout_sec=5 raw=false` → options; `KEY=` is null."""
-    said: dict[str, Any] = {}
-    for pair in values or []:
-        name, mark, text = pair.partition("=")
-        if not mark or not name:
-            raise BadInput(f"{pair!r} is not KEY=VALUE.", given=pair)
-        said[name] = _parse_option_value(text)
-    return said
+    return {name: _parse_option(text) for name, text in split_key_values(words or [])}
 
 
-def parse_start(text: str) -> int | str:
-    """`beginning`, a number, or a time as people write it."""
-    if text == "beginning":
-        return text
-    if text.isascii() and text.isdigit():
-        return int(text)
-    return rfc3339(parse_moment(text, local_now()))
-
-
-def _parse_option_value(text: str) -> Any:
+def _parse_option(text: str) -> Any:
+    """Options are simple values: a JSON object or list stays the text that it is."""
     if not text:
         return None
-    try:
-        said = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
-    return text if isinstance(said, dict | list) else said
+    value = parse_json_or_text(text)
+    return text if isinstance(value, dict | list) else value
 
 
 def _event_filter(
     api: Api, types: list[str] | None, feeds: list[str] | None, categories: list[str] | None
 ) -> dict[str, list[str]]:
-    """Only what was said; feeds by their ids."""
-    said = {
+    """Only the fields that were named; feeds by their ids."""
+    fields = {
         "types": types,
-        "feeds": [lookup_feed(api, each)["id"] for each in feeds or []],
+        "feeds": [lookup_feed(api, feed)["id"] for feed in feeds or []],
         "categories": categories,
     }
-    return {name: chosen for name, chosen in said.items() if chosen}
+    return {name: values for name, values in fields.items() if values}
 
 
-def _switch(ctx: typer.Context, name: str, *, enabled: bool, json: bool) -> None:
-    session = session_of(ctx, as_json=json)
+def _set_enabled(session: Session, name: str, *, enabled: bool) -> None:
     with session.api(writes=True) as api:
         changed = api.patch(api_path("sinks", name), {"enabled": enabled})
-    _print_result(session, changed, f"{changed['name']}: {changed['state']}.")
+    session.emit_line(changed, f"{changed['name']}: {changed['state']}.")
 
 
 def _check_seqs_or_all(seqs: list[int] | None, *, all_: bool) -> None:
@@ -410,19 +257,12 @@ def _check_seqs_or_all(seqs: list[int] | None, *, all_: bool) -> None:
         raise BadInput("Name the events, or say --all.")
 
 
-def _letters(count: int) -> str:
+def _count_letters(count: int) -> str:
     return format_count(count, "dead letter", "dead letters")
 
 
-def _show_once(session: Session, record: dict[str, Any]) -> None:
+def _show_secret_once(session: Session, sink: Record) -> None:
     """With --json it is in the record."""
-    if record.get("secret") and not session.as_json:
+    if sink.get("secret") and not session.as_json:
         session.note("Its signing secret; it is not shown again:")
-        session.out.print(record["secret"], markup=False)
-
-
-def _print_result(session: Session, record: Any, line: str) -> None:
-    if session.as_json:
-        session.print_json(record)
-    else:
-        session.out.print(safe_text(line))
+        session.out.print(sink["secret"], markup=False)

@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from headwater.core.errors import BadInput
+from headwater.core.values.instant import rfc3339
 from headwater.feeds.schedule.durations import format_duration
 
 _LONG = re.compile(r"(\d{1,5})\s*(s|m|min|h|d|w)")
@@ -24,8 +25,13 @@ class LocalZone(tzinfo):
 
     def fromutc(self, there: datetime) -> datetime:
         local = there.replace(tzinfo=UTC).astimezone()
-        said = local.replace(tzinfo=self)
-        return said if said.utcoffset() == local.utcoffset() else said.replace(fold=1)
+        first = local.replace(tzinfo=self)
+        return first if first.utcoffset() == local.utcoffset() else first.replace(fold=1)
+
+
+def local_now() -> datetime:
+    """Now, in the reader's own time zone."""
+    return datetime.now(LocalZone())
 
 
 def parse_moment(text: str, now: datetime) -> datetime:
@@ -36,22 +42,31 @@ def parse_moment(text: str, now: datetime) -> datetime:
         raise _no_moment(text.strip()) from trouble
 
 
+def parse_start(text: str) -> int | str:
+    """`beginning`, the number of an event, or a time as people write it."""
+    if text == "beginning":
+        return text
+    if text.isascii() and text.isdigit():
+        return int(text)
+    return rfc3339(parse_moment(text, local_now()))
+
+
 def _moment(text: str, now: datetime) -> datetime:
-    said = text.strip().lower()
+    word = text.strip().lower()
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if said == "now":
+    if word == "now":
         return now.astimezone(UTC)
-    if said in {"today", "yesterday"}:
-        return (midnight - timedelta(days=said == "yesterday")).astimezone(UTC)
-    if (ago := parse_duration(said)) is not None:
+    if word in {"today", "yesterday"}:
+        return (midnight - timedelta(days=word == "yesterday")).astimezone(UTC)
+    if (ago := parse_duration(word)) is not None:
         return now.astimezone(UTC) - timedelta(seconds=ago)
     return _parse_iso(text.strip(), now).astimezone(UTC)
 
 
 def parse_duration(text: str) -> int | None:
     """`90s`, `15m`, `2h`, `3d`, `1w`; None for anything else."""
-    said = _LONG.fullmatch(text.strip().lower())
-    return int(said[1]) * _SECONDS[said[2]] if said else None
+    match = _LONG.fullmatch(text.strip().lower())
+    return int(match[1]) * _SECONDS[match[2]] if match else None
 
 
 def _parse_iso(text: str, now: datetime) -> datetime:
@@ -84,13 +99,13 @@ def local_time(text: str | None, now: datetime) -> str:
     """A moment in the reader's own time zone, to the minute.
 
     The last evening of the year 9999 (some publishers' word for never) has no morning after it in
-    the east: such a moment is shown as it was given.
+    the east: such a moment is shown in the zone it came in.
     """
     if not text:
         return "–"
-    given = datetime.fromisoformat(text)
+    moment = datetime.fromisoformat(text)
     try:
-        there = given.astimezone(now.tzinfo)
+        there = moment.astimezone(now.tzinfo)
     except (OverflowError, ValueError):
-        there = given
+        there = moment
     return there.replace(tzinfo=None).isoformat(" ", "minutes")

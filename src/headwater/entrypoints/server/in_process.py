@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import unquote
 
-from headwater.entrypoints.cli.api_caller import ApiRequest, ApiResponse, all_headers
+from headwater.entrypoints.api_request import ApiRequest, ApiResponse, all_headers
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -1,141 +1,136 @@
 """`headwater downloads`: releases on their way to the library, and those that do not get there."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.lookup import api_path
-from headwater.entrypoints.cli.options import Json, Limit, local_now, session_of
-from headwater.entrypoints.cli.render import details_table, safe_text, table
+from headwater.entrypoints.cli.options import Limit
+from headwater.entrypoints.cli.render import Record, details_table, safe_text, table
 from headwater.entrypoints.cli.session import Session
-from headwater.entrypoints.cli.times import local_time
-
-downloads = typer.Typer(no_args_is_help=True, help="Releases on their way to the library.")
+from headwater.entrypoints.cli.times import local_now, local_time
 
 DownloadArgument = Annotated[int, typer.Argument(metavar="ID", min=1, help="A download's number.")]
 _COLOURS = {"done": "green", "linked": "green", "failed": "red", "retiring": "yellow"}
 
+commands = Commands()
+downloads = commands.family("downloads", help="Releases on their way to the library.")
+
 
 @downloads.command("list")
 def list_downloads(
-    ctx: typer.Context,
+    session: Session,
     state: Annotated[
         str | None, typer.Option(help="Only in this state: failed, added, done, …")
     ] = None,
     show: Annotated[int | None, typer.Option(min=1, help="Only of this show.")] = None,
     limit: Limit = 30,
-    json: Json = False,
 ) -> None:
     """The newest downloads: how far each is, and what is wrong."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
         page = api.get("/downloads", state=state, show=show, limit=limit)
-    if json:
-        session.print_json(page["downloads"])
-        return
-    if page["downloads"]:
-        session.out.print(_table(page["downloads"]))
-    else:
-        session.out.print("No downloads. `headwater track add URL` collects a show.", markup=False)
+    empty = "No downloads. `headwater track add URL` collects a show."
+    session.emit(page["downloads"], downloads_table, empty=empty)
     if page["client"] == "none":
         session.note("No download client is named: set media_client, then `headwater doctor`.")
 
 
 @downloads.command("show")
-def show_download(ctx: typer.Context, which: DownloadArgument, json: Json = False) -> None:
+def show_download(session: Session, which: DownloadArgument) -> None:
     """One download: every step so far, and its files in the library."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        found = api.get(api_path("downloads", str(which)))
-    if json:
-        session.print_json(found)
-        return
-    session.out.print(_download_details(found))
-    if found["files"]:
-        shown = table("state", "file", "bytes", "now in", wide=("file", "now in"))
-        for each in found["files"]:
-            shown.add_row(
-                each["state"],
-                safe_text(each["path"]),
-                f"{each['length']:,}",
-                safe_text(each["recycled_to"] or ""),
-            )
-        session.out.print(shown)
+        download = api.get(api_path("downloads", which))
+    session.emit(download, download_and_files)
 
 
 @downloads.command("retry")
-def retry_download(ctx: typer.Context, which: DownloadArgument, json: Json = False) -> None:
+def retry_download(session: Session, which: DownloadArgument) -> None:
     """Take the next step of a download now; one that failed begins again."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        found = api.post(api_path("downloads", str(which), "retry"), {})
-    _print_result(session, found, f"{found['title']}: {found['state']}, tried again now.")
+        download = api.post(api_path("downloads", which, "retry"), {})
+    line = f"{download['title']}: {download['state']}, tried again now."
+    session.emit_line(download, line)
 
 
 @downloads.command("drop")
-def drop_download(ctx: typer.Context, which: DownloadArgument, json: Json = False) -> None:
+def drop_download(session: Session, which: DownloadArgument) -> None:
     """Out of the library (into the recycle folder), and out of the client if we added it there."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        found = api.post(api_path("downloads", str(which), "drop"), {})
-    _print_result(session, found, f"{found['title']}: {found['state']}.")
+        download = api.post(api_path("downloads", which, "drop"), {})
+    session.emit_line(download, f"{download['title']}: {download['state']}.")
 
 
-def _table(found: Iterable[dict[str, Any]]) -> Table:
+def downloads_table(downloads: Iterable[Record]) -> Table:
     made = table("id", "state", "for", "title", "trouble", wide=("title", "trouble"))
-    for each in found:
+    for download in downloads:
         made.add_row(
-            Text(str(each["id"]), style="dim"),
-            Text(_state(each), style=_COLOURS.get(each["state"], "")),
-            safe_text(_slots(each)),
-            safe_text(each["title"]),
-            safe_text(each["error"] or ""),
+            Text(str(download["id"]), style="dim"),
+            Text(_state(download), style=_COLOURS.get(download["state"], "")),
+            safe_text(_slots(download)),
+            safe_text(download["title"]),
+            safe_text(download["error"] or ""),
         )
     return made
 
 
-def _download_details(each: dict[str, Any]) -> Table:
+def download_details(download: Record) -> Table:
     now = local_now()
-    replaced = ", ".join(f"download {loss['download_id']}" for loss in each["replaces"])
+    replaced = ", ".join(f"download {loss['download_id']}" for loss in download["replaces"])
     times = {
-        "wanted since": each["intended_at"],
-        "added": each["added_at"],
-        "complete": each["completed_at"],
-        "in the library": each["linked_at"],
-        "ended": each["ended_at"],
-        "next step": each["next_step_at"],
+        "wanted since": download["intended_at"],
+        "added": download["added_at"],
+        "complete": download["completed_at"],
+        "in the library": download["linked_at"],
+        "ended": download["ended_at"],
+        "next step": download["next_step_at"],
     }
     return details_table(
         [
-            ("download", safe_text(each["title"])),
-            ("state", _state(each)),
-            ("for", safe_text(_slots(each))),
+            ("download", safe_text(download["title"])),
+            ("state", _state(download)),
+            ("for", safe_text(_slots(download))),
             (
                 "trouble",
-                safe_text(f"{each['error']} ({each['attempts']} tries)") if each["error"] else None,
+                safe_text(f"{download['error']} ({download['attempts']} tries)")
+                if download["error"]
+                else None,
             ),
-            ("detail", safe_text(each["detail"]) if each["detail"] else None),
+            ("detail", safe_text(download["detail"]) if download["detail"] else None),
             ("replaces", safe_text(replaced) if replaced else None),
-            ("infohash", safe_text(each["infohash"]) if each["infohash"] else None),
-            *((name, local_time(said, now)) for name, said in times.items() if said),
+            ("infohash", safe_text(download["infohash"]) if download["infohash"] else None),
+            *((name, local_time(moment, now)) for name, moment in times.items() if moment),
         ]
     )
 
 
-def _state(each: dict[str, Any]) -> str:
-    return f"added, {each['progress']:.0%}" if each["state"] == "added" else str(each["state"])
+def _state(download: Record) -> str:
+    return (
+        f"added, {download['progress']:.0%}"
+        if download["state"] == "added"
+        else str(download["state"])
+    )
 
 
-def _slots(each: dict[str, Any]) -> str:
-    names = [slot["name"] for slot in each["slots"]]
+def _slots(download: Record) -> str:
+    names = [slot["name"] for slot in download["slots"]]
     return ", ".join(names) if len(names) <= 3 else f"{names[0]} to {names[-1]}"
 
 
-def _print_result(session: Session, record: dict[str, Any], line: str) -> None:
-    if session.as_json:
-        session.print_json(record)
-    else:
-        session.out.print(safe_text(line))
+def download_and_files(download: Record) -> RenderableType:
+    details = download_details(download)
+    if not download["files"]:
+        return details
+    files = table("state", "file", "bytes", "now in", wide=("file", "now in"))
+    for file in download["files"]:
+        files.add_row(
+            file["state"],
+            safe_text(file["path"]),
+            f"{file['length']:,}",
+            safe_text(file["recycled_to"] or ""),
+        )
+    return Group(details, files)

@@ -1,4 +1,4 @@
-"""`headwater releases`: what titles say, what was decided of each, and what a person says."""
+"""`headwater releases`: what titles say, what was decided of each, and what a person decides."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -7,18 +7,26 @@ from typing import Annotated, Any, BinaryIO, Literal
 
 import orjson
 import typer
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from headwater.anime.release import JsonValue, release_as_json
+from headwater.entrypoints.cli.command import Commands
+from headwater.entrypoints.cli.files import write_output
 from headwater.entrypoints.cli.lookup import api_path
-from headwater.entrypoints.cli.options import Json, Limit, local_now, session_of
+from headwater.entrypoints.cli.options import Limit
 from headwater.entrypoints.cli.render import Record, details_table, safe_text, table
 from headwater.entrypoints.cli.session import Session
-from headwater.entrypoints.cli.times import local_time
+from headwater.entrypoints.cli.times import local_now, local_time
 from headwater.entrypoints.lazy_import import lazy_import
 from headwater.feeds.schedule.durations import format_count
 
+ReleaseArgument = Annotated[int, typer.Argument(metavar="RELEASE", min=1, help="Its number.")]
+Actions = Literal["fetch", "upgrade", "hold", "skip", "removed", "refused"]
+
+LONGEST_LINE = 65_536
+"""No more bytes of a line than this are looked at; no title is so long."""
 _COLOURS = {
     "fetch": "green",
     "upgrade": "green",
@@ -28,90 +36,15 @@ _COLOURS = {
     "refused": "red",
 }
 
-
-def releases_table(found: Iterable[Record], now: datetime) -> Table:
-    made = table("id", "found", "what", "episode", "title", "why", wide=("title", "why"))
-    for each in found:
-        made.add_row(
-            str(each["id"]),
-            local_time(each["found_at"], now),
-            _action(each),
-            safe_text(slots_in_words(each["slots"])),
-            safe_text(each["title"], 200),
-            safe_text(each["reason"], 300),
-        )
-    return made
-
-
-def release_details(each: Record, now: datetime) -> Table:
-    said = each["release"]
-    return details_table(
-        [
-            ("release", str(each["id"])),
-            ("title", safe_text(each["title"], 2_000)),
-            ("tracking", str(each["tracking_id"])),
-            ("decided", _action(each)),
-            ("rule", safe_text(each["rule"])),
-            ("why", safe_text(each["reason"], 2_000)),
-            ("episode", safe_text(slots_in_words(each["slots"]))),
-            ("download", safe_text(_download(each["download"]))),
-            ("groups", safe_text(" & ".join(said["groups"]))),
-            ("subtitles", safe_text(", ".join(said["subtitles"]))),
-            ("resolution", safe_text(said["resolution"])),
-            ("source", safe_text(said["source"])),
-            ("version", safe_text(said["version"])),
-            ("hash", safe_text(each["infohash"])),
-            ("size", safe_text(_size(each["size"]))),
-            ("seeders", safe_text(each["seeders"])),
-            ("doubts", safe_text("; ".join(each["doubts"]), 2_000)),
-            ("came out", local_time(each["published"], now)),
-            ("first seen", local_time(each["first_seen"], now)),
-            ("decided at", local_time(each["decided_at"], now)),
-        ]
-    )
-
-
-def outcome_in_words(outcome: Record) -> str:
-    """What came of looking, for one line."""
-    wanted = outcome["fetch"] + outcome["upgrade"]
-    others = {"held": "hold", "skipped": "skip", "removed by the filter": "removed"}
-    said = [f"{format_count(wanted, 'release', 'releases')} wanted"]
-    said += [f"{outcome[name]:,} {words}" for words, name in others.items()]
-    return ", ".join(said) + "."
-
-
-def slots_in_words(slots: list[Record]) -> str:
-    """`S01E03`, or `S01E01 to S01E12` for many."""
-    names = [str(slot["name"]) for slot in slots]
-    return ", ".join(names) if len(names) <= 3 else f"{names[0]} to {names[-1]}"
-
-
-def _action(each: Record) -> Text:
-    action = str(each["action"])
-    return Text(action, style=_COLOURS.get(action, ""))
-
-
-def _download(taken: Record | None) -> str | None:
-    return None if taken is None else f"{taken['id']}, {taken['state']}"
-
-
-def _size(size: int | None) -> str | None:
-    return None if size is None else f"{size / 1_048_576:,.0f} MiB"
-
-
-releases = typer.Typer(
-    no_args_is_help=True, help="Releases: what their titles say, what was decided, and why."
+commands = Commands()
+releases = commands.family(
+    "releases", help="Releases: what their titles say, what was decided, and why."
 )
-ReleaseArgument = Annotated[int, typer.Argument(metavar="RELEASE", min=1, help="Its number.")]
-Actions = Literal["fetch", "upgrade", "hold", "skip", "removed", "refused"]
-
-LONGEST_LINE = 65_536
-"""No more bytes of a line than this are looked at; no title is so long."""
 
 
 @releases.command("list")
 def list_releases(
-    ctx: typer.Context,
+    session: Session,
     tracking: Annotated[
         int | None, typer.Option("--tracking", min=1, help="Only of this tracking.")
     ] = None,
@@ -121,36 +54,26 @@ def list_releases(
     ] = None,
     rule: Annotated[str | None, typer.Option("--rule", help="Only what it decided.")] = None,
     limit: Limit = 50,
-    json: Json = False,
 ) -> None:
     """Every entry that was looked at, wanted or not, the newest first."""
-    session = session_of(ctx, as_json=json)
-    asked = {"tracking": tracking, "show": show, "action": action, "rule": rule}
+    query = {"tracking": tracking, "show": show, "action": action, "rule": rule}
     with session.api() as api:
-        found = api.some("/releases", "releases", limit, **asked)
-    if json:
-        session.print_json(found)
-    elif found:
-        session.out.print(releases_table(found, local_now()))
-    else:
-        session.out.print("No releases. `headwater track add URL` collects a show.", markup=False)
+        releases = api.first("/releases", "releases", limit, **query)
+    empty = "No releases. `headwater track add URL` collects a show."
+    session.emit(releases, releases_table, local_now(), empty=empty)
 
 
 @releases.command("show")
-def show_release(ctx: typer.Context, release: ReleaseArgument, json: Json = False) -> None:
+def show_release(session: Session, release: ReleaseArgument) -> None:
     """One release: what its title says, what was decided of it, and why."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        found = api.get(api_path("releases", release))
-    if json:
-        session.print_json(found)
-    else:
-        session.out.print(release_details(found, local_now()))
+        record = api.get(api_path("releases", release))
+    session.emit(record, release_details, local_now())
 
 
 @releases.command()
 def take(
-    ctx: typer.Context,
+    session: Session,
     release: ReleaseArgument,
     episode: Annotated[
         list[float] | None,
@@ -159,68 +82,55 @@ def take(
     season: Annotated[
         int | None, typer.Option("--season", min=0, help="With --episode: of this season.")
     ] = None,
-    json: Json = False,
 ) -> None:
     """Download it whatever was decided; what has its place in the library gives way."""
-    session = session_of(ctx, as_json=json)
     body: dict[str, Any] = {"season": season} if season is not None else {}
     if episode:
         body["episodes"] = [int(each) if each.is_integer() else each for each in episode]
     with session.api(writes=True) as api:
         done = api.post(api_path("releases", release, "take"), body)
-    _print_result(session, done, f"Release {release} is taken: {slots_in_words(done['slots'])}.")
+    session.emit_line(done, f"Release {release} is taken: {slots_in_words(done['slots'])}.")
 
 
 @releases.command()
-def refuse(ctx: typer.Context, release: ReleaseArgument, json: Json = False) -> None:
+def refuse(session: Session, release: ReleaseArgument) -> None:
     """Never download it, nor its torrent from another feed, for this show."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
         done = api.post(api_path("releases", release, "refuse"), {})
-    _print_result(session, done, f"Release {release} is refused.")
+    session.emit_line(done, f"Release {release} is refused.")
 
 
 @releases.command()
 def decide(
-    ctx: typer.Context,
+    session: Session,
     tracking: Annotated[int, typer.Option("--tracking", min=1, help="Its number.")],
-    json: Json = False,
 ) -> None:
     """Look again at what was held, skipped or removed, by what the tracking wants now."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
         done = api.post(api_path("trackings", tracking, "decide"), {})
-    _print_result(session, done, f"Decided anew: {outcome_in_words(done)}")
+    session.emit_line(done, f"Decided anew: {outcome_in_words(done)}")
 
 
-def _print_result(session: Session, record: dict[str, Any], words: str) -> None:
-    if session.as_json:
-        session.print_json(record)
-    else:
-        session.out.print(safe_text(words))
-
-
-@releases.command("parse")
+@releases.command()
 def parse(
-    ctx: typer.Context,
+    session: Session,
     titles: Annotated[list[str], typer.Argument(metavar="TITLE…|-", help="- is stdin.")],
-    json: Json = False,
+    *,
     trace: Annotated[bool, typer.Option("--trace", help="With --json: say why, too.")] = False,
 ) -> None:
     """Read release titles and say what each field is, and why; nothing is stored."""
-    session = session_of(ctx, as_json=json)
     # Its patterns take a while to get ready: only this command waits for that.
     read_title = lazy_import("headwater.anime.title:read_title")
     for title in _read_titles(titles):
         reading = read_title(title)
-        if json:
-            _write(reading, with_trace=trace)
+        if session.as_json:
+            _write_line(reading, with_trace=trace)
         else:
-            _show(session, title, reading)
+            session.out.print(title_and_fields(title, reading))
 
 
 def _read_titles(titles: Iterable[str]) -> Iterator[str]:
-    """The titles themselves; for a dash, the lines of stdin as they come."""
+    """The titles themselves; for `-` the lines of stdin as they come."""
     for title in titles:
         if title == "-":
             yield from lines_of(sys.stdin.buffer)
@@ -237,24 +147,92 @@ def lines_of(stream: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[str]:
         yield line.rstrip(b"\r\n").decode("utf-8", "replace")
 
 
-def _write(reading: Any, *, with_trace: bool) -> None:
+def _write_line(reading: Any, *, with_trace: bool) -> None:
     """One object on one line, and on its way at once: somebody may wait for it."""
     record: dict[str, JsonValue | list[dict[str, str]]] = {**release_as_json(reading.release)}
     if with_trace:
         record["trace"] = [finding._asdict() for finding in reading.trace]
-    sys.stdout.buffer.write(orjson.dumps(record) + b"\n")
-    sys.stdout.buffer.flush()
+    write_output(orjson.dumps(record) + b"\n")
 
 
-def _show(session: Session, title: str, reading: Any) -> None:
-    session.out.print(details_table([("release", safe_text(title))]))
-    shown = table("field", "value", "text", "because of", wide=("value", "text"))
+def releases_table(releases: Iterable[Record], now: datetime) -> Table:
+    made = table("id", "found", "what", "episode", "title", "why", wide=("title", "why"))
+    for release in releases:
+        made.add_row(
+            str(release["id"]),
+            local_time(release["found_at"], now),
+            _action(release),
+            safe_text(slots_in_words(release["slots"])),
+            safe_text(release["title"], 200),
+            safe_text(release["reason"], 300),
+        )
+    return made
+
+
+def release_details(release: Record, now: datetime) -> Table:
+    reading = release["release"]
+    return details_table(
+        [
+            ("release", str(release["id"])),
+            ("title", safe_text(release["title"], 2_000)),
+            ("tracking", str(release["tracking_id"])),
+            ("decided", _action(release)),
+            ("rule", safe_text(release["rule"])),
+            ("why", safe_text(release["reason"], 2_000)),
+            ("episode", safe_text(slots_in_words(release["slots"]))),
+            ("download", safe_text(_download(release["download"]))),
+            ("groups", safe_text(" & ".join(reading["groups"]))),
+            ("subtitles", safe_text(", ".join(reading["subtitles"]))),
+            ("resolution", safe_text(reading["resolution"])),
+            ("source", safe_text(reading["source"])),
+            ("version", safe_text(reading["version"])),
+            ("hash", safe_text(release["infohash"])),
+            ("size", safe_text(_size(release["size"]))),
+            ("seeders", safe_text(release["seeders"])),
+            ("doubts", safe_text("; ".join(release["doubts"]), 2_000)),
+            ("came out", local_time(release["published"], now)),
+            ("first seen", local_time(release["first_seen"], now)),
+            ("decided at", local_time(release["decided_at"], now)),
+        ]
+    )
+
+
+def outcome_in_words(outcome: Record) -> str:
+    """The counts of new decisions, in one line."""
+    wanted = outcome["fetch"] + outcome["upgrade"]
+    others = {"held": "hold", "skipped": "skip", "removed by the filter": "removed"}
+    parts = [f"{format_count(wanted, 'release', 'releases')} wanted"]
+    parts += [f"{outcome[name]:,} {words}" for words, name in others.items()]
+    return ", ".join(parts) + "."
+
+
+def slots_in_words(slots: list[Record]) -> str:
+    """`S01E03`, or `S01E01 to S01E12` for many."""
+    names = [str(slot["name"]) for slot in slots]
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]} to {names[-1]}"
+
+
+def _action(release: Record) -> Text:
+    action = str(release["action"])
+    return Text(action, style=_COLOURS.get(action, ""))
+
+
+def _download(taken: Record | None) -> str | None:
+    return None if taken is None else f"{taken['id']}, {taken['state']}"
+
+
+def _size(size: int | None) -> str | None:
+    return None if size is None else f"{size / 1_048_576:,.0f} MiB"
+
+
+def title_and_fields(title: str, reading: Any) -> RenderableType:
+    fields = table("field", "value", "text", "because of", wide=("value", "text"))
     last = {finding.field: finding for finding in reading.trace}
     for finding in last.values():
-        shown.add_row(
+        fields.add_row(
             safe_text(finding.field),
             safe_text(finding.value),
             safe_text(finding.text, 80),
             safe_text(finding.rule),
         )
-    session.out.print(shown)
+    return Group(details_table([("release", safe_text(title))]), fields)

@@ -1,6 +1,6 @@
-"""What people say of a show and a tracking on the command line, as the API wants it."""
+"""Options of a show and a tracking on the command line, and the bodies that the API wants."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Annotated, Any
 
@@ -8,13 +8,17 @@ import typer
 
 from headwater.core.errors import BadInput
 from headwater.core.values.instant import rfc3339
-from headwater.entrypoints.cli.options import local_now
+from headwater.entrypoints.cli.command import set_signature
 from headwater.entrypoints.cli.render import Record
-from headwater.entrypoints.cli.times import parse_moment
+from headwater.entrypoints.cli.session import Session
+from headwater.entrypoints.cli.times import local_now, parse_moment
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 NOTHING = ("none", "-")
 Many = list[str] | None
+TrackingArgument = Annotated[
+    str, typer.Argument(metavar="TRACKING", help="Its number, or the title of its show.")
+]
 _SHOW: dict[str, Any] = {
     "title": Annotated[str | None, typer.Option(help="What the show is called in the library.")],
     "year": Annotated[str | None, typer.Option(help="The year in its folder's name; or none.")],
@@ -76,75 +80,74 @@ _TRACKING: dict[str, Any] = {
 def add_options(
     *families: dict[str, Any],
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a command the options of these families; it gets what was said in `said`."""
-    options = {name: kind for family in families for name, kind in family.items()}
+    """Give a command the options of these families. It gets those that were used in `options`."""
+    added = {name: annotation for family in families for name, annotation in family.items()}
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
-        def asked(**given: Any) -> None:
-            said = {name: given.pop(name) for name in options}
-            command(**given, said={name: each for name, each in said.items() if each is not None})
+        def run(session: Session, **arguments: Any) -> None:
+            options = {name: arguments.pop(name) for name in added}
+            used = {name: value for name, value in options.items() if value is not None}
+            command(session, **arguments, options=used)
 
-        own = [each for each in signature(command).parameters.values() if each.name != "said"]
-        added = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-            for name, kind in options.items()
+        own = [each for each in signature(command).parameters.values() if each.name != "options"]
+        parameters = [
+            *own,
+            *(
+                Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+                for name, annotation in added.items()
+            ),
         ]
-        parameters = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in own]
-        asked.__signature__ = signature(command).replace(  # type: ignore[attr-defined]
-            parameters=[*parameters, *added]
-        )
-        asked.__doc__, asked.__name__ = command.__doc__, command.__name__
-        return asked
+        set_signature(run, command, parameters)
+        return run
 
     return with_options
 
 
-with_show_options = add_options(_SHOW)
 with_tracking_options = add_options(_TRACKING)
 with_all_options = add_options(_SHOW, _TRACKING)
 
 
-def show_body(said: Record) -> Record:
-    """The body of a show: only what was said."""
-    body: Record = {name: said[name] for name in ("title", "season") if name in said}
+def show_body(options: Record) -> Record:
+    """The body of a show: only the options that were used."""
+    body: Record = {name: options[name] for name in ("title", "season") if name in options}
     for name in ("year", "episodes"):
-        if name in said:
-            body[name] = None if said[name] in NOTHING else _parse_number(name, said[name])
-    if "offset" in said:
-        body["episode_offset"] = said["offset"]
-    if "names" in said:
-        body["titles"] = _listed(said["names"])
-    if "specials" in said:
-        body["specials"] = dict(map(_parse_special, _listed(said["specials"])))
-    if "kind" in said:
-        body["kind"] = None if said["kind"] in NOTHING else _parse_kind(said["kind"])
-    if "weekday" in said:
+        if name in options:
+            body[name] = None if options[name] in NOTHING else _parse_number(name, options[name])
+    if "offset" in options:
+        body["episode_offset"] = options["offset"]
+    if "names" in options:
+        body["titles"] = _listed(options["names"])
+    if "specials" in options:
+        body["specials"] = dict(map(_parse_special, _listed(options["specials"])))
+    if "kind" in options:
+        body["kind"] = None if options["kind"] in NOTHING else _parse_kind(options["kind"])
+    if "weekday" in options:
         body["air_weekday"] = (
-            None if said["weekday"] in NOTHING else _parse_weekday(said["weekday"])
+            None if options["weekday"] in NOTHING else _parse_weekday(options["weekday"])
         )
     return body
 
 
-def tracking_body(said: Record) -> Record:
-    """The body of a tracking: only what was said. `none` empties a list."""
-    body: Record = {name: said[name] for name in ("packs", "save_path") if name in said}
+def tracking_body(options: Record) -> Record:
+    """The body of a tracking: only the options that were used. `none` empties a list."""
+    body: Record = {name: options[name] for name in ("packs", "save_path") if name in options}
     for name in ("include", "exclude"):
-        if name in said:
-            body[name] = _listed(said[name])
-    if "since" in said:
-        body["since"] = _parse_since(said["since"])
-    preferences = _preferences_body(said)
+        if name in options:
+            body[name] = _listed(options[name])
+    if "since" in options:
+        body["since"] = _parse_since(options["since"])
+    preferences = _preferences_body(options)
     return body | ({"preferences": preferences} if preferences else {})
 
 
-def _preferences_body(said: Record) -> Record:
+def _preferences_body(options: Record) -> Record:
     lists = ("groups", "subtitles", "further", "resolutions", "sources")
-    body: Record = {name: _listed(said[name]) for name in lists if name in said}
-    if "aliases" in said:
-        body["aliases"] = dict(map(_parse_alias, _listed(said["aliases"])))
-    if "stop_group" in said or "stop_subtitles" in said:
-        line = {name: said.get(f"stop_{name}") for name in ("group", "subtitles")}
-        stop = {name: word for name, word in line.items() if word not in (None, *NOTHING)}
+    body: Record = {name: _listed(options[name]) for name in lists if name in options}
+    if "aliases" in options:
+        body["aliases"] = dict(map(_parse_alias, _listed(options["aliases"])))
+    if "stop_group" in options or "stop_subtitles" in options:
+        words = {name: options.get(f"stop_{name}") for name in ("group", "subtitles")}
+        stop = {name: word for name, word in words.items() if word not in (None, *NOTHING)}
         body["stop"] = stop or None
     return body
 
@@ -153,8 +156,8 @@ def weekday_in_words(number: int | None) -> str | None:
     return None if number is None else WEEKDAYS[number]
 
 
-def _listed(given: Sequence[str]) -> list[Any]:
-    return [] if len(given) == 1 and given[0] in NOTHING else list(given)
+def _listed(words: list[str]) -> list[Any]:
+    return [] if len(words) == 1 and words[0] in NOTHING else list(words)
 
 
 def _parse_number(name: str, text: str) -> int:

@@ -24,24 +24,36 @@ def trackings_table(
     trackings: Iterable[Record], expected: Mapping[int, Record], now: datetime
 ) -> Table:
     made = table("id", "show", "feed", "state", "next", "since", wide=("show", "feed"))
-    for each in trackings:
+    for tracking in trackings:
         made.add_row(
-            Text(str(each["id"]), style="dim"),
-            safe_text(show_name(each["show"]), 100),
-            safe_text(each["feed_title"] or each["feed_id"], 60),
-            state_text(tracking_state(each)),
-            safe_text(next_in_words(expected.get(each["show"]["id"]))),
-            safe_text("all" if each["since"] is None else local_time(each["since"], now)),
+            Text(str(tracking["id"]), style="dim"),
+            safe_text(show_name(tracking["show"]), 100),
+            safe_text(tracking["feed_title"] or tracking["feed_id"], 60),
+            state_text(tracking_state(tracking)),
+            safe_text(next_in_words(expected.get(tracking["show"]["id"]))),
+            safe_text("all" if tracking["since"] is None else local_time(tracking["since"], now)),
         )
     return made
 
 
-def tracking_state(each: Record) -> str:
-    if not each["enabled"]:
+def shows_table(trackings: Iterable[Record]) -> Table:
+    made = table("id", "show", "called", wide=("called",))
+    for tracking in trackings:
+        show = tracking["show"]
+        made.add_row(
+            str(tracking["id"]),
+            safe_text(show_name(show)),
+            safe_text(", ".join(show["titles"]), 300),
+        )
+    return made
+
+
+def tracking_state(tracking: Record) -> str:
+    if not tracking["enabled"]:
         return "paused"
-    if each["feed_state"] is None:
+    if tracking["feed_state"] is None:
         return "gone"
-    return "active" if each["feed_state"] == "active" else f"feed {each['feed_state']}"
+    return "active" if tracking["feed_state"] == "active" else f"feed {tracking['feed_state']}"
 
 
 def next_in_words(airing: Record | None) -> str | None:
@@ -51,23 +63,23 @@ def next_in_words(airing: Record | None) -> str | None:
     return f"{airing['slot']['name']} on {airing['day']}{late}"
 
 
-def tracking_details(each: Record, now: datetime) -> Table:
-    wanted = each["preferences"]
-    counts = each.get("counts") or {}
+def tracking_details(tracking: Record, now: datetime) -> Table:
+    preferences = tracking["preferences"]
+    counts = tracking.get("counts") or {}
     return details_table(
         [
-            ("tracking", str(each["id"])),
-            *show_rows(each["show"]),
-            ("feed", safe_text(each["feed_title"] or each["feed_id"])),
-            ("state", state_text(tracking_state(each))),
-            ("collects", safe_text(_begins(each, now))),
-            ("packs", "yes" if each["packs"] else "no"),
-            ("groups", safe_text(" > ".join(wanted["groups"]) or "whoever is first")),
-            ("subtitles", safe_text(" > ".join(wanted["subtitles"]))),
-            ("then", safe_text(" > ".join(wanted["further"]))),
-            ("include", safe_text("  ".join(each["include"]))),
-            ("exclude", safe_text("  ".join(each["exclude"]))),
-            ("folder", safe_text(each["save_path"])),
+            ("tracking", str(tracking["id"])),
+            *show_rows(tracking["show"]),
+            ("feed", safe_text(tracking["feed_title"] or tracking["feed_id"])),
+            ("state", state_text(tracking_state(tracking))),
+            ("collects", safe_text(_begins(tracking, now))),
+            ("packs", "yes" if tracking["packs"] else "no"),
+            ("groups", safe_text(" > ".join(preferences["groups"]) or "whoever is first")),
+            ("subtitles", safe_text(" > ".join(preferences["subtitles"]))),
+            ("then", safe_text(" > ".join(preferences["further"]))),
+            ("include", safe_text("  ".join(tracking["include"]))),
+            ("exclude", safe_text("  ".join(tracking["exclude"]))),
+            ("folder", safe_text(tracking["save_path"])),
             *[(f"{name.replace(':', ' by ')}", str(many)) for name, many in counts.items()],
         ]
     )
@@ -91,7 +103,7 @@ def _specials(numbers: Mapping[str, int]) -> str | None:
 
 
 def proposal_details(proposal: Record, show: Mapping[str, Any]) -> Table:
-    """What was proposed and why, and what was found."""
+    """The proposed show and the reasons, and how many releases there are."""
     rows = show_rows(show)
     groups = [f"{each['name']} ({each['releases']})" for each in proposal["groups"]]
     because = [f"{name}: {why}" for name, why in proposal["because"].items()]
@@ -106,11 +118,11 @@ def proposal_details(proposal: Record, show: Mapping[str, Any]) -> Table:
 
 
 def slots_in_words(slots: list[Record]) -> str:
-    names = [each["name"] for each in slots]
+    names = [slot["name"] for slot in slots]
     return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" if names else ""
 
 
-def _begins(each: Record, now: datetime) -> str:
-    if each["since"] is None:
+def _begins(tracking: Record, now: datetime) -> str:
+    if tracking["since"] is None:
         return "everything"
-    return f"what came out after {local_time(each['since'], now)}"
+    return f"what came out after {local_time(tracking['since'], now)}"

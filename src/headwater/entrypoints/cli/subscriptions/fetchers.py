@@ -5,97 +5,56 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
 from rich.table import Table
 
 from headwater.core.errors import BadInput
+from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.lookup import api_path, lookup_fetcher
-from headwater.entrypoints.cli.options import Json, local_now, session_of
 from headwater.entrypoints.cli.render import Record, details_table, safe_text, state_text, table
-from headwater.entrypoints.cli.subscriptions.subscriptions import subscriptions_table
-from headwater.entrypoints.cli.times import local_time, relative_time
+from headwater.entrypoints.cli.session import Session
+from headwater.entrypoints.cli.subscriptions.subscription_tables import subscriptions_table
+from headwater.entrypoints.cli.times import local_now, local_time, relative_time
 
-
-def fetchers_table(fetchers: Iterable[Record], now: datetime) -> Table:
-    made = table("id", "name", "version", "priority", "state", "where", "seen", wide=("where",))
-    for each in fetchers:
-        made.add_row(
-            str(each["fetcher_id"]),
-            safe_text(each["name"]),
-            safe_text(each["version"]),
-            str(each["priority"]),
-            state_text("enabled" if each["is_enabled"] else "disabled"),
-            "built in" if each["is_builtin"] else safe_text(each["base_url"], 200),
-            relative_time(each["last_seen_at"], now),
-        )
-    return made
-
-
-def fetcher_details(each: Record, now: datetime) -> Table:
-    return details_table(
-        [
-            ("fetcher", str(each["fetcher_id"])),
-            ("name", safe_text(each["name"])),
-            ("version", safe_text(each["version"])),
-            ("description", safe_text(each["description"])),
-            ("where", "built in" if each["is_builtin"] else safe_text(each["base_url"], 2_000)),
-            ("priority", str(each["priority"])),
-            ("state", state_text("enabled" if each["is_enabled"] else "disabled")),
-            ("wants news", "yes" if each["wants_news"] else "no"),
-            ("config", safe_text(each["config_schema"], 2_000)),
-            ("last seen", local_time(each["last_seen_at"], now)),
-            ("since", local_time(each["created_at"], now)),
-        ]
-    )
-
-
-fetchers = typer.Typer(no_args_is_help=True, help="Who can fetch: built in or registered.")
 FetcherArgument = Annotated[str, typer.Argument(metavar="FETCHER", help="Its number or its name.")]
+
+commands = Commands()
+fetchers = commands.family("fetchers", help="Who can fetch: built in or registered.")
 
 
 @fetchers.command("list")
-def list_fetchers(ctx: typer.Context, json: Json = False) -> None:
+def list_fetchers(session: Session) -> None:
     """All fetchers with their priority and when they were last seen."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        found = api.get("/fetcher-modules")["fetcher_modules"]
-    if json:
-        session.print_json(found)
-    else:
-        session.out.print(fetchers_table(found, local_now()))
+        fetchers = api.get("/fetcher-modules")["fetcher_modules"]
+    session.emit(fetchers, fetchers_table, local_now())
 
 
 @fetchers.command()
-def show(ctx: typer.Context, fetcher: FetcherArgument, json: Json = False) -> None:
+def show(session: Session, fetcher: FetcherArgument) -> None:
     """One fetcher: where it is, what it wants configured, what it fetches."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        meant = lookup_fetcher(api, fetcher)
-        where = api_path("fetcher-modules", meant["fetcher_id"], "subscriptions")
-        held = list(api.pages(where, "subscriptions"))
-    if json:
-        session.print_json({**meant, "subscriptions": held})
-        return
-    session.out.print(fetcher_details(meant, local_now()))
-    if held:
-        names = {meant["fetcher_id"]: meant["name"]}
-        session.out.print(subscriptions_table(held, names, local_now()))
+        record = lookup_fetcher(api, fetcher)
+        path = api_path("fetcher-modules", record["fetcher_id"], "subscriptions")
+        subscriptions = list(api.pages(path, "subscriptions"))
+    session.emit({**record, "subscriptions": subscriptions}, fetcher_and_subscriptions, local_now())
 
 
 @fetchers.command()
-def enable(ctx: typer.Context, fetcher: FetcherArgument, json: Json = False) -> None:
+def enable(session: Session, fetcher: FetcherArgument) -> None:
     """Ask it again when something new is subscribed to."""
-    _change(ctx, fetcher, {"is_enabled": True}, json)
+    _change(session, fetcher, {"is_enabled": True})
 
 
 @fetchers.command()
-def disable(ctx: typer.Context, fetcher: FetcherArgument, json: Json = False) -> None:
+def disable(session: Session, fetcher: FetcherArgument) -> None:
     """Ask it no more; what it has stays with it until you move it."""
-    _change(ctx, fetcher, {"is_enabled": False}, json)
+    _change(session, fetcher, {"is_enabled": False})
 
 
 @fetchers.command("set")
 def set_values(
-    ctx: typer.Context,
+    session: Session,
     fetcher: FetcherArgument,
     priority: Annotated[
         int | None, typer.Option("--priority", min=0, max=1_000, help="The highest yes wins.")
@@ -103,28 +62,63 @@ def set_values(
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="Where it is reached now.")
     ] = None,
-    json: Json = False,
 ) -> None:
     """Change a fetcher's priority or address."""
-    said: dict[str, Any] = {"priority": priority, "base_url": base_url}
-    changes = {name: value for name, value in said.items() if value is not None}
+    fields: dict[str, Any] = {"priority": priority, "base_url": base_url}
+    changes = {name: value for name, value in fields.items() if value is not None}
     if not changes:
         raise BadInput("Say what is to change: --priority or --base-url.")
-    _change(ctx, fetcher, changes, json)
+    _change(session, fetcher, changes)
 
 
-def _change(ctx: typer.Context, fetcher: str, changes: dict[str, Any], json: bool) -> None:
-    session = session_of(ctx, as_json=json)
+def _change(session: Session, fetcher: str, changes: dict[str, Any]) -> None:
     with session.api(writes=True) as api:
-        meant = lookup_fetcher(api, fetcher)
-        changed = api.patch(api_path("fetcher-modules", meant["fetcher_id"]), changes)
-    if json:
-        session.print_json(changed)
-    else:
-        state = "enabled" if changed["is_enabled"] else "disabled"
-        session.out.print(
-            safe_text(
-                f"{changed['name']}: {state}, priority {changed['priority']}, "
-                f"at {changed['base_url']}."
-            )
+        record = lookup_fetcher(api, fetcher)
+        changed = api.patch(api_path("fetcher-modules", record["fetcher_id"]), changes)
+    state = "enabled" if changed["is_enabled"] else "disabled"
+    line = f"{state}, priority {changed['priority']}, at {changed['base_url']}."
+    session.emit_line(changed, f"{changed['name']}: {line}")
+
+
+def fetchers_table(fetchers: Iterable[Record], now: datetime) -> Table:
+    made = table("id", "name", "version", "priority", "state", "where", "seen", wide=("where",))
+    for fetcher in fetchers:
+        made.add_row(
+            str(fetcher["fetcher_id"]),
+            safe_text(fetcher["name"]),
+            safe_text(fetcher["version"]),
+            str(fetcher["priority"]),
+            state_text("enabled" if fetcher["is_enabled"] else "disabled"),
+            "built in" if fetcher["is_builtin"] else safe_text(fetcher["base_url"], 200),
+            relative_time(fetcher["last_seen_at"], now),
         )
+    return made
+
+
+def fetcher_details(fetcher: Record, now: datetime) -> Table:
+    return details_table(
+        [
+            ("fetcher", str(fetcher["fetcher_id"])),
+            ("name", safe_text(fetcher["name"])),
+            ("version", safe_text(fetcher["version"])),
+            ("description", safe_text(fetcher["description"])),
+            (
+                "where",
+                "built in" if fetcher["is_builtin"] else safe_text(fetcher["base_url"], 2_000),
+            ),
+            ("priority", str(fetcher["priority"])),
+            ("state", state_text("enabled" if fetcher["is_enabled"] else "disabled")),
+            ("wants news", "yes" if fetcher["wants_news"] else "no"),
+            ("config", safe_text(fetcher["config_schema"], 2_000)),
+            ("last seen", local_time(fetcher["last_seen_at"], now)),
+            ("since", local_time(fetcher["created_at"], now)),
+        ]
+    )
+
+
+def fetcher_and_subscriptions(fetcher: Record, now: datetime) -> RenderableType:
+    details = fetcher_details(fetcher, now)
+    if not fetcher["subscriptions"]:
+        return details
+    names = {fetcher["fetcher_id"]: fetcher["name"]}
+    return Group(details, subscriptions_table(fetcher["subscriptions"], names, now))

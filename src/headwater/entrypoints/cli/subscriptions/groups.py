@@ -4,85 +4,49 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Group, RenderableType
 from rich.table import Table
 
 from headwater.core.errors import BadInput
+from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.lookup import api_path, lookup_group, lookup_subscription
-from headwater.entrypoints.cli.options import Json, Yes, local_now, session_of
+from headwater.entrypoints.cli.options import Yes
 from headwater.entrypoints.cli.render import Record, safe_text, table
 from headwater.entrypoints.cli.session import Api, Session
-from headwater.entrypoints.cli.subscriptions.subscriptions import (
+from headwater.entrypoints.cli.subscriptions.credentials import (
+    CredentialsFile,
     Forget,
-    LoginFile,
     check_file_or_forget,
     credentials_in_words,
-    parse_values,
     put_credentials,
-    subscriptions_table,
 )
+from headwater.entrypoints.cli.subscriptions.subscription_tables import subscriptions_table
+from headwater.entrypoints.cli.subscriptions.subscriptions import fetcher_names, parse_values
+from headwater.entrypoints.cli.times import local_now
 from headwater.feeds.schedule.durations import format_count, format_duration
 
-
-def groups_table(groups: Iterable[Record]) -> Table:
-    made = table("id", "name", "members", "every", "priority", "categories", wide=("name",))
-    for each in groups:
-        minutes, priority = each["fetch_interval_minutes"], each["priority"]
-        made.add_row(
-            str(each["group_id"]),
-            safe_text(each["name"]),
-            str(each["members"]),
-            "–" if minutes is None else format_duration(minutes * 60),
-            "–" if priority is None else str(priority),
-            safe_text(", ".join(each["categories"] or [])),
-        )
-    return made
-
-
-def action_table(report: Record) -> Table:
-    made = table("id", "source", "what became of it", wide=("source", "what became of it"))
-    for each in report["results"]:
-        made.add_row(
-            str(each["subscription_id"]),
-            safe_text(each["source_url"], 100),
-            safe_text("done" if each["done"] else each["message"]),
-        )
-    made.caption = f"{report['done']} done, {report['refused']} refused"
-    return made
-
-
-groups = typer.Typer(no_args_is_help=True, help="Subscriptions with shared settings.")
 GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="Its number or its name.")]
 Members = Annotated[
     list[str],
     typer.Argument(metavar="SUBSCRIPTION...", help="Numbers, URLs, or parts of names."),
 ]
-Values = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="KEY=VALUE...",
-        help="fetch_interval_minutes, priority, categories, config, name, description.",
-    ),
-]
 Action = Literal["pause", "resume", "refetch", "delete"]
+
+commands = Commands()
+groups = commands.family("groups", help="Subscriptions with shared settings.")
 
 
 @groups.command("list")
-def list_groups(ctx: typer.Context, json: Json = False) -> None:
+def list_groups(session: Session) -> None:
     """All groups and what they share."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        found = list(api.pages("/groups", "groups"))
-    if json:
-        session.print_json(found)
-    elif found:
-        session.out.print(groups_table(found))
-    else:
-        session.out.print("No groups. Make one: `headwater groups create NAME`.", markup=False)
+        groups = list(api.pages("/groups", "groups"))
+    session.emit(groups, groups_table, empty="No groups. Make one: `headwater groups create NAME`.")
 
 
 @groups.command()
 def create(
-    ctx: typer.Context,
+    session: Session,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
     values: Annotated[
         list[str] | None,
@@ -91,140 +55,148 @@ def create(
             help="fetch_interval_minutes, priority, categories, config, description.",
         ),
     ] = None,
-    json: Json = False,
 ) -> None:
     """Make a group; what it says counts for every member that says nothing else."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        made = api.post("/groups", {"name": name, **parse_values(values or [])})
-    _print_result(session, made, f"Group {made['group_id']}: {made['name']}.")
+        group = api.post("/groups", {"name": name, **parse_values(values or [])})
+    session.emit_line(group, f"Group {group['group_id']}: {group['name']}.")
 
 
 @groups.command()
-def show(ctx: typer.Context, group: GroupArgument, json: Json = False) -> None:
+def show(session: Session, group: GroupArgument) -> None:
     """One group and its members."""
-    session = session_of(ctx, as_json=json)
     with session.api() as api:
-        meant = lookup_group(api, group)
-        members = list(
-            api.pages(api_path("groups", meant["group_id"], "subscriptions"), "subscriptions")
-        )
-        every = api.get("/fetcher-modules")["fetcher_modules"]
-    if json:
-        session.print_json({**meant, "subscriptions": members})
-        return
-    names = {each["fetcher_id"]: each["name"] for each in every}
-    session.out.print(groups_table([meant]))
-    session.out.print(subscriptions_table(members, names, local_now()))
+        record = lookup_group(api, group)
+        path = api_path("groups", record["group_id"], "subscriptions")
+        members = list(api.pages(path, "subscriptions"))
+        names = fetcher_names(api)
+    session.emit({**record, "subscriptions": members}, group_and_members, names)
 
 
 @groups.command("set")
 def set_values(
-    ctx: typer.Context, group: GroupArgument, values: Values, json: Json = False
+    session: Session,
+    group: GroupArgument,
+    values: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="KEY=VALUE...",
+            help="fetch_interval_minutes, priority, categories, config, name, description.",
+        ),
+    ],
 ) -> None:
     """Change what the group shares; all members follow at once."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        meant = lookup_group(api, group)
-        changed = api.patch(api_path("groups", meant["group_id"]), parse_values(values))
+        record = lookup_group(api, group)
+        changed = api.patch(api_path("groups", record["group_id"]), parse_values(values))
     members = format_count(changed["members_changed"], "member", "members")
-    _print_result(session, changed, f"{changed['name']}: {members} changed.")
+    session.emit_line(changed, f"{changed['name']}: {members} changed.")
 
 
 @groups.command()
-def add(
-    ctx: typer.Context, group: GroupArgument, subscriptions: Members, json: Json = False
-) -> None:
+def add(session: Session, group: GroupArgument, subscriptions: Members) -> None:
     """Put subscriptions into a group, out of any other."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        meant = lookup_group(api, group)
+        record = lookup_group(api, group)
         joined = [
-            api.put(_member(meant, lookup_subscription(api, each)), {}) for each in subscriptions
+            api.put(_member_path(record, lookup_subscription(api, name)), {})
+            for name in subscriptions
         ]
-    _print_result(session, joined, f"{meant['name']}: {len(joined)} joined.")
+    session.emit_line(joined, f"{record['name']}: {len(joined)} joined.")
 
 
 @groups.command()
-def drop(
-    ctx: typer.Context, group: GroupArgument, subscriptions: Members, json: Json = False
-) -> None:
+def drop(session: Session, group: GroupArgument, subscriptions: Members) -> None:
     """Take subscriptions out of a group; they are followed as before."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        meant = lookup_group(api, group)
+        record = lookup_group(api, group)
         left = [
-            api.delete(_member(meant, lookup_subscription(api, each))) for each in subscriptions
+            api.delete(_member_path(record, lookup_subscription(api, name)))
+            for name in subscriptions
         ]
-    _print_result(session, left, f"{meant['name']}: {len(left)} left.")
+    session.emit_line(left, f"{record['name']}: {len(left)} left.")
 
 
 @groups.command()
 def act(
-    ctx: typer.Context,
+    session: Session,
     group: GroupArgument,
     action: Annotated[Action, typer.Argument(help="What is to be done with every member.")],
     yes: Yes = False,
-    json: Json = False,
 ) -> None:
     """Pause, resume, refetch or delete (softly) all members, with a report for each."""
-    session = session_of(ctx, as_json=json)
     if action == "delete" and not yes:
         raise BadInput("delete unsubscribes every member of the group: say --yes.")
     with session.api(writes=True) as api:
-        meant = lookup_group(api, group)
-        report = _act_in_parts(api, api_path("groups", meant["group_id"], "actions"), action)
-    if json:
-        session.print_json(report)
-    else:
-        session.out.print(action_table(report))
+        record = lookup_group(api, group)
+        report = _act_in_parts(api, api_path("groups", record["group_id"], "actions"), action)
+    session.emit(report, action_table)
 
 
 @groups.command()
 def credentials(
-    ctx: typer.Context,
-    group: GroupArgument,
-    file: LoginFile = None,
-    forget: Forget = False,
-    json: Json = False,
+    session: Session, group: GroupArgument, file: CredentialsFile = None, forget: Forget = False
 ) -> None:
     """Give all members one login, or take it away. It is never shown again."""
-    session = session_of(ctx, as_json=json)
     check_file_or_forget(file, forget=forget)
     with session.api(writes=True) as api:
-        meant = lookup_group(api, group)
-        held = put_credentials(api, api_path("groups", meant["group_id"], "credentials"), file)
-    _print_result(session, held, credentials_in_words(meant["name"], held))
+        record = lookup_group(api, group)
+        held = put_credentials(api, api_path("groups", record["group_id"], "credentials"), file)
+    session.emit_line(held, credentials_in_words(record["name"], held))
 
 
 @groups.command()
-def delete(ctx: typer.Context, group: GroupArgument, json: Json = False) -> None:
+def delete(session: Session, group: GroupArgument) -> None:
     """Dissolve a group; its subscriptions stay."""
-    session = session_of(ctx, as_json=json)
     with session.api(writes=True) as api:
-        meant = lookup_group(api, group)
-        gone = api.delete(api_path("groups", meant["group_id"]))
-    _print_result(session, gone, f"{gone['name']}: dissolved, {gone['subscriptions_kept']} kept.")
+        record = lookup_group(api, group)
+        gone = api.delete(api_path("groups", record["group_id"]))
+    session.emit_line(gone, f"{gone['name']}: dissolved, {gone['subscriptions_kept']} kept.")
 
 
-def _act_in_parts(api: Api, where: str, action: str) -> dict[str, Any]:
+def _act_in_parts(api: Api, path: str, action: str) -> dict[str, Any]:
     """Large groups are done in parts; the report is whole."""
-    whole = api.post(where, {"action": action})
-    while (cursor := whole["next_cursor"]) is not None:
-        part = api.post(where, {"action": action, "cursor": cursor})
-        whole["results"] += part["results"]
+    report = api.post(path, {"action": action})
+    while (cursor := report["next_cursor"]) is not None:
+        part = api.post(path, {"action": action, "cursor": cursor})
+        report["results"] += part["results"]
         for count in ("done", "refused"):
-            whole[count] += part[count]
-        whole["next_cursor"] = part["next_cursor"]
-    return dict(whole)
+            report[count] += part[count]
+        report["next_cursor"] = part["next_cursor"]
+    return dict(report)
 
 
-def _member(group: dict[str, Any], subscription: dict[str, Any]) -> str:
+def _member_path(group: Record, subscription: Record) -> str:
     return api_path("groups", group["group_id"], "subscriptions", subscription["subscription_id"])
 
 
-def _print_result(session: Session, record: Any, line: str) -> None:
-    if session.as_json:
-        session.print_json(record)
-    else:
-        session.out.print(safe_text(line))
+def groups_table(groups: Iterable[Record]) -> Table:
+    made = table("id", "name", "members", "every", "priority", "categories", wide=("name",))
+    for group in groups:
+        minutes, priority = group["fetch_interval_minutes"], group["priority"]
+        made.add_row(
+            str(group["group_id"]),
+            safe_text(group["name"]),
+            str(group["members"]),
+            "–" if minutes is None else format_duration(minutes * 60),
+            "–" if priority is None else str(priority),
+            safe_text(", ".join(group["categories"] or [])),
+        )
+    return made
+
+
+def group_and_members(group: Record, fetchers: dict[int, str]) -> RenderableType:
+    members = subscriptions_table(group["subscriptions"], fetchers, local_now())
+    return Group(groups_table([group]), members)
+
+
+def action_table(report: Record) -> Table:
+    made = table("id", "source", "what became of it", wide=("source", "what became of it"))
+    for result in report["results"]:
+        made.add_row(
+            str(result["subscription_id"]),
+            safe_text(result["source_url"], 100),
+            safe_text("done" if result["done"] else result["message"]),
+        )
+    made.caption = f"{report['done']} done, {report['refused']} refused"
+    return made

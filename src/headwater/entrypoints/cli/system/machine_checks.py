@@ -1,4 +1,4 @@
-"""What `doctor` looks at on this machine: each check says what it saw and what to do about it."""
+"""Checks of this machine: each says what it saw and what to do about it."""
 
 import os
 import platform
@@ -9,18 +9,18 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 from lxml import etree
 
 from headwater import __version__
 from headwater.core.values.safe_xml import LEAST_LIBXML2
-from headwater.entrypoints.lazy_import import lazy_import
+from headwater.entrypoints.cli.system.check import Check
 from headwater.entrypoints.server.binding import MOST_CONNECTIONS, MOST_OPEN_FILES, is_loopback
+from headwater.parse import accelerator
 from headwater.settings import Settings
+from headwater.wiring.app import library_versions
 
 MIB = 1024 * 1024
 LITTLE_DISK = 2048 * MIB
@@ -32,36 +32,25 @@ CLOCK_SECONDS = 5.0
 COMPILE = "It is faster compiled: install a C compiler and Python's headers, then Headwater again."
 
 
-CheckState = Literal["ok", "warning", "error"]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    name: str
-    state: CheckState
-    saw: str
-    todo: str = ""
-
-
 def version_checks() -> Iterator[Check]:
     yield Check("Headwater", "ok", __version__)
     yield Check("Python", "ok", f"{platform.python_version()} on {platform.system()}")
-    for name, said in lazy_import("headwater.wiring.app:library_versions")().items():
-        yield _version_check(name, said, LEAST[name])
+    for name, version in library_versions().items():
+        yield _version_check(name, version, LEAST[name])
     yield _version_check("libxml2", ".".join(map(str, etree.LIBXML_VERSION)), LEAST_LIBXML2)
     yield Check("OpenSSL", "ok", ssl.OPENSSL_VERSION)
-    yield _parser_check(lazy_import("headwater.parse.accelerator:describe")())
+    yield _parser_check(accelerator.describe())
 
 
 def _parser_check(words: str) -> Check:
     return Check("parser", "ok", words, "" if words == "compiled" else COMPILE)
 
 
-def _version_check(name: str, said: str, least: tuple[int, ...]) -> Check:
-    if _numbers(said) >= least:
-        return Check(name, "ok", said)
+def _version_check(name: str, version: str, least: tuple[int, ...]) -> Check:
+    if _numbers(version) >= least:
+        return Check(name, "ok", version)
     wanted = ".".join(map(str, least))
-    return Check(name, "error", said, f"At least {wanted} is needed: use a newer Python build.")
+    return Check(name, "error", version, f"At least {wanted} is needed: use a newer Python build.")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -103,12 +92,12 @@ def _database_file_checks(folder: Path) -> Iterator[Check]:
 
 def _disk_check(folder: Path) -> Check:
     free = shutil.disk_usage(folder).free
-    said = f"{free // MIB:,} MiB free"
+    saw = f"{free // MIB:,} MiB free"
     if free < NO_DISK:
-        return Check("disk", "error", said, "Make room now: nothing can be kept soon.")
+        return Check("disk", "error", saw, "Make room now: nothing can be kept soon.")
     if free < LITTLE_DISK:
-        return Check("disk", "warning", said, "Make room, or lower raw_keep_days.")
-    return Check("disk", "ok", said)
+        return Check("disk", "warning", saw, "Make room, or lower raw_keep_days.")
+    return Check("disk", "ok", saw)
 
 
 def clock_checks(settings: Settings) -> Iterator[Check]:
@@ -149,12 +138,12 @@ def open_file_checks(settings: Settings) -> Iterator[Check]:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
     wanted = 2 * settings.visits_at_once + 2 * MOST_CONNECTIONS + 128
-    said = f"{most:,} open files allowed, {wanted:,} wanted"
+    saw = f"{most:,} open files allowed, {wanted:,} wanted"
     if most < wanted:
         todo = f"Raise the limit (`ulimit -Hn {wanted}`) or lower visits_at_once."
-        yield Check("open files", "warning", said, todo)
+        yield Check("open files", "warning", saw, todo)
     else:
-        yield Check("open files", "ok", said)
+        yield Check("open files", "ok", saw)
 
 
 def contact_checks(settings: Settings) -> Iterator[Check]:
@@ -167,10 +156,10 @@ def contact_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _bind_check(settings: Settings) -> Check:
-    said = f"{settings.host} port {settings.port}"
+    saw = f"{settings.host} port {settings.port}"
     if settings.admin_secret is not None:
-        return Check("way in", "ok", f"{said}, with an admin token")
+        return Check("way in", "ok", f"{saw}, with an admin token")
     if is_loopback(settings.host):
-        return Check("way in", "ok", f"{said}, this machine only, no token")
+        return Check("way in", "ok", f"{saw}, this machine only, no token")
     todo = "Set HEADWATER_ADMIN_TOKEN, or listen on 127.0.0.1."
-    return Check("way in", "error", f"{said}, no admin token", todo)
+    return Check("way in", "error", f"{saw}, no admin token", todo)

@@ -1,15 +1,15 @@
 """`run` and its two halves, `serve` and `work`."""
 
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from headwater.core.errors import BadSettings
+from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.errors import ExitCode
-from headwater.entrypoints.cli.options import session_of
+from headwater.entrypoints.cli.session import Session
 from headwater.entrypoints.lazy_import import lazy_import
 from headwater.entrypoints.server.binding import check_safe_bind
 from headwater.entrypoints.server.data_folder import Role, hold_locks
@@ -46,46 +46,52 @@ class ServeCommand(TyperCommand):
         return super().parse_args(ctx, fill_option_value("--grpc", args))
 
 
+commands = Commands()
+
+
+@commands.command(json=False, cls=ServeCommand)
 def run(
-    ctx: typer.Context,
+    session: Session,
     host: Host = None,
     port: Port = None,
     grpc: Grpc = None,
     migrate: Migrate = False,
 ) -> None:
     """Start Headwater: the API and the worker in one process."""
-    _start(ctx, ("serve", "work"), migrate=migrate, host=host, port=port, **parse_grpc_option(grpc))
+    options = {"host": host, "port": port, **parse_grpc_option(grpc)}
+    _start(session, ("serve", "work"), migrate=migrate, **options)
 
 
+@commands.command(json=False, cls=ServeCommand)
 def serve(
-    ctx: typer.Context,
+    session: Session,
     host: Host = None,
     port: Port = None,
     grpc: Grpc = None,
     migrate: Migrate = False,
 ) -> None:
     """Only the API (for several machines)."""
-    _start(ctx, ("serve",), migrate=migrate, host=host, port=port, **parse_grpc_option(grpc))
+    options = {"host": host, "port": port, **parse_grpc_option(grpc)}
+    _start(session, ("serve",), migrate=migrate, **options)
 
 
-def work(ctx: typer.Context, migrate: Migrate = False) -> None:
+@commands.command(json=False)
+def work(session: Session, migrate: Migrate = False) -> None:
     """Only the worker that visits feeds (for several machines)."""
-    _start(ctx, ("work",), migrate=migrate)
+    _start(session, ("work",), migrate=migrate)
 
 
-def _start(ctx: typer.Context, roles: tuple[Role, ...], *, migrate: bool, **options: Any) -> None:
-    folder: Path | None = session_of(ctx).data_dir
-    settings = load_settings(data_dir=folder, **options)
-    _check_can_start(settings, roles, f"headwater {ctx.info_name}")
-    ended_calmly: bool = lazy_import("headwater.entrypoints.server.service:run_service")(
-        settings, roles, migrate=migrate
-    )
+def _start(session: Session, roles: tuple[Role, ...], *, migrate: bool, **options: Any) -> None:
+    settings = load_settings(data_dir=session.data_dir, **options)
+    _check_can_start(settings, roles, session.command)
+    run_service = lazy_import("headwater.entrypoints.server.service:run_service")
+    ended_calmly: bool = run_service(settings, roles, migrate=migrate)
     if not ended_calmly:
         raise typer.Exit(ExitCode.INTERRUPTED)
 
 
 def _check_can_start(settings: Settings, roles: tuple[Role, ...], what: str) -> None:
-    """What cannot work is said at once, before the engine is even loaded."""
+    """Refuse what cannot work at once, before the engine is even loaded."""
     if "serve" in roles:
         check_safe_bind(settings)
     with hold_locks(settings.data_dir, roles, what):
@@ -108,8 +114,8 @@ def parse_grpc_option(grpc: str | None) -> dict[str, Any]:
         host, usual = grpc, load_settings().grpc_port
         port = GRPC_PORT if usual is None else usual
     else:
-        host, _, said = grpc.rpartition(":")
-        port = _port(said, grpc)
+        host, _, digits = grpc.rpartition(":")
+        port = _port(digits, grpc)
     return {"grpc_host": host.strip("[]") or None, "grpc_port": port}
 
 
@@ -122,9 +128,9 @@ def _is_address(grpc: str) -> bool:
     return True
 
 
-def _port(said: str, grpc: str) -> int:
-    if said.isascii() and said.isdigit() and int(said) <= LARGEST_PORT:
-        return int(said)
+def _port(digits: str, grpc: str) -> int:
+    if digits.isascii() and digits.isdigit() and int(digits) <= LARGEST_PORT:
+        return int(digits)
     raise BadSettings(
         "--grpc takes HOST:PORT, such as 127.0.0.1:8471, or an address or a port alone,"
         f" not {grpc!r}."

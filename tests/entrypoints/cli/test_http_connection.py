@@ -11,12 +11,8 @@ import orjson
 import pytest
 
 from headwater.core.errors import BadSettings, ConnectionLost
-from headwater.entrypoints.cli.api_caller import (
-    ApiConnection,
-    ApiRequest,
-    HttpConnection,
-    ServiceUnreachable,
-)
+from headwater.entrypoints.api_request import ApiConnection, ApiRequest
+from headwater.entrypoints.cli.http_connection import HttpConnection, ServiceUnreachable
 from headwater.entrypoints.server.in_process import (
     AsgiApp,
     InProcessConnection,

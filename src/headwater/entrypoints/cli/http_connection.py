@@ -1,18 +1,11 @@
-"""How the command line speaks the API: questions, answers, and the way over HTTP."""
+"""The command line's way to a running service: requests over HTTP."""
 
 import http.client
 import ssl
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
-from urllib.parse import SplitResult, urlencode, urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-import orjson
-
-from headwater import __version__
 from headwater.core.errors import BadSettings, HeadwaterError
-
-Query = Mapping[str, str | int | None]
+from headwater.entrypoints.api_request import ApiRequest, ApiResponse, all_headers
 
 HTTP_SECONDS = 150.0
 """Longer than the longest honest answer: adding a feed fetches it first."""
@@ -23,70 +16,6 @@ class ServiceUnreachable(HeadwaterError):
 
     code = "service_unreachable"
     status = 503
-
-
-@dataclass(frozen=True, slots=True)
-class ApiResponse:
-    """One answer of the API; header names in lower case."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def record(self) -> Any:
-        """The JSON of the body; None for an empty one."""
-        return orjson.loads(self.body) if self.body else None
-
-
-@dataclass(frozen=True, slots=True)
-class ApiRequest:
-    """One question to the API. `body` is JSON already."""
-
-    method: str
-    path: str
-    query: Query = field(default_factory=dict)
-    body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def query_string(self) -> str:
-        return urlencode([(name, str(v)) for name, v in self.query.items() if v is not None])
-
-    @property
-    def target(self) -> str:
-        asked = self.query_string
-        return f"{self.path}?{asked}" if asked else self.path
-
-
-class ApiConnection(Protocol):
-    """Somebody who answers requests."""
-
-    is_service: bool
-    where: str
-
-    def ask(self, request: ApiRequest) -> ApiResponse: ...
-
-    def close(self) -> None: ...
-
-
-def all_headers(request: ApiRequest, token: str | None) -> dict[str, str]:
-    said = {"accept": "application/json", "user-agent": f"headwater-cli/{__version__}"}
-    if request.body:
-        said["content-type"] = "application/json"
-    if token:
-        said["authorization"] = f"Bearer {_check_token(token)}"
-    return said | {name.lower(): value for name, value in request.headers.items()}
-
-
-def _check_token(token: str) -> str:
-    """Of a file with a line end of another system a CR is left over. Never said: the token."""
-    plain = token.strip()
-    if not plain.isprintable():
-        raise BadSettings("The token (HEADWATER_TOKEN) has a line break or a control character.")
-    if not plain.isascii():
-        raise BadSettings("The token (HEADWATER_TOKEN) has a character that is not plain ASCII.")
-    return plain
 
 
 class HttpConnection:
@@ -152,9 +81,9 @@ class HttpConnection:
         return http.client.HTTPConnection(host, port, timeout=self._seconds)
 
     def _unreachable(self, trouble: Exception) -> ServiceUnreachable:
-        said = str(trouble) or type(trouble).__name__
+        why = str(trouble) or type(trouble).__name__
         return ServiceUnreachable(
-            f"No answer from Headwater at {self.where}: {said}."
+            f"No answer from Headwater at {self.where}: {why}."
             " Is it running there? Start it with `headwater run`.",
             url=self.where,
         )

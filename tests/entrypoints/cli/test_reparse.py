@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from headwater.entrypoints.cli.entries import DIFFERENCES_KEPT, ReparseTotals
+from headwater.entrypoints.cli.reparse import DIFFERENCES_KEPT, ReparseTotals
 
 
 def page(differences: int, cut: int = 0) -> dict[str, Any]:
@@ -23,6 +23,6 @@ def page(differences: int, cut: int = 0) -> dict[str, Any]:
 def test_however_much_differs_only_so_much_is_kept_and_the_rest_is_counted() -> None:
     total = ReparseTotals(dry_run=True)
     for _ in range(12):
-        total.take_in(page(1_000, cut=5))
+        total.add(page(1_000, cut=5))
     assert (DIFFERENCES_KEPT, len(total.differences)) == (10_000, 10_000)
     assert (total.changed, total.cut) == (12_060, 2_060)

@@ -1,0 +1,14 @@
+"""A check of the doctor: its state, and what is to be done."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+CheckState = Literal["ok", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    state: CheckState
+    saw: str
+    todo: str = ""
