@@ -34,7 +34,8 @@ from tests.support.schedule_script import scripted_diary, scripted_reasons
 from tests.support.servers import Postgres, running_postgres
 from tests.support.service import command, environment, service
 from tests.support.source_strings import logged_lines, texts
-from tests.support.source_tree import SRC, modules
+from tests.support.source_tree import SRC
+from tests.support.source_tree import modules as source_files
 
 PUBLIC_MODULES = (
     "headwater.client",
@@ -272,7 +273,7 @@ def log_lines() -> Iterable[str]:
     """Logger, level, name and facts of each line."""
     return sorted(
         f"{line.logger} {line.level} {line.event!r} {' '.join(line.facts)}".rstrip()
-        for line in logged_lines(modules())
+        for line in logged_lines(source_files())
     )
 
 
@@ -328,7 +329,7 @@ def _plain(text: str) -> str:
 
 
 def strings() -> Iterable[str]:
-    return sorted({ascii(text) for module in modules() for text in texts(module.tree)})
+    return sorted({ascii(text) for file in source_files() for text in texts(file.tree)})
 
 
 @lru_cache(maxsize=1)

@@ -38,11 +38,11 @@ Method = tuple[str, str]
 class LogSource:
     """A file of the source, and what the names in it stand for where it writes to the log."""
 
-    module: Module
+    file: Module
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
-        return tuple(ast.walk(self.module.tree))
+        return tuple(ast.walk(self.file.tree))
 
     @cached_property
     def own_loggers(self) -> dict[str, str]:
@@ -56,7 +56,7 @@ class LogSource:
 
     @property
     def module(self) -> str:
-        return "headwater." + self.module.name.removesuffix(".py").replace("/", ".")
+        return "headwater." + self.file.name.removesuffix(".py").replace("/", ".")
 
     def imported_loggers(self, loggers: Mapping[Import, str]) -> dict[str, str]:
         return {
@@ -98,9 +98,9 @@ class LogSource:
         return names
 
 
-def logged_lines(modules: Sequence[Module]) -> set[LoggedLine]:
+def logged_lines(files: Sequence[Module]) -> set[LoggedLine]:
     """Every line that these files may write to the log."""
-    sources = [LogSource(module) for module in modules]
+    sources = [LogSource(file) for file in files]
     loggers = {
         (source.module, variable): logger
         for source in sources
