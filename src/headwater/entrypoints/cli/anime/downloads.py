@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from headwater.entrypoints.cli.anime.tracking_tables import slots_in_words
 from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.lookup import api_path
 from headwater.entrypoints.cli.options import Limit
@@ -71,7 +72,7 @@ def downloads_table(downloads: Iterable[Record]) -> Table:
         made.add_row(
             Text(str(download["id"]), style="dim"),
             Text(_state(download), style=_COLOURS.get(download["state"], "")),
-            safe_text(_slots(download)),
+            safe_text(slots_in_words(download["slots"])),
             safe_text(download["title"]),
             safe_text(download["error"] or ""),
         )
@@ -93,7 +94,7 @@ def download_details(download: Record) -> Table:
         [
             ("download", safe_text(download["title"])),
             ("state", _state(download)),
-            ("for", safe_text(_slots(download))),
+            ("for", safe_text(slots_in_words(download["slots"]))),
             (
                 "trouble",
                 safe_text(f"{download['error']} ({download['attempts']} tries)")
@@ -114,11 +115,6 @@ def _state(download: Record) -> str:
         if download["state"] == "added"
         else str(download["state"])
     )
-
-
-def _slots(download: Record) -> str:
-    names = [slot["name"] for slot in download["slots"]]
-    return ", ".join(names) if len(names) <= 3 else f"{names[0]} to {names[-1]}"
 
 
 def download_and_files(download: Record) -> RenderableType:

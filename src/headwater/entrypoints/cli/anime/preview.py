@@ -16,7 +16,7 @@ from headwater.entrypoints.cli.anime.tracking_options import (
     tracking_body,
     with_tracking_options,
 )
-from headwater.entrypoints.cli.anime.tracking_tables import slots_in_words
+from headwater.entrypoints.cli.anime.tracking_tables import slot_range_in_words
 from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.errors import ExitCode
 from headwater.entrypoints.cli.files import write_output
@@ -144,7 +144,7 @@ def preview_table(entries: Iterable[Record], now: datetime) -> Table:
             local_time(entry["published"], now),
             Text(entry["action"], style=_COLOURS.get(entry["action"], "")),
             safe_text(entry["rule"]),
-            safe_text(slots_in_words(entry["slots"])),
+            safe_text(slot_range_in_words(entry["slots"])),
             safe_text(entry["title"], 160),
             safe_text(entry["reason"], 300),
         )

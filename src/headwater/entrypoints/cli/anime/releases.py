@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headwater.anime.release import JsonValue, release_as_json
+from headwater.entrypoints.cli.anime.tracking_tables import slots_in_words
 from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.files import write_output
 from headwater.entrypoints.cli.lookup import api_path
@@ -204,12 +205,6 @@ def outcome_in_words(outcome: Record) -> str:
     parts = [f"{format_count(wanted, 'release', 'releases')} wanted"]
     parts += [f"{outcome[name]:,} {words}" for words, name in others.items()]
     return ", ".join(parts) + "."
-
-
-def slots_in_words(slots: list[Record]) -> str:
-    """`S01E03`, or `S01E01 to S01E12` for many."""
-    names = [str(slot["name"]) for slot in slots]
-    return ", ".join(names) if len(names) <= 3 else f"{names[0]} to {names[-1]}"
 
 
 def _action(release: Record) -> Text:

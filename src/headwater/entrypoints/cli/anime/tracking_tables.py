@@ -118,8 +118,15 @@ def proposal_details(proposal: Record, show: Mapping[str, Any]) -> Table:
 
 
 def slots_in_words(slots: list[Record]) -> str:
-    names = [slot["name"] for slot in slots]
-    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" if names else ""
+    """`S01E03`, or `S01E01 to S01E12` for many."""
+    names = [str(slot["name"]) for slot in slots]
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]} to {names[-1]}"
+
+
+def slot_range_in_words(slots: list[Record]) -> str:
+    """The first and the last, where there is little room."""
+    names = [str(slot["name"]) for slot in slots]
+    return f"{names[0]} to {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def _begins(tracking: Record, now: datetime) -> str:
