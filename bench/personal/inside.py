@@ -12,10 +12,10 @@ from bench.personal.place import Place, opened
 from bench.personal.scanning import Scanning
 from bench.personal.stock import Stock, crowd_one_category, fill, fresh_items, now
 from headwater.auth.tokens import token_hash
-from headwater.core.engine import Engine
 from headwater.personal_feeds.ports import PersonalStore, TokenHolder
 from headwater.personal_feeds.served_feeds import PersonalFeedRequest, PersonalFeeds
 from headwater.wiring.policies import personal_policy
+from tests.support.engine_parts import EngineParts
 
 LIMIT = 50
 CROWDED = "a crowded category"
@@ -58,7 +58,7 @@ async def inside(place: Place, stock: Stock, *, rounds: int, crowded: int, adds:
         return found
 
 
-async def _cold(place: Place, engine: Engine, tokens: list[str]) -> float:
+async def _cold(place: Place, engine: EngineParts, tokens: list[str]) -> float:
     """From a token to a document, with nothing remembered: the median of some readers."""
     took = []
     for token in tokens:
@@ -97,7 +97,7 @@ async def _adding(
 
 
 async def _scanning(
-    place: Place, url: str, engine: Engine, tokens: list[str], found: Inside
+    place: Place, url: str, engine: EngineParts, tokens: list[str], found: Inside
 ) -> None:
     """One reader after the other, read by both; before there is anything that nobody follows."""
     client: Any = redis.asyncio.Redis.from_url(url)

@@ -13,11 +13,11 @@ from typing import Literal
 
 from bench.events.service import HEADWATER
 from bench.poll.contenders import ROOT, Failed
-from headwater.core.engine import Engine
 from headwater.entrypoints.server.schema import bring_up_to_date
 from headwater.settings import Settings
-from headwater.wiring.app import open_engine
+from headwater.wiring.app import open_services
 from tests.support.brokers import own_redis
+from tests.support.engine_parts import EngineParts
 
 Backend = Literal["database", "redis"]
 BACKENDS: tuple[Backend, ...] = ("database", "redis")
@@ -71,10 +71,11 @@ def place_of(backend: Backend) -> Iterator[Place]:
 
 
 @asynccontextmanager
-async def opened(place: Place) -> AsyncIterator[Engine]:
+async def opened(place: Place) -> AsyncIterator[EngineParts]:
     settings = place.settings
     await bring_up_to_date(settings, allowed=True, say=lambda _: None)
-    async with open_engine(settings) as engine:
+    async with open_services(settings) as services:
+        engine = EngineParts.of(services)
         yield engine
 
 

@@ -27,7 +27,7 @@ from headwater.sinks.from_settings import apply_sink_settings
 from headwater.subscriptions.fetchers.builtin import BUILTINS, best_builtin
 from headwater.subscriptions.fetchers.fetcher_rows import list_fetchers
 from headwater.subscriptions.subscription_rows import insert_auto_assigned
-from headwater.wiring.app import open_engine, open_plain_database
+from headwater.wiring.app import open_plain_database, open_services
 from headwater.wiring.background import build_worker, sink_loop
 from headwater.wiring.policies import sink_definitions
 
@@ -59,9 +59,11 @@ async def work(settings: Settings) -> None:
     """
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     threading.Thread(target=_wait_for_the_end, args=(loop, over), daemon=True).start()
-    async with open_engine(settings, WorkerId("bench")) as engine:
-        await apply_sink_settings(engine, sink_definitions(settings), most=settings.sinks_max)
-        parts = (build_worker(engine, settings), sink_loop(engine, settings))
+    async with open_services(settings, WorkerId("bench")) as services:
+        await apply_sink_settings(
+            services.sinks, sink_definitions(settings), most=settings.sinks_max
+        )
+        parts = (build_worker(services, settings), sink_loop(services, settings))
         stopwatch.started()
         running = [asyncio.create_task(part.run()) for part in parts]
         ended = asyncio.create_task(over.wait())

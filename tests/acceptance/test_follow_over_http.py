@@ -14,15 +14,17 @@ import pytest
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.server.listener import build_server
 from headwater.settings import Settings
-from headwater.wiring.app import open_engine
+from headwater.wiring.app import open_services
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin, Post
 
 
 @asynccontextmanager
 async def served(settings: Settings) -> AsyncIterator[int]:
-    async with open_engine(settings) as engine:
+    async with open_services(settings) as services:
+        engine = EngineParts.of(services)
         listener = socket.create_server(("127.0.0.1", 0))
-        server = build_server(create_app(engine, settings), stop_seconds=1)
+        server = build_server(create_app(engine.services, settings), stop_seconds=1)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             yield listener.getsockname()[1]

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from headwater.core.engine import Engine
 from headwater.core.errors import HeadwaterError
 from headwater.feeds.change_feed import change_feed, refetch
 from headwater.feeds.entries.entry_search_rows import get_entry
@@ -14,6 +13,7 @@ from headwater.feeds.feed import FeedOptions, FeedPatch
 from headwater.subscriptions.add_feed import add_feed, add_feed_later
 from headwater.subscriptions.unsubscribe import remove_feed
 from tests.feeds.worker.test_hosts import number
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin, OriginFeed, Post, Reply
 from tests.support.visits import River
 from tests.support.worker import until, working
@@ -68,9 +68,9 @@ async def _wish(river: River, feed_id: str, luck: random.Random) -> None:
         FeedPatch(overrides={"max_interval_sec": 900.0, "interval_sec": None}),
     ]
     try:
-        await change_feed(feed_id, luck.choice(patches), river.engine, SHORT)
+        await change_feed(feed_id, luck.choice(patches), river.engine.feeds, SHORT)
         if luck.random() < 0.5:
-            await refetch(feed_id, river.engine, whole=luck.random() < 0.3, gap=SHORT)
+            await refetch(feed_id, river.engine.feeds, whole=luck.random() < 0.3, gap=SHORT)
     except HeadwaterError:
         pass
 
@@ -109,14 +109,14 @@ async def test_whatever_a_publisher_and_a_user_do_the_plan_and_the_log_hold(
         if luck.random() < 0.3:
             await _wish(river, feed_id, luck)
         if luck.random() < 0.1:
-            await change_feed(feed_id, FeedPatch(state="active"), river.engine, SHORT)
+            await change_feed(feed_id, FeedPatch(state="active"), river.engine.feeds, SHORT)
         (row,) = await river.rows("SELECT state FROM feeds")
         if row.state == "active":
             await river.visit(luck.choice([60, 3_600, 86_400]))
         await _holds(river)
 
 
-async def _disturb(engine: Engine, feeds: list[OriginFeed], seconds: float) -> None:
+async def _disturb(engine: EngineParts, feeds: list[OriginFeed], seconds: float) -> None:
     """Users who change their minds while the worker works."""
     luck = random.Random(7)
     end = asyncio.get_running_loop().time() + seconds
@@ -127,19 +127,19 @@ async def _disturb(engine: Engine, feeds: list[OriginFeed], seconds: float) -> N
             row = await view.row("SELECT feed_id FROM feeds WHERE url = ?", feed.url)
         try:
             if row is None:
-                await add_feed(feed.url, FeedOptions(), engine)
+                await add_feed(feed.url, FeedOptions(), engine.registry)
                 continue
             match luck.randrange(6):
                 case 0:
-                    await change_feed(row.feed_id, FeedPatch(state="paused"), engine, SHORT)
+                    await change_feed(row.feed_id, FeedPatch(state="paused"), engine.feeds, SHORT)
                 case 1 | 2:
-                    await change_feed(row.feed_id, FeedPatch(state="active"), engine, SHORT)
+                    await change_feed(row.feed_id, FeedPatch(state="active"), engine.feeds, SHORT)
                 case 3:
-                    await remove_feed(row.feed_id, engine, hard=luck.random() < 0.5)
+                    await remove_feed(row.feed_id, engine.database, hard=luck.random() < 0.5)
                 case 4:
-                    await add_feed_later(feed.url, FeedOptions(), engine)
+                    await add_feed_later(feed.url, FeedOptions(), engine.registry)
                 case _:
-                    await refetch(row.feed_id, engine, whole=False, gap=SHORT)
+                    await refetch(row.feed_id, engine.feeds, whole=False, gap=SHORT)
         except HeadwaterError:
             pass
         async with engine.database.write() as tx:
@@ -151,13 +151,13 @@ async def _disturb(engine: Engine, feeds: list[OriginFeed], seconds: float) -> N
 
 
 async def test_users_who_change_their_minds_while_a_worker_works_break_nothing(
-    engine: Engine, origin: Origin, capsys: pytest.CaptureFixture[str]
+    engine: EngineParts, origin: Origin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     feeds = []
     for place in range(12):
         await origin.listen(f"127.0.6.{place + 1}")
         feeds.append(origin.feed("/f", [Post("0", "Zero")], address=f"127.0.6.{place + 1}"))
-        await add_feed_later(feeds[-1].url, FeedOptions(), engine)
+        await add_feed_later(feeds[-1].url, FeedOptions(), engine.registry)
     async with working(engine, host_rps=1000):
         await _disturb(engine, feeds, 4)
     said = capsys.readouterr().out
@@ -199,7 +199,7 @@ async def test_counts_equal_those_of_a_reader_with_a_pencil(river: River, seed: 
             last[post.guid] = river.clock.now()
 
     await river.clock.advance(1)
-    feed_id = await add_feed(feed.url, FeedOptions(), river.engine)
+    feed_id = await add_feed(feed.url, FeedOptions(), river.engine.registry)
     note()
     for _ in range(60):
         if luck.random() < 0.7:

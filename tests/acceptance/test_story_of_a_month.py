@@ -14,7 +14,6 @@ import orjson
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.values.instant import to_micros
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.schedule.decide_next_visit import replay_decision
@@ -23,6 +22,7 @@ from headwater.feeds.worker import claim_rows, worker_rows
 from headwater.subscriptions.add_feed import add_feed
 from tests.support.clock import START, VirtualClock
 from tests.support.engine import USER_AGENT, opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin, OriginFeed, Post, Reply, rss
 
 DAY = 86_400.0
@@ -266,7 +266,7 @@ def at(chapter: int) -> int:
 @pytest.fixture
 async def engine(
     database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
-) -> AsyncIterator[Engine]:
+) -> AsyncIterator[EngineParts]:
     async with opened_engine(database, virtual_clock, tmp_path / "blobs") as opened:
         yield opened
 
@@ -277,7 +277,7 @@ async def origin(virtual_clock: VirtualClock) -> AsyncIterator[Origin]:
         yield opened
 
 
-async def live_through(engine: Engine, origin: Origin, clock: VirtualClock) -> Publisher:
+async def live_through(engine: EngineParts, origin: Origin, clock: VirtualClock) -> Publisher:
     """Every chapter in its time; each request is checked as it happens."""
     publisher = Publisher(origin)
     async with engine.database.write() as tx:
@@ -289,7 +289,7 @@ async def live_through(engine: Engine, origin: Origin, clock: VirtualClock) -> P
         clock.script_luck(chapter.luck)
         already = len(origin.requests)
         if number == 1:
-            await add_feed(publisher.old.url, FeedOptions(), engine)
+            await add_feed(publisher.old.url, FeedOptions(), engine.registry)
         else:
             await _visit_what_is_due(engine)
         sent = [(each.path, each.header("If-None-Match")) for each in origin.requests[already:]]
@@ -310,14 +310,14 @@ def _date_the_retry_after(publisher: Publisher, clock: VirtualClock) -> None:
             reply.headers["Retry-After"] = later.strftime("%a, %d %b %Y %H:%M:%S GMT")
 
 
-async def _next_visit(engine: Engine) -> int:
+async def _next_visit(engine: EngineParts) -> int:
     async with engine.database.read() as view:
         row = await view.row("SELECT next_visit_at FROM feeds")
     assert row is not None
     return int(row.next_visit_at)
 
 
-async def _visit_what_is_due(engine: Engine) -> None:
+async def _visit_what_is_due(engine: EngineParts) -> None:
     now = to_micros(engine.clock.now())
     async with engine.database.write() as tx:
         (due,) = await claim_rows.claim_feeds(tx, engine.worker, now, now + 120_000_000, 10)
@@ -325,7 +325,7 @@ async def _visit_what_is_due(engine: Engine) -> None:
 
 
 async def test_a_month_in_the_life_of_a_feed(
-    engine: Engine, origin: Origin, virtual_clock: VirtualClock
+    engine: EngineParts, origin: Origin, virtual_clock: VirtualClock
 ) -> None:
     publisher = await live_through(engine, origin, virtual_clock)
     _check_the_wire(origin)
@@ -351,7 +351,7 @@ def _check_the_wire(origin: Origin) -> None:
         assert request.header("Referer") is None
 
 
-async def _check_visits(engine: Engine) -> None:
+async def _check_visits(engine: EngineParts) -> None:
     async with engine.database.read() as view:
         rows = await view.rows("SELECT * FROM visits ORDER BY scheduled_at")
     assert len(rows) == len(STORY)
@@ -374,7 +374,7 @@ async def _check_visits(engine: Engine) -> None:
         interval = chapter.interval
 
 
-async def _check_events(engine: Engine, publisher: Publisher) -> None:
+async def _check_events(engine: EngineParts, publisher: Publisher) -> None:
     async with engine.database.read() as view:
         rows = await view.rows("SELECT seq, type, at, payload FROM events ORDER BY seq")
     told = [
@@ -405,7 +405,7 @@ DOCUMENTS = 28
 """Visits that showed a document: of the first 17 four failed, so 13, and 15 quiet days."""
 
 
-async def _check_entries(engine: Engine) -> None:
+async def _check_entries(engine: EngineParts) -> None:
     """`first_seen` and the counts, worked out from the chapters each entry was in."""
     async with engine.database.read() as view:
         rows = await view.rows(
@@ -440,7 +440,7 @@ async def _check_entries(engine: Engine) -> None:
     assert rows[0].document_seen_at == pytest.approx(at(32), abs=MILLISECOND)
 
 
-async def _check_versions_and_aliases(engine: Engine) -> None:
+async def _check_versions_and_aliases(engine: EngineParts) -> None:
     async with engine.database.read() as view:
         (version,) = await view.rows("SELECT * FROM entry_versions")
         (alias,) = await view.rows(
@@ -454,7 +454,7 @@ async def _check_versions_and_aliases(engine: Engine) -> None:
     assert tuple(alias) == ("d#1", "d")
 
 
-async def _check_raw(engine: Engine, origin: Origin) -> None:
+async def _check_raw(engine: EngineParts, origin: Origin) -> None:
     """Every body that was served is kept, byte for byte; those with news for ever."""
     async with engine.database.read() as view:
         rows = await view.rows("SELECT * FROM raw_fetches ORDER BY fetched_at")
@@ -471,7 +471,7 @@ async def _check_raw(engine: Engine, origin: Origin) -> None:
     assert [row.error for row in rows if row.error] == ["http_500"]
 
 
-async def _check_feed(engine: Engine, publisher: Publisher) -> None:
+async def _check_feed(engine: EngineParts, publisher: Publisher) -> None:
     async with engine.database.read() as view:
         row = await view.row("SELECT * FROM feeds")
     assert row is not None

@@ -10,7 +10,7 @@ import pytest
 
 from headwater.core.errors import BadSettings
 from headwater.settings import Settings, hidden_secrets, load_settings
-from headwater.wiring.app import open_engine
+from headwater.wiring.app import open_services
 from tests.entrypoints.cli.conftest import Shell
 from tests.support.service import Origin, environment, origin_server, service
 from tests.support.trace_collector import collecting
@@ -78,10 +78,10 @@ import asyncio, sys
 {before}
 import headwater.entrypoints.server.service, headwater.entrypoints.cli.main
 from headwater.settings import load_settings
-from headwater.wiring.app import open_engine
+from headwater.wiring.app import open_services
 
 async def open_and_close():
-    async with open_engine(load_settings()):
+    async with open_services(load_settings()):
         return
 
 asyncio.run(open_and_close())
@@ -127,7 +127,7 @@ async def test_without_the_extra_the_refusal_says_what_to_install(
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     settings = Settings(data_dir=tmp_path, otlp_endpoint="http://127.0.0.1:1")
     with pytest.raises(BadSettings, match="install Headwater's extra `otel`"):
-        async with open_engine(settings):
+        async with open_services(settings):
             pass
 
 

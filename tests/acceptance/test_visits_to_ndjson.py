@@ -191,7 +191,7 @@ async def test_a_feed_that_was_deleted_leaves_events_without_entries(
 ) -> None:
     feed = river.origin.feed("/a", [ONE])
     await river.add(feed.url)
-    await delete_by_url(feed.url, river.engine, "tester", hard=True)
+    await delete_by_url(feed.url, river.engine.database, "tester", hard=True)
     assert await tap(river) == DeliveryResult(1)
     (line,) = lines(tmp_path)
     assert (line["type"], line["entry"]) == ("new_entry", None)

@@ -17,4 +17,6 @@ from tests.support.tracked_feed import Harbour
 def harbour(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Harbour:
     web = ScriptedWeb()
     engine = an_engine(database, virtual_clock, web, tmp_path)
-    return Harbour(engine, virtual_clock, web, Api(create_app(engine, Settings(data_dir=tmp_path))))
+    return Harbour(
+        engine, virtual_clock, web, Api(create_app(engine.services, Settings(data_dir=tmp_path)))
+    )

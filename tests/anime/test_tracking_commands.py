@@ -30,7 +30,7 @@ async def feed_of(harbour: Harbour) -> Feed:
 
 
 async def caught_up(harbour: Harbour, tracking_id: int) -> dict[str, str]:
-    await catch_up(harbour.engine, tracking_id)
+    await catch_up(harbour.engine.releases, tracking_id)
     return await harbour.verdicts()
 
 
@@ -335,11 +335,11 @@ async def test_a_persons_own_limits_stay_their_own(harbour: Harbour) -> None:
 async def test_paces_are_kept_at_every_start(harbour: Harbour) -> None:
     await tracked(harbour, ani("01", day=2))
     gone = FeedPatch(overrides={"ceiling_sec": None})
-    await change_feed(harbour.feed_id, gone, harbour.engine, TrackPolicy().gap)
-    await apply_track_policy(harbour.engine, TrackPolicy(interval_sec=600))
+    await change_feed(harbour.feed_id, gone, harbour.engine.feeds, TrackPolicy().gap)
+    await apply_track_policy(harbour.engine.releases, TrackPolicy(interval_sec=600))
     assert (await feed_of(harbour)).overrides.ceiling_sec == 600
     await harbour.api.delete(f"/feeds/{harbour.feed_id}")
-    await apply_track_policy(harbour.engine, TrackPolicy())
+    await apply_track_policy(harbour.engine.releases, TrackPolicy())
     assert (await feed_of(harbour)).overrides.ceiling_sec == 600
 
 
@@ -444,7 +444,7 @@ async def test_a_feed_that_is_gone_for_good_is_told(harbour: Harbour) -> None:
 
 async def test_programs_make_trackings_too(harbour: Harbour) -> None:
     harbour.publish(loli("01", day=2))
-    made = await create_tracking(harbour.engine, NewTracking(url=URL), TrackPolicy())
+    made = await create_tracking(harbour.engine.releases, NewTracking(url=URL), TrackPolicy())
     async with harbour.engine.database.read() as view:
         assert await tracking_rows.get_current_tracking(view, made.id) == made
     assert made.since is not None

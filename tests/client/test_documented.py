@@ -13,10 +13,10 @@ import pytest
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
 from headwater.client import Patience
-from headwater.core.engine import Engine
 from headwater.settings import Settings
 from tests.support.api_server import Served, served
 from tests.support.docs_pages import page
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import River, ScriptedWeb, an_engine, an_entry
 
 TEXT = page("docs/client.md")
@@ -26,12 +26,12 @@ on_sqlite = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, tmp_path: Path) -> EngineParts:
     return an_engine(database, SystemClock(), ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-async def service(engine: Engine, tmp_path: Path) -> AsyncIterator[Served]:
+async def service(engine: EngineParts, tmp_path: Path) -> AsyncIterator[Served]:
     river = River(engine, ScriptedWeb())
     feed = await river.feed("a")
     await river.entries(feed, an_entry("one", "First"), an_entry("two", "Second"))

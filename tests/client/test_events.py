@@ -13,11 +13,11 @@ from headwater.adapters.database import SqlDatabase
 from headwater.auth import token_rows
 from headwater.auth.tokens import token_hash
 from headwater.client import AsyncClient, Client, Event, FileCursor, LogReset, Refusal, Unreachable
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.events import events as stream
 from headwater.settings import Settings
 from tests.support.api_server import Served, served
 from tests.support.both_clients import KINDS, Kind, events
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 
 ADMIN = "an-admin-token-of-the-tests"
@@ -29,7 +29,7 @@ pytestmark = [
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, tmp_path: Path) -> EngineParts:
     return an_engine(database, SystemClock(), ScriptedWeb(), tmp_path)
 
 
@@ -39,7 +39,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-async def service(engine: Engine, settings: Settings) -> AsyncIterator[Served]:
+async def service(engine: EngineParts, settings: Settings) -> AsyncIterator[Served]:
     async with served(engine, settings) as running:
         yield running
 
@@ -96,7 +96,7 @@ async def test_a_connection_that_breaks_again_and_again_loses_and_repeats_nothin
 
 
 async def test_a_service_that_is_started_again_is_found_again(
-    kind: Kind, engine: Engine, tmp_path: Path
+    kind: Kind, engine: EngineParts, tmp_path: Path
 ) -> None:
     settings = Settings(data_dir=tmp_path, port=0, stop_seconds=5)
     async with served(engine, settings) as service:
@@ -147,7 +147,7 @@ async def test_done_by_hand(kind: Kind, service: Served, tmp_path: Path) -> None
 
 
 async def test_without_reconnecting_it_ends_with_the_stream(
-    kind: Kind, engine: Engine, settings: Settings
+    kind: Kind, engine: EngineParts, settings: Settings
 ) -> None:
     async with served(engine, settings) as service:
         await service.tell(2)
@@ -166,7 +166,7 @@ async def test_a_log_that_was_set_back_is_raised(kind: Kind, service: Served) ->
 
 
 async def test_a_refusal_that_will_not_pass_is_raised(
-    kind: Kind, engine: Engine, tmp_path: Path
+    kind: Kind, engine: EngineParts, tmp_path: Path
 ) -> None:
     settings = Settings(data_dir=tmp_path, port=0, admin_token=ADMIN)
     async with engine.database.write() as tx:

@@ -11,12 +11,12 @@ import pytest
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
 from headwater.client import AsyncClient, Client, Enclosure, Entry, Feed, Person, Refusal
-from headwater.core.engine import Engine
 from headwater.core.errors import BadInput
 from headwater.feeds.feed import FeedOptions
 from headwater.settings import Settings
 from tests.support.api_server import Served, served
 from tests.support.both_clients import KINDS, Kind
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import River, ScriptedWeb, an_engine, an_entry
 
 pytestmark = [
@@ -26,17 +26,17 @@ pytestmark = [
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, tmp_path: Path) -> EngineParts:
     return an_engine(database, SystemClock(), ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def river(engine: Engine) -> River:
+def river(engine: EngineParts) -> River:
     return River(engine, ScriptedWeb())
 
 
 @pytest.fixture
-async def service(engine: Engine, tmp_path: Path) -> AsyncIterator[Served]:
+async def service(engine: EngineParts, tmp_path: Path) -> AsyncIterator[Served]:
     async with served(engine, Settings(data_dir=tmp_path, port=0)) as running:
         yield running
 

@@ -230,7 +230,7 @@ async def test_a_move_to_where_another_feed_lives_stops_and_links(river: River) 
 async def test_a_move_to_a_removed_feeds_address_waits_until_it_is_free(river: River) -> None:
     there, moving = river.origin.feed("/there", [ONE]), river.origin.feed("/moving", [ONE])
     other_id = await river.add(there.url)
-    await remove_feed(other_id, river.engine, hard=False)
+    await remove_feed(other_id, river.engine.database, hard=False)
     await river.add(moving.url)
     moving.stand_in = Reply(301, headers={"Location": "/there"})
     for _ in range(4):
@@ -238,7 +238,7 @@ async def test_a_move_to_a_removed_feeds_address_waits_until_it_is_free(river: R
     before = ["subscription_created", "new_entry"]
     before += ["subscription_deleted", "subscription_created", "new_entry"]
     assert await river.told() == before
-    await remove_feed(other_id, river.engine, hard=True)
+    await remove_feed(other_id, river.engine.database, hard=True)
     for _ in range(2):
         await river.visit(seconds=86_400)
     assert await river.told() == [*before, "subscription_deleted", "feed_moved"]
@@ -305,7 +305,7 @@ async def test_an_alias_that_was_undone_is_not_made_again(river: River) -> None:
     feed.publish()
     await river.visit()
     assert await river.count("entries") == 1
-    await undo_alias(feed_id, "new", river.engine)
+    await undo_alias(feed_id, "new", river.engine.database)
     feed.publish(TWO)
     await river.visit()
     rows = await river.rows("SELECT entry_uid FROM entries ORDER BY entry_uid")

@@ -49,14 +49,14 @@ async def state(river: River, feed_id: FeedId) -> str:
 
 
 async def tidy(river: River) -> None:
-    await housekeeping_once(river.engine, Settings(data_dir=Path("unused")))
+    await housekeeping_once(river.engine.services, Settings(data_dir=Path("unused")))
 
 
 @pytest.mark.parametrize("hard", [False, True])
 async def test_it_goes_on_when_the_other_is_removed(river: River, hard: bool) -> None:
     there = river.origin.feed("/there", [ONE])
     stopped, followed = await duplicate_of(river, there)
-    await remove_feed(followed, river.engine, hard=hard)
+    await remove_feed(followed, river.engine.database, hard=hard)
     await tidy(river)
     there.publish(TWO)
     await visit(river, stopped)

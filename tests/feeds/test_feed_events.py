@@ -27,7 +27,7 @@ async def test_a_failing_feed_that_is_paused_and_resumed_is_told_as_recovered(ri
     for _ in range(3):
         await river.visit()
     for state in ("paused", "active"):
-        await change_feed(feed_id, FeedPatch(state=state), river.engine, gap=timedelta())
+        await change_feed(feed_id, FeedPatch(state=state), river.engine.feeds, gap=timedelta())
     for _ in range(3):
         await river.visit()
     feed.stand_in = None

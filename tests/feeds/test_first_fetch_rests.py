@@ -22,13 +22,13 @@ async def test_a_host_that_told_the_worker_to_rest_is_not_asked_by_the_server(
 ) -> None:
     throttled, other = river.origin.feed("/a", [ONE]), river.origin.feed("/b", [ONE])
     throttled.stand_in = Reply(429, headers={"Retry-After": "3600"})
-    await add_feed_later(throttled.url, FeedOptions(), river.engine)
+    await add_feed_later(throttled.url, FeedOptions(), river.engine.registry)
     await river.visit(10)
     await river.clock.advance(60)
     blobs = tmp_path / "b"
     async with opened_engine(database, river.clock, blobs, worker="tester/serve") as server:
         with pytest.raises(TooSoon):
-            await add_feed(other.url, FeedOptions(), server)
+            await add_feed(other.url, FeedOptions(), server.registry)
     assert other.requests == []
 
 
@@ -43,5 +43,5 @@ async def test_a_rest_asked_for_beside_any_error_is_kept(river: River, status: i
     assert (row.next_visit_at - row.last_fetch_at, row.failures) == (7_200_000_000, 1)
     await river.clock.advance(3_600)
     with pytest.raises(TooSoon):
-        await refetch(feed_id, river.engine, whole=False, gap=timedelta(minutes=1))
+        await refetch(feed_id, river.engine.feeds, whole=False, gap=timedelta(minutes=1))
     assert len(feed.requests) == 2

@@ -7,7 +7,6 @@ from pathlib import Path
 import orjson
 import pytest
 
-from headwater.core.engine import Engine
 from headwater.core.errors import StorageError
 from headwater.core.values.ids import FeedPk, FetchId
 from headwater.feeds.raw import raw_rows
@@ -16,6 +15,7 @@ from headwater.feeds.raw.raw_fetch import RawFetch, blob_key
 from headwater.feeds.retention import delete_unused_blobs
 from headwater.settings import Settings
 from headwater.wiring.housekeeping import housekeeping_once
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Post, Reply
 from tests.support.visits import River
 
@@ -40,7 +40,7 @@ async def test_payloads_that_brought_news_stay_and_of_the_others_the_newest(rive
         await river.visit()
     feed.publish(TWO)
     await river.visit()
-    await housekeeping_once(river.engine, kept(raw_keep_unchanged=2))
+    await housekeeping_once(river.engine.services, kept(raw_keep_unchanged=2))
     rows = await river.rows(
         "SELECT http_status, content_length, expired_at FROM raw_fetches ORDER BY fetched_at"
     )
@@ -61,7 +61,7 @@ async def test_expired_bytes_are_gone_and_the_rest_is_whole(river: River) -> Non
     for number in range(3):
         feed.answer_next(Reply(500, f"error {number}".encode()))
         await river.visit()
-    await housekeeping_once(river.engine, kept(raw_keep_unchanged=1))
+    await housekeeping_once(river.engine.services, kept(raw_keep_unchanged=1))
     rows = await river.rows(
         "SELECT blob_key, body_sha256, expired_at FROM raw_fetches ORDER BY fetched_at"
     )
@@ -82,7 +82,7 @@ async def test_a_body_that_another_fetch_still_needs_is_not_deleted(river: River
     for _ in range(3):
         feed.answer_next(Reply(500, b"the same page"))
         await river.visit()
-    await housekeeping_once(river.engine, kept(raw_keep_unchanged=1))
+    await housekeeping_once(river.engine.services, kept(raw_keep_unchanged=1))
     assert len(await living(river)) == 2
     rows = await river.rows("SELECT DISTINCT blob_key FROM raw_fetches WHERE http_status = 500")
     assert len(rows) == 1
@@ -95,7 +95,7 @@ async def test_an_operator_may_let_old_payloads_go(river: River) -> None:
     await river.clock.advance(3 * 86_400)
     feed.publish(TWO)
     await river.visit()
-    await housekeeping_once(river.engine, kept(raw_keep_days=2))
+    await housekeeping_once(river.engine.services, kept(raw_keep_days=2))
     assert len(await living(river)) == 1
     assert await river.count("entries") == 2
 
@@ -151,7 +151,7 @@ async def test_content_that_returns_while_its_blob_is_being_deleted_gets_a_new_k
         await raw_rows.lock_blobs(tx, [digest], generation=7)
         await raw_rows.mark_blobs_dying(tx, [digest], engine.clock.now())
     await archive_group(engine.database, engine.blobs, [raw_fetch(FeedPk(row.id), body)])
-    assert await delete_unused_blobs(engine) == 0
+    assert await delete_unused_blobs(engine.feeds) == 0
     (raw,) = await river.rows("SELECT blob_key FROM raw_fetches WHERE http_status = 599")
     assert raw.blob_key != blob_key(sha256(body).hexdigest(), 7)
     assert await engine.blobs.get(raw.blob_key) == body
@@ -175,7 +175,7 @@ async def test_a_deletion_between_the_put_and_the_row_is_noticed(river: River) -
 class Interrupted:
     """Blobs whose first put is followed at once by a whole round of retention."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: EngineParts) -> None:
         self._engine, self._inner = engine, engine.blobs
         self.storage = engine.blobs.storage
         self._first = True
@@ -184,7 +184,7 @@ class Interrupted:
         await self._inner.put_many(blobs)
         if self._first:
             self._first = False
-            assert await delete_unused_blobs(self._engine) == 1
+            assert await delete_unused_blobs(self._engine.feeds) == 1
 
     async def get(self, key: str) -> bytes | None:
         return await self._inner.get(key)
@@ -214,7 +214,7 @@ async def test_old_visits_are_forgotten_and_the_newest_kept(river: River) -> Non
     await river.add(feed.url)
     for _ in range(12):
         await river.visit()
-    await housekeeping_once(river.engine, kept(visits_keep=10))
+    await housekeeping_once(river.engine.services, kept(visits_keep=10))
     rows = await river.rows("SELECT status, inputs FROM visits ORDER BY scheduled_at")
     assert [row.status for row in rows] == [304] * 10
     assert all(orjson.loads(row.inputs) for row in rows)
@@ -234,5 +234,5 @@ async def test_a_store_that_deletes_nothing_does_not_keep_history_from_being_for
     for number in range(12):
         feed.answer_next(Reply(500, f"error {number}".encode()))
         await river.visit()
-    await housekeeping_once(river.engine, kept(raw_keep_unchanged=1, visits_keep=10))
+    await housekeeping_once(river.engine.services, kept(raw_keep_unchanged=1, visits_keep=10))
     assert len(await river.rows("SELECT status FROM visits")) == 10

@@ -164,7 +164,7 @@ async def test_a_move_to_where_a_removed_feed_was_does_not_end_the_feed(river: R
     """Nobody visits a removed feed: the one that moved there must go on."""
     there, moving = river.origin.feed("/there", [ONE]), river.origin.feed("/moving", [ONE])
     other = await river.add(there.url)
-    await remove_feed(other, river.engine, hard=False)
+    await remove_feed(other, river.engine.database, hard=False)
     moving_id = await river.add(moving.url)
     moving.stand_in = Reply(301, headers={"Location": "/there"})
     await _moved(river)
@@ -181,7 +181,9 @@ async def test_a_site_that_moves_there_and_back_is_still_followed(river: River) 
     await river.add(old.url)
     old.stand_in = Reply(301, headers={"Location": "/new"})
     await _moved(river)  # old is a duplicate of new
-    await change_feed(first, FeedPatch(state="active"), river.engine, gap=timedelta(seconds=60))
+    await change_feed(
+        first, FeedPatch(state="active"), river.engine.feeds, gap=timedelta(seconds=60)
+    )
     old.stand_in, new.stand_in = None, Reply(301, headers={"Location": "/old"})
     await _moved(river)
     states = sorted(row.state for row in await river.rows("SELECT state FROM feeds"))

@@ -85,7 +85,7 @@ async def test_304s_of_real_visits_save_what_was_served(river: River) -> None:
     await river.add(feed.url)
     await river.visit()
     await river.visit()
-    assert await count_visits(river.engine) == 3
+    assert await count_visits(river.engine.database) == 3
     async with river.engine.database.read() as view:
         assert await total_rows.saved_bytes(view) == 2 * len(feed.requests[0].sent)
 

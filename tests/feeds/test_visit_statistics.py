@@ -32,7 +32,7 @@ async def test_real_visits_end_in_the_counts_of_their_host_and_subscription(rive
     await river.visit()
     feed.answer_next(Reply(503))
     await river.visit()
-    assert await count_visits(river.engine) == 3
+    assert await count_visits(river.engine.database) == 3
     rows = await river.rows(
         "SELECT f.name, d.host, d.error, d.visits FROM fetcher_days d"
         " JOIN fetcher_modules f ON f.fetcher_id = d.fetcher_id ORDER BY d.error"

@@ -188,7 +188,7 @@ async def test_visits_that_share_their_commit_have_its_times_and_say_how_many_th
 ) -> None:
     services, dues = river.engine.feeds, []
     for number in range(3):
-        await add_feed_later(f"https://{number}.example/feed", FeedOptions(), river.engine)
+        await add_feed_later(f"https://{number}.example/feed", FeedOptions(), river.engine.registry)
         dues.append(await river.claim())
 
     async def conclude(due: DueFeed) -> None:
@@ -247,12 +247,14 @@ async def test_the_worker_traces_what_it_visits_and_what_it_could_not_keep(
         opened_engine(database, SystemClock(), tmp_path / "blobs") as engine,
     ):
         engine.tracer = Tracer(taken.append)
-        await add_feed_later(origin.feed("/feed.xml", [ONE]).url, FeedOptions(), engine)
+        await add_feed_later(origin.feed("/feed.xml", [ONE]).url, FeedOptions(), engine.registry)
         async with working(engine):
             await until(lambda: bool(taken))
         await origin.listen("127.0.6.1")
         await add_feed_later(
-            origin.feed("/other.xml", [TWO], address="127.0.6.1").url, FeedOptions(), engine
+            origin.feed("/other.xml", [TWO], address="127.0.6.1").url,
+            FeedOptions(),
+            engine.registry,
         )
         engine.blobs = FullDisk()
         async with working(engine):

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.errors import ConnectionLost
 from headwater.entrypoints.api.app import create_app
 from headwater.events.event_rows import read_wire_events
@@ -15,6 +14,7 @@ from headwater.personal_feeds.ports import FeedReader
 from headwater.settings import Settings
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.scraped_metrics import Scraped, own_figures
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 
@@ -31,14 +31,14 @@ pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def api(engine: Engine, tmp_path: Path) -> Api:
+def api(engine: EngineParts, tmp_path: Path) -> Api:
     app = create_app(
-        engine, Settings(data_dir=tmp_path, admin_token=ADMIN, personal_rate_per_minute=4)
+        engine.services, Settings(data_dir=tmp_path, admin_token=ADMIN, personal_rate_per_minute=4)
     )
     return Api(app, ADMIN)
 
@@ -91,14 +91,14 @@ class Away:
         raise ConnectionLost("nobody is there")
 
 
-async def test_a_store_that_is_away_leaves_the_other_figures(api: Api, engine: Engine) -> None:
+async def test_a_store_that_is_away_leaves_the_other_figures(api: Api, engine: EngineParts) -> None:
     engine.personal = Away()  # type: ignore[assignment]
     scraped = Scraped((await api.get("/metrics")).body.decode())
     assert scraped["headwater_database_up"] == 1
     assert not scraped.has("headwater_readers")
 
 
-async def test_what_is_delivered_twice_counts_once(engine: Engine, api: Api) -> None:
+async def test_what_is_delivered_twice_counts_once(engine: EngineParts, api: Api) -> None:
     body = b"<rss version='2.0'><channel><item><guid>1</guid></item></channel></rss>"
     assert isinstance(engine.web, ScriptedWeb)
     engine.web.serve("https://tides.example/feed", body)

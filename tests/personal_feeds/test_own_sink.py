@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.errors import BadInput, BadSettings, ConnectionLost
 from headwater.entrypoints.api.app import create_app
 from headwater.feeds.visit import visit_feed
@@ -26,6 +25,7 @@ from headwater.sinks.sink import BEGINNING, Sink, SinkDefinition
 from headwater.sinks.sink_kind import SinkKind, SinkKinds
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 
 URL = "https://tides.example/feed"
@@ -38,7 +38,7 @@ FAR = 2**62
 class Shore:
     """An engine that follows feeds, and delivers when it is told to."""
 
-    engine: Engine
+    engine: EngineParts
     clock: VirtualClock
     web: ScriptedWeb
     api: Api
@@ -75,7 +75,7 @@ class Shore:
 
     async def deliver(self) -> None:
         """A process starts, looks once, delivers what it began, and ends."""
-        deliveries = SinkDeliveries(self.engine, SinkPolicy())
+        deliveries = SinkDeliveries(self.engine.sinks, SinkPolicy())
         await deliveries.look()
         await deliveries.all_done()
         await deliveries.end(5)
@@ -116,8 +116,8 @@ async def shore(
     database: SqlDatabase, virtual_clock: VirtualClock, web: ScriptedWeb, tmp_path: Path
 ) -> Shore:
     engine = an_engine(database, virtual_clock, web, tmp_path)
-    await ensure_personal_sink(engine, days=14)
-    api = Api(create_app(engine, Settings(data_dir=tmp_path)))
+    await ensure_personal_sink(engine.personal_services, days=14)
+    api = Api(create_app(engine.services, Settings(data_dir=tmp_path)))
     return Shore(engine, virtual_clock, web, api)
 
 
@@ -370,7 +370,7 @@ async def test_it_is_there_after_a_start_and_shown_like_any_other(shore: Shore) 
     ]
     assert shown[0]["wanted"]["types"] == ["new_entry", "updated_entry"]
     before = await shore.sink()
-    await ensure_personal_sink(shore.engine, days=14)
+    await ensure_personal_sink(shore.engine.personal_services, days=14)
     assert await shore.sink() == before
 
 
@@ -381,7 +381,7 @@ async def test_a_new_one_begins_with_what_would_not_have_expired(shore: Shore) -
     await shore.clock.advance(15 * 86_400)
     shore.publish(post(2))
     await shore.visit()
-    await ensure_personal_sink(shore.engine, days=14)
+    await ensure_personal_sink(shore.engine.personal_services, days=14)
     await shore.deliver()
     assert (await shore.titles(), (await shore.sink()).delivered) == (["Tide 2"], 1)
 
@@ -405,17 +405,19 @@ async def test_nobody_can_make_change_or_remove_it(shore: Shore) -> None:
 
 
 async def test_settings_can_neither_take_it_away_nor_make_another(shore: Shore) -> None:
-    await apply_sink_settings(shore.engine, [], most=5)
+    await apply_sink_settings(shore.engine.sinks, [], most=5)
     assert (await shore.sink()).runs
     with pytest.raises(BadSettings, match="own"):
-        await apply_sink_settings(shore.engine, [SinkDefinition("mine", "personal")], most=5)
+        await apply_sink_settings(shore.engine.sinks, [SinkDefinition("mine", "personal")], most=5)
     with pytest.raises(BadSettings, match="There is one of this name already"):
-        await apply_sink_settings(shore.engine, [SinkDefinition("personal", "ndjson")], most=5)
+        await apply_sink_settings(
+            shore.engine.sinks, [SinkDefinition("personal", "ndjson")], most=5
+        )
 
 
 async def test_one_that_was_stopped_runs_again_after_a_start(shore: Shore) -> None:
     await shore.run("UPDATE sinks SET stopped = 'failing_too_long', failures = 9, cursor = 0")
-    await ensure_personal_sink(shore.engine, days=14)
+    await ensure_personal_sink(shore.engine.personal_services, days=14)
     sink = await shore.sink()
     assert (sink.state, sink.failures) == ("active", 0)
 
@@ -425,19 +427,19 @@ async def test_a_sink_of_somebody_elses_keeps_the_name(shore: Shore) -> None:
     wish = {"name": "personal", "kind": "ndjson", "from": "beginning"}
     assert (await shore.api.post("/sinks", wish)).status == 201
     for _ in range(2):
-        await ensure_personal_sink(shore.engine, days=14)
+        await ensure_personal_sink(shore.engine.personal_services, days=14)
     assert (await shore.sink()).kind == "ndjson"
     assert (await shore.sink("personal-2")).kind == "personal"
 
 
 async def test_it_does_not_count_among_the_sinks_there_may_be(shore: Shore, tmp_path: Path) -> None:
-    api = Api(create_app(shore.engine, Settings(data_dir=tmp_path, sinks_max=1)))
+    api = Api(create_app(shore.engine.services, Settings(data_dir=tmp_path, sinks_max=1)))
     assert (await api.post("/sinks", {"name": "tap", "kind": "ndjson"})).status == 201
     assert (await api.post("/sinks", {"name": "tap2", "kind": "ndjson"})).status == 409
     await shore.run("DELETE FROM sinks WHERE kind = 'personal'")
-    await ensure_personal_sink(shore.engine, days=14)
+    await ensure_personal_sink(shore.engine.personal_services, days=14)
     await apply_sink_settings(
-        shore.engine, [SinkDefinition("tap", "ndjson", start=BEGINNING)], most=1
+        shore.engine.sinks, [SinkDefinition("tap", "ndjson", start=BEGINNING)], most=1
     )
     assert len((await api.get("/sinks")).json["sinks"]) == 2
 
@@ -452,7 +454,8 @@ async def test_two_processes_that_start_together_make_one(
     await shore.run("DELETE FROM sinks")
     other = an_engine(open_another(), virtual_clock, web, tmp_path)
     await asyncio.gather(
-        ensure_personal_sink(shore.engine, days=14), ensure_personal_sink(other, days=14)
+        ensure_personal_sink(shore.engine.personal_services, days=14),
+        ensure_personal_sink(other.personal_services, days=14),
     )
     assert len((await shore.api.get("/sinks")).json["sinks"]) == 1
 
@@ -462,7 +465,7 @@ async def test_what_it_passed_over_is_in_its_row_within_a_minute_though_nothing_
 ) -> None:
     shore.publish(post(1))
     await shore.follow()
-    deliveries = SinkDeliveries(shore.engine, SinkPolicy())
+    deliveries = SinkDeliveries(shore.engine.sinks, SinkPolicy())
     for seconds, cursor in ((0, 0), (59, 0), (1, 2)):
         await shore.clock.advance(seconds)
         await deliveries.look()

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from headwater.core.engine import Engine
 from headwater.personal_feeds import source_rows
 from headwater.personal_feeds.source import CategorySource, render_sources_opml
 from headwater.publish.opml import parse_opml
@@ -12,6 +11,7 @@ from tests.entrypoints.api.conftest import api as api
 from tests.entrypoints.api.conftest import engine as engine
 from tests.entrypoints.api.conftest import web as web
 from tests.support.api_caller import Api
+from tests.support.engine_parts import EngineParts
 
 MADE = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ def test_a_list_shows_no_secret_of_a_source() -> None:
 
 
 async def test_every_source_of_a_category_is_found_however_many_there_are(
-    api: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    api: Api, engine: EngineParts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source_rows, "_AT_ONCE", 2)
     for number, categories in enumerate((["x"], ["x*"], ["y", "x"], [], ["x"], ["X"], ["y"])):

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.system.database_metrics import DATABASE_METRICS
 from headwater.feeds.fetch.failures import FAULTS, fault_of
@@ -20,6 +19,7 @@ from headwater.sinks.sink import NewSink
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
 from tests.support.docs_pages import ROOT, page
+from tests.support.engine_parts import EngineParts
 from tests.support.promql import NotPromql, selectors
 from tests.support.scraped_metrics import Scraped
 from tests.support.scripted_engine import ScriptedWeb, an_engine
@@ -53,11 +53,11 @@ EXPRESSIONS = {
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
 
 
-async def a_full_answer(engine: Engine) -> Scraped:
+async def a_full_answer(engine: EngineParts) -> Scraped:
     """A process that has met everything: every code, a sink, feeds that stand out."""
     ledger = Ledger(engine)
     one = await ledger.subscribe(await ledger.fetcher("alpha"), "https://one.example/feed")
@@ -68,13 +68,13 @@ async def a_full_answer(engine: Engine) -> Scraped:
         await sink_rows.insert_sink(tx, NewSink("tap", "ndjson", {}, cursor=0), engine.clock.now())
     for code in FAULTS:
         count_visit(MeasuredVisit("failed", code, fault_of(code), 0.1, 0, None, 0, 0, 900.0, False))
-    api = Api(create_app(engine, Settings()))
+    api = Api(create_app(engine.services, Settings()))
     await api.get("/feeds")
     return Scraped((await api.get("/metrics")).body.decode())
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
-async def test_every_metric_in_an_expression_exists_with_its_labels(engine: Engine) -> None:
+async def test_every_metric_in_an_expression_exists_with_its_labels(engine: EngineParts) -> None:
     seen = await a_full_answer(engine)
     assert {name for name in DATABASE_METRICS if not seen.has(name)} == set()
     wrong = [

@@ -6,12 +6,12 @@ from typing import Any, cast
 import pytest
 from fastapi.routing import APIRoute
 
-from headwater.core.engine import Engine
 from headwater.core.errors import HeadwaterError
 from headwater.entrypoints.api import errors as refusals
 from headwater.entrypoints.api.app import create_app
 from headwater.settings import Settings
 from tests.support.docs_pages import page, rows
+from tests.support.engine_parts import EngineParts
 
 TEXT = page("docs/api.md")
 HTTP = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE"})
@@ -27,7 +27,7 @@ def api_routes(router: Any) -> Iterator[APIRoute]:
 
 
 # No request is made, so no engine is needed.
-APP = create_app(cast(Engine, None), Settings())
+APP = create_app(cast(EngineParts, None).services, Settings())
 ROUTES = {
     f"{method} {route.path.replace(':path', '')}": route
     for route in api_routes(APP)

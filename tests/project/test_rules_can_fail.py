@@ -29,7 +29,7 @@ BROKEN: list[tuple[Rule, str, str]] = [
     (
         test_source.hidden_imports,
         "feeds/visit.py",
-        "if TYPE_CHECKING:\n    from headwater.core.engine import Engine",
+        "if TYPE_CHECKING:\n    from headwater.core.engine import EngineParts",
     ),
     (
         test_source.hidden_imports,

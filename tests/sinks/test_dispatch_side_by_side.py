@@ -314,7 +314,7 @@ async def test_a_stop_that_cannot_wait_loses_nothing(world: SinkWorld) -> None:
 
 async def test_the_part_of_the_service_delivers_until_it_is_stopped(world: SinkWorld) -> None:
     shelf = await world.add_shelf()
-    part = sink_loop(world.engine, Settings(stop_seconds=5))
+    part = sink_loop(world.engine.services, Settings(stop_seconds=5))
     running = asyncio.create_task(part.run())
     for total in (2, 4):
         await world.clock.asleep()
@@ -337,7 +337,7 @@ async def test_the_part_of_the_service_outlives_a_look_that_fails(
         raise trouble
 
     monkeypatch.setattr(world.engine.database, "read", failing)
-    part = sink_loop(world.engine, Settings(stop_seconds=5))
+    part = sink_loop(world.engine.services, Settings(stop_seconds=5))
     running = asyncio.create_task(part.run())
     await world.clock.asleep()
     monkeypatch.undo()

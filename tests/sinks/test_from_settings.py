@@ -45,7 +45,7 @@ async def desk(
 
 async def started(desk: Desk, *wishes: SinkDefinition, most: int = 100) -> None:
     """A service starts with these in its settings."""
-    await apply_sink_settings(desk.engine, wishes, most=most)
+    await apply_sink_settings(desk.engine.sinks, wishes, most=most)
 
 
 async def names_of(desk: Desk) -> list[str]:
@@ -215,7 +215,7 @@ async def test_a_new_secret_in_the_settings_signs_at_once(desk: Desk) -> None:
     async with desk.engine.database.read() as view:
         sink = await find_sink(view, "chat")
     assert sink is not None
-    assert open_secrets(desk.engine, sink) == both
+    assert open_secrets(desk.engine.vault, sink) == both
 
 
 async def test_a_sink_that_left_the_settings_rests_and_can_come_back(desk: Desk) -> None:
@@ -285,8 +285,8 @@ async def test_two_processes_that_start_together_agree(
 ) -> None:
     async with opened_engine(open_another(), virtual_clock, tmp_path / "blobs") as other:
         await asyncio.gather(
-            apply_sink_settings(desk.engine, [HOOKED, TAP], most=2),
-            apply_sink_settings(other, [HOOKED, TAP], most=2),
+            apply_sink_settings(desk.engine.sinks, [HOOKED, TAP], most=2),
+            apply_sink_settings(other.sinks, [HOOKED, TAP], most=2),
         )
     assert sorted(await names_of(desk)) == ["chat", "tap"]
 

@@ -35,7 +35,7 @@ def ledger(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -
 
 @pytest.fixture
 def api(ledger: Ledger, tmp_path: Path) -> Api:
-    return Api(create_app(ledger.engine, Settings(data_dir=tmp_path)))
+    return Api(create_app(ledger.engine.services, Settings(data_dir=tmp_path)))
 
 
 async def followed(ledger: Ledger, url: str = ONE) -> Subscription:
@@ -141,7 +141,9 @@ async def test_two_processes_count_each_visit_once(
 async def test_visits_that_were_forgotten_stay_counted(ledger: Ledger) -> None:
     one = await followed(ledger)
     await ledger.visits(one, [*[OK] * 15, *["timeout"] * 15])
-    await housekeeping_once(ledger.engine, Settings(data_dir=Path("unused"), visits_keep=10))
+    await housekeeping_once(
+        ledger.engine.services, Settings(data_dir=Path("unused"), visits_keep=10)
+    )
     assert len(await ledger.rows("SELECT 1 FROM visits")) == 10
     kept = await figures(ledger, one)
     assert (kept.visits, kept.successes, kept.failures) == (30, 15, 15)
@@ -152,7 +154,7 @@ async def test_a_visit_is_not_forgotten_before_it_is_counted(ledger: Ledger) -> 
     await ledger.visits(one, [OK] * 12)
 
     async def forgotten() -> int:
-        return await forget_visits(ledger.engine, 10)
+        return await forget_visits(ledger.engine.database, 10)
 
     assert await forgotten() == 0
     await ledger.count()
@@ -215,8 +217,8 @@ async def test_old_days_become_one_sum(ledger: Ledger) -> None:
         await ledger.visits(one, ends, ago=timedelta(days=days))
     await ledger.count()
     settings = Settings(data_dir=Path("unused"))
-    await compact_old_days(ledger.engine, settings)
-    await compact_old_days(ledger.engine, settings)
+    await compact_old_days(ledger.engine.database, settings)
+    await compact_old_days(ledger.engine.database, settings)
     rows = await ledger.rows("SELECT day, error, visits FROM subscription_days ORDER BY day, error")
     assert [(row.day == 0, row.error, row.visits) for row in rows] == [
         (True, "timeout", 7),
@@ -237,7 +239,7 @@ async def test_old_days_of_fetchers_are_forgotten(ledger: Ledger) -> None:
     await ledger.visits(one, [OK], ago=timedelta(days=29))
     await ledger.visits(one, [OK], ago=timedelta(days=30))
     await ledger.count()
-    await compact_old_days(ledger.engine, Settings(data_dir=Path("unused")))
+    await compact_old_days(ledger.engine.database, Settings(data_dir=Path("unused")))
     assert await counted(ledger) == (2, 1)
 
 
@@ -370,7 +372,9 @@ async def test_what_failed_before_the_window_is_forgiven(ledger: Ledger, api: Ap
 
 async def test_a_reader_may_see_figures(ledger: Ledger, tmp_path: Path) -> None:
     one = await followed(ledger)
-    app = create_app(ledger.engine, Settings(data_dir=tmp_path, admin_token="secret-admin"))
+    app = create_app(
+        ledger.engine.services, Settings(data_dir=tmp_path, admin_token="secret-admin")
+    )
     admin = Api(app, "secret-admin")
     for scope, status in (("read", 200), ("publish", 403)):
         made = await admin.post("/tokens", {"name": scope, "scope": scope})

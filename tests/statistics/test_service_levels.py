@@ -34,7 +34,7 @@ async def levels(
 ) -> dict[str, ServiceLevel]:
     await ledger.count()
     found = await service_levels(
-        ledger.engine, promises or ServiceTargets(), Window(days), worst=worst
+        ledger.engine.database, promises or ServiceTargets(), Window(days), worst=worst
     )
     assert [level.name for level in found] == ["fetch_latency", "failed_fetches", "freshness"]
     return {level.name: level for level in found}
@@ -233,4 +233,4 @@ async def test_the_targets_are_settings(ledger: Ledger) -> None:
 
 async def test_for_ever_is_no_window_for_a_promise(ledger: Ledger) -> None:
     with pytest.raises(BadInput, match="number of days"):
-        await service_levels(ledger.engine, ServiceTargets(), Window(None), worst=5)
+        await service_levels(ledger.engine.database, ServiceTargets(), Window(None), worst=5)

@@ -207,7 +207,7 @@ async def test_old_days_of_speed_are_forgotten(ledger: Ledger) -> None:
     for days in (0, 89, 90):
         await ledger.visits(one, [OK], ago=timedelta(days=days))
     await ledger.count()
-    await compact_old_days(ledger.engine, Settings(data_dir=Path("unused")))
+    await compact_old_days(ledger.engine.database, Settings(data_dir=Path("unused")))
     assert len(await ledger.rows("SELECT 1 FROM latency_days")) == 2
     assert sum(day.visits for day in await day_totals(ledger)) == 3
 
@@ -220,7 +220,7 @@ async def test_old_days_of_a_subscription_keep_their_new_sums(ledger: Ledger) ->
     await ledger.visits(one, [SAME], ago=timedelta(days=200), started_at=started)
     await ledger.count()
     before = await figures(ledger, one)
-    await compact_old_days(ledger.engine, Settings(data_dir=Path("unused")))
+    await compact_old_days(ledger.engine.database, Settings(data_dir=Path("unused")))
     after = await figures(ledger, one)
     assert len(after.days) == 1
     assert (after.saved_bytes, after.retries) == (before.saved_bytes, before.retries) == (200, 1)

@@ -74,7 +74,7 @@ async def test_without_autodiscovery_a_page_is_just_no_feed(river: River) -> Non
     page.stand_in = Reply(200, PAGE, HTML)
     wish = FeedOptions(overrides=Overrides(disable_autodiscovery=True))
     with pytest.raises(NotAFeed, match="This is not a feed") as told:
-        await add_feed(page.url, wish, river.engine)
+        await add_feed(page.url, wish, river.engine.registry)
     assert told.value.facts["candidates"] == []
 
 
@@ -123,7 +123,7 @@ async def test_a_redirect_to_a_followed_feed_is_that_feed(river: River) -> None:
 async def test_a_removed_feed_comes_back_with_its_history(river: River) -> None:
     feed = river.origin.feed("/feed.xml", [ONE])
     first = await river.add(feed.url)
-    await remove_feed(first, river.engine, hard=False)
+    await remove_feed(first, river.engine.database, hard=False)
     feed.publish(TWO)
     assert await river.add(feed.url) == first
     assert await river.told() == [
@@ -148,12 +148,12 @@ async def test_private_addresses_are_refused_before_any_request(river: River, ur
 
 async def test_what_is_no_url_is_refused(river: River) -> None:
     with pytest.raises(BadUrl):
-        await add_feed("file:///etc/passwd", FeedOptions(), river.engine)
+        await add_feed("file:///etc/passwd", FeedOptions(), river.engine.registry)
 
 
 async def test_a_feed_for_later_is_due_at_once_and_wakes_the_worker(river: River) -> None:
     feed = river.origin.feed("/feed.xml", [ONE])
-    await add_feed_later(feed.url, FeedOptions(categories=("news",)), river.engine)
+    await add_feed_later(feed.url, FeedOptions(categories=("news",)), river.engine.registry)
     assert feed.requests == []
     assert river.engine.database.woken("feeds").is_set()
     due = await river.claim()
@@ -166,7 +166,7 @@ async def test_the_hosts_turn_is_kept_when_adding_too(river: River) -> None:
     await river.add(first.url)
     asked_at = river.clock.monotonic()
     river.engine.turns.seen("127.0.0.1", asked_at)
-    adding = asyncio.ensure_future(add_feed(second.url, FeedOptions(), river.engine))
+    adding = asyncio.ensure_future(add_feed(second.url, FeedOptions(), river.engine.registry))
     assert await river.clock.advance_to_next() == pytest.approx(1.0)
     await adding
     assert second.requests[0].started == pytest.approx(asked_at + 1.0)

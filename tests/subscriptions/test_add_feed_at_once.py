@@ -17,7 +17,9 @@ LONG = 1_000.0
 
 
 def adding(river: River, *urls: str) -> list[asyncio.Task[FeedId]]:
-    return [asyncio.create_task(add_feed(url, FeedOptions(), river.engine)) for url in urls]
+    return [
+        asyncio.create_task(add_feed(url, FeedOptions(), river.engine.registry)) for url in urls
+    ]
 
 
 async def test_the_others_wait_and_are_told_of_the_feed_that_is_known_then(river: River) -> None:
@@ -68,7 +70,7 @@ async def test_another_feed_does_not_wait(river: River) -> None:
     slow.answer_next(Reply(200, delay=LONG))
     (waiting,) = adding(river, slow.url)
     await river.clock.asleep()
-    assert await add_feed(quick.url, FeedOptions(), river.engine)
+    assert await add_feed(quick.url, FeedOptions(), river.engine.registry)
     assert not waiting.done()
     waiting.cancel()
     await asyncio.wait([waiting])
@@ -83,12 +85,12 @@ async def test_one_that_is_deleted_for_good_meanwhile_is_a_conflict(
 
     async def deleted_first(bodies: list[tuple[str, bytes]]) -> None:
         (row,) = await river.rows("SELECT feed_id FROM feeds")
-        await remove_feed(row.feed_id, river.engine, hard=True)
+        await remove_feed(row.feed_id, river.engine.database, hard=True)
         await put_many(bodies)
 
     monkeypatch.setattr(type(river.engine.blobs), "put_many", staticmethod(deleted_first))
     with pytest.raises(ConflictError, match="while it was being added"):
-        await add_feed(feed.url, FeedOptions(), river.engine)
+        await add_feed(feed.url, FeedOptions(), river.engine.registry)
     assert await river.count("feeds") == 0
     assert await river.count("raw_fetches") == 0
     assert await river.told() == ["subscription_created", "subscription_deleted"]

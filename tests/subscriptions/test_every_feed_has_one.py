@@ -59,7 +59,7 @@ async def test_a_followed_feed_is_a_subscription_of_the_best_built_in_fetcher(
     feed = river.origin.feed("/feed.xml?token=hunter2", [ONE])
     follow = add_feed if when == "now" else add_feed_later
     options = FeedOptions(overrides=Overrides("Mine"))
-    feed_id = await follow(feed.url, options, river.engine, who="ada")
+    feed_id = await follow(feed.url, options, river.engine.registry, who="ada")
     made = await subscription_of(river, feed_id)
     assert (made.source_url, made.source_type, made.name) == (feed.url, "rss", "Mine")
     assert (made.fetcher_name, made.assignment_status) == ("feed", "auto_assigned")
@@ -97,7 +97,7 @@ async def test_nothing_is_followed_that_no_built_in_fetcher_may_visit(river: Riv
     async with river.engine.database.write() as tx:
         await fetcher_rows.update_fetcher(tx, 1, FetcherPatch(is_enabled=False), river.clock.now())
     with pytest.raises(NoCapableFetcher):
-        await add_feed_later(feed.url, FeedOptions(), river.engine)
+        await add_feed_later(feed.url, FeedOptions(), river.engine.registry)
     assert [await river.count(t) for t in ("feeds", "rss_subscriptions", "events")] == [0, 0, 0]
 
 
@@ -106,7 +106,7 @@ async def test_a_refused_url_names_its_subscription(river: River) -> None:
     made = await subscription_of(river, await river.add(feed.url))
     for follow in (add_feed, add_feed_later):
         with pytest.raises(DuplicateUrl) as refused:
-            await follow(feed.url, FeedOptions(), river.engine)
+            await follow(feed.url, FeedOptions(), river.engine.registry)
         assert refused.value.facts["subscription_id"] == made.id
 
 
@@ -117,7 +117,7 @@ async def test_pausing_and_resuming_leave_the_subscription_alone(river: River) -
     await assigned(river, feed_id, remote)
     for state in ("paused", "active"):
         patch = FeedPatch(state="paused" if state == "paused" else "active")
-        await change_feed(feed_id, patch, river.engine, gap=timedelta())
+        await change_feed(feed_id, patch, river.engine.feeds, gap=timedelta())
         (row,) = await river.rows("SELECT state, shard FROM feeds")
         assert tuple(row) == (state, -remote.id)
         assert (await subscription_of(river, feed_id)).is_active
@@ -135,7 +135,7 @@ async def test_a_removed_feed_is_an_inactive_subscription_without_open_conflicts
             river.clock.now(),
         )  # fmt: skip
     for _ in range(2):  # removing twice is removing once
-        await remove_feed(feed_id, river.engine, hard=False, who="ada")
+        await remove_feed(feed_id, river.engine.database, hard=False, who="ada")
     assert (await subscription_of(river, feed_id)).is_active is False
     async with river.engine.database.read() as view:
         closed = await conflict_rows.get_conflict(view, conflict.id)
@@ -162,7 +162,7 @@ async def test_deleting_for_good_leaves_one_event_and_no_row(river: River) -> No
         await conflict_rows.insert_conflict(
             tx, made.id, "multi_fetcher_match", (), "", river.clock.now()
         )
-    await remove_feed(feed_id, river.engine, hard=True)
+    await remove_feed(feed_id, river.engine.database, hard=True)
     tables = ("feeds", "rss_subscriptions", "subscription_conflicts", "assignment_history")
     assert [await river.count(table) for table in tables] == [0, 0, 0, 0]
     assert await river.told() == ["subscription_created", "new_entry", "subscription_deleted"]
@@ -178,7 +178,7 @@ async def test_a_feed_that_comes_back_is_the_same_subscription(river: River) -> 
     feed = river.origin.feed("/feed.xml", [ONE])
     feed_id = await river.add(feed.url)
     first = await subscription_of(river, feed_id)
-    await remove_feed(feed_id, river.engine, hard=False)
+    await remove_feed(feed_id, river.engine.database, hard=False)
     assert await river.add(feed.url) == feed_id
     back = await subscription_of(river, feed_id)
     assert (back.id, back.is_active, back.created_at) == (first.id, True, first.created_at)
@@ -199,7 +199,7 @@ async def test_a_feed_that_moved_and_was_removed_comes_back_by_the_url_that_was_
     old.stand_in = Reply(301, headers={"Location": "/new"})
     for _ in range(3):
         await river.visit(seconds=86_400)
-    await remove_feed(feed_id, river.engine, hard=False)
+    await remove_feed(feed_id, river.engine.database, hard=False)
     await river.clock.advance(10)
     assert await river.add(old.url) == feed_id
     (row,) = await river.rows("SELECT url, state FROM feeds")

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.dependencies import ApiContext
 from headwater.entrypoints.server.listener import listening_socket, url_of_socket
@@ -14,13 +13,14 @@ from headwater.entrypoints.server.service import HttpServer
 from headwater.events.event import Event
 from headwater.events.event_rows import append_events
 from headwater.settings import Settings
+from tests.support.engine_parts import EngineParts
 
 
 @dataclass(slots=True)
 class Served:
     url: str
     desk: ApiContext
-    engine: Engine
+    engine: EngineParts
 
     @property
     def place(self) -> tuple[str, int]:
@@ -35,9 +35,9 @@ class Served:
 
 
 @asynccontextmanager
-async def served(engine: Engine, settings: Settings) -> AsyncIterator[Served]:
+async def served(engine: EngineParts, settings: Settings) -> AsyncIterator[Served]:
     """As `headwater serve` does it; port 0 in the settings takes any free one."""
-    app = create_app(engine, settings)
+    app = create_app(engine.services, settings)
     desk: ApiContext = app.state.desk
     with listening_socket(settings) as listener:
         part = HttpServer(app, listener, settings, desk.closing)

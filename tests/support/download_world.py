@@ -30,11 +30,11 @@ from headwater.anime.shows.preferences import Preferences
 from headwater.anime.shows.show import Show
 from headwater.anime.shows.tracking import Tracking
 from headwater.anime.title import read_title
-from headwater.core.engine import Engine
 from headwater.core.ports import Clock
 from headwater.events import event_rows
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin, OriginFeed, Reply
 from tests.support.torrents import Made
 
@@ -119,7 +119,7 @@ class ToyClient:
 
 @dataclass(slots=True)
 class Yard:
-    engine: Engine
+    engine: EngineParts
     client: ToyClient
     clock: VirtualClock
     root: Path
@@ -242,6 +242,6 @@ async def opened_yard(
                 0, kept.id, FEED, preferences or Preferences(groups=("Best", "Good")), packs=True
             )
             tracking = await tracking_rows.insert_tracking(tx, wish, time.now())
-        downloads = DownloadRunner(engine, media)
+        downloads = DownloadRunner(engine.releases, media)
         yield Yard(engine, client, clock, root, origin, tracking, downloads)
         await downloads.end(1.0)

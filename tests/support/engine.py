@@ -9,7 +9,6 @@ from headwater.adapters.database import SqlDatabase
 from headwater.adapters.parse_processes.pool import ProcessParsers
 from headwater.adapters.vault import open_vault
 from headwater.anime.decide.policy import ReleasePolicy
-from headwater.core.engine import Engine
 from headwater.core.ports import Clock
 from headwater.core.values.ids import WorkerId
 from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
@@ -26,6 +25,7 @@ from headwater.web.address_gate import build_address_policy
 from headwater.web.http_client import CurlWeb
 from headwater.web.limits import WebLimits
 from headwater.wiring.sink_kinds import build_sink_kinds
+from tests.support.engine_parts import EngineParts
 
 USER_AGENT = "Headwater/test (+https://example.org/about)"
 
@@ -33,7 +33,7 @@ USER_AGENT = "Headwater/test (+https://example.org/about)"
 @asynccontextmanager
 async def opened_engine(
     database: SqlDatabase, clock: Clock, folder: Path, *, worker: str = "tester"
-) -> AsyncIterator[Engine]:
+) -> AsyncIterator[EngineParts]:
     """Shipped defaults, except that loopback may be asked."""
     database.clock = clock
     addresses = build_address_policy(["127.0.0.0/8"])
@@ -52,7 +52,7 @@ async def opened_engine(
     personal = PersonalDatabase(database, clock)
     feeds = PersonalFeeds(personal, clock, PersonalPolicy())
     try:
-        yield Engine(
+        yield EngineParts(
             clock=clock,
             web=web,
             fetchers=fetchers,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.values.ids import FetcherId
 from headwater.subscriptions.fetchers import fetcher_rows
 from headwater.subscriptions.fetchers.address import about_fetcher
@@ -14,6 +13,7 @@ from headwater.subscriptions.fetchers.fetcher import FetcherPatch, Registration
 from headwater.subscriptions.fetchers.rank_candidates import BroadcastPolicy
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.fetcher_processes import YES, FetcherProcess, a_fetcher
 
 PATIENT = BroadcastPolicy(timeout=60.0, answer_timeout=3_600.0)
@@ -22,7 +22,7 @@ PATIENT = BroadcastPolicy(timeout=60.0, answer_timeout=3_600.0)
 
 @dataclass(slots=True)
 class Registry:
-    engine: Engine
+    engine: EngineParts
     clock: VirtualClock
     stack: AsyncExitStack
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from uuid_utils import uuid7
 
 from headwater.auth.tokens import token_hash
-from headwater.core.engine import Engine
 from headwater.core.values.instant import to_micros
 from headwater.personal_feeds.ports import FeedReader, KeptItem, ReaderToken
+from tests.support.engine_parts import EngineParts
 
 DAY = 86_400_000_000
 
@@ -16,7 +16,7 @@ DAY = 86_400_000_000
 class Readers:
     """`count` gives each item a guid of its own, in order."""
 
-    engine: Engine
+    engine: EngineParts
     count: int = field(default=0)
 
     @property

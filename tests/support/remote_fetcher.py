@@ -5,7 +5,6 @@ from typing import Any
 
 from uuid_utils import uuid7
 
-from headwater.core.engine import Engine
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
 from headwater.feeds import feed_rows
@@ -18,6 +17,7 @@ from headwater.subscriptions.fetchers.fetcher_reports import FetcherReport, Repo
 from headwater.subscriptions.fetchers.remote_work import Claim, ClaimedWork, RemoteVisit
 from headwater.subscriptions.subscription import NewSubscription, Subscription
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 
 KEY = bytes(range(32))
 LEASE = 120.0
@@ -27,7 +27,7 @@ LEASE = 120.0
 class Remote:
     """What tests of remote work keep doing, each in one word."""
 
-    engine: Engine
+    engine: EngineParts
     clock: VirtualClock
 
     async def fetcher(
@@ -75,7 +75,7 @@ class Remote:
         self, fetcher: Fetcher, limit: int = 10, lease_seconds: float = LEASE
     ) -> ClaimedWork:
         return await remote_work.claim_work(
-            self.engine, fetcher, limit=limit, lease_seconds=lease_seconds
+            self.engine.registry, fetcher, limit=limit, lease_seconds=lease_seconds
         )
 
     async def one(self, fetcher: Fetcher) -> RemoteVisit:
@@ -83,7 +83,9 @@ class Remote:
         return work
 
     async def report(self, fetcher: Fetcher, claim: Claim, said: FetcherReport) -> Visit:
-        return await remote_work.accept_report(self.engine, fetcher, claim, said, elapsed=0.25)
+        return await remote_work.accept_report(
+            self.engine.registry, fetcher, claim, said, elapsed=0.25
+        )
 
     async def visit(self, fetcher: Fetcher, said: FetcherReport) -> Visit:
         return await self.report(fetcher, (await self.one(fetcher)).claim, said)

@@ -11,7 +11,6 @@ import orjson
 from headwater.adapters.blobs import FolderBlobs
 from headwater.adapters.vault import open_vault
 from headwater.anime.decide.policy import ReleasePolicy
-from headwater.core.engine import Engine
 from headwater.core.ports import Clock, Database
 from headwater.core.values.ids import FeedId, FeedPk, FetchId, WorkerId, index_key
 from headwater.core.values.instant import to_micros
@@ -40,6 +39,7 @@ from headwater.subscriptions.subscription_rows import insert_auto_assigned
 from headwater.web.address_gate import AddressPolicy
 from headwater.web.limits import WebLimits
 from headwater.wiring.sink_kinds import build_sink_kinds
+from tests.support.engine_parts import EngineParts
 
 SECOND = 1_000_000
 
@@ -90,7 +90,7 @@ class ScriptedWeb:
         return url
 
 
-def an_engine(database: Database, clock: Clock, web: ScriptedWeb, folder: Path) -> Engine:
+def an_engine(database: Database, clock: Clock, web: ScriptedWeb, folder: Path) -> EngineParts:
     database.clock = clock
     blobs = FolderBlobs(folder / "blobs")
     resources = SinkResources(
@@ -103,7 +103,7 @@ def an_engine(database: Database, clock: Clock, web: ScriptedWeb, folder: Path) 
         out_dir=folder / "out",
     )
     personal = PersonalDatabase(database, clock)
-    return Engine(
+    return EngineParts(
         clock=clock,
         web=web,
         fetchers=HttpFetcherClient(WebLimits(), AddressPolicy(), clock=clock, user_agent="test"),
@@ -129,7 +129,7 @@ def an_engine(database: Database, clock: Clock, web: ScriptedWeb, folder: Path) 
 class River:
     """Puts things into the database the way a visit does."""
 
-    engine: Engine
+    engine: EngineParts
     web: ScriptedWeb
     count: int = 0
 

@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.settings import Settings
 from headwater.subscriptions.fetchers.ports import FetcherAnswer, HttpReply
 from tests.support.api_caller import Answer, Api
+from tests.support.engine_parts import EngineParts
 
 YES = FetcherAnswer("yes", "yes")
 NO = FetcherAnswer("no", "no")
@@ -57,7 +57,7 @@ class Registry:
     """What tests of the registry keep doing, each in one word."""
 
     api: Api
-    engine: Engine
+    engine: EngineParts
     fetchers: ScriptedFetchers
 
     async def joined(self, name: str, *, priority: int = 100, **facts: object) -> int:
@@ -88,5 +88,5 @@ class Registry:
         return row.it
 
 
-def another_api(engine: Engine, settings: Settings, token: str | None = None) -> Api:
-    return Api(create_app(engine, settings), token)
+def another_api(engine: EngineParts, settings: Settings, token: str | None = None) -> Api:
+    return Api(create_app(engine.services, settings), token)

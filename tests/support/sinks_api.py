@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.ports import Clock
 from headwater.entrypoints.api.app import create_app
 from headwater.events import event_rows
@@ -15,6 +14,7 @@ from headwater.events.event import Event
 from headwater.settings import Settings
 from tests.support.api_caller import Api
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 
 FEED = "01900000-0000-7000-8000-000000000001"
 HOOK = "https://hooks.example.org/in"
@@ -24,13 +24,13 @@ OTHER = "whsec_" + "eHd2dXRzcnFwb25tbGtqaWhnZmVkY2Jh"
 
 @dataclass(slots=True)
 class Desk:
-    engine: Engine
+    engine: EngineParts
     api: Api
     folder: Path
 
     def guarded(self, token: str | None, **settings: Any) -> Api:
         given = {"data_dir": self.folder, **settings}
-        return Api(create_app(self.engine, Settings(**given)), token)
+        return Api(create_app(self.engine.services, Settings(**given)), token)
 
     async def made(self, name: str = "chat", **said: Any) -> dict[str, Any]:
         body = {"name": name, "kind": "webhook", "options": {"url": HOOK}} | said
@@ -76,4 +76,4 @@ async def opened_desk(database: SqlDatabase, clock: Clock, folder: Path) -> Asyn
     """Everything is open: no admin token, loopback."""
     async with opened_engine(database, clock, folder / "blobs") as engine:
         settings = Settings(data_dir=folder)
-        yield Desk(engine, Api(create_app(engine, settings)), folder)
+        yield Desk(engine, Api(create_app(engine.services, settings)), folder)

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.events import event_rows
 from headwater.events.event import Event
 from headwater.events.event_filter import EVERYTHING, EventFilter
@@ -21,6 +20,7 @@ from headwater.sinks.sink import DeadLetter, NewSink, Sink, SinkPatch
 from headwater.sinks.sink_kind import SinkKinds
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.sinks_in_memory import Shelf, Shelves
 
 FEED = "01900000-0000-7000-8000-000000000001"
@@ -31,7 +31,7 @@ TYPES = ("new_entry", "feed_failing", "updated_entry", "feed_recovered")
 class SinkWorld:
     """An engine with sinks, and a clock that only the test moves."""
 
-    engine: Engine
+    engine: EngineParts
     clock: VirtualClock
     shelves: Shelves
     policy: SinkPolicy = field(default_factory=SinkPolicy)
@@ -91,7 +91,7 @@ class SinkWorld:
         return self.shelves.named(name)
 
     def deliveries(self) -> SinkDeliveries:
-        return SinkDeliveries(self.engine, self.policy)
+        return SinkDeliveries(self.engine.sinks, self.policy)
 
     async def deliver(self) -> None:
         """A process starts, looks once, delivers what it began, and ends."""

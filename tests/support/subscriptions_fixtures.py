@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.feeds.worker import worker_rows
 from headwater.settings import Settings
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin
 from tests.support.remote_fetcher import Remote
 from tests.support.scripted_engine import ScriptedWeb, an_engine
@@ -22,12 +22,12 @@ FAR = 2**62
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def remote(engine: Engine, virtual_clock: VirtualClock) -> Remote:
+def remote(engine: EngineParts, virtual_clock: VirtualClock) -> Remote:
     return Remote(engine, virtual_clock)
 
 
@@ -44,5 +44,5 @@ async def world(
             await worker_rows.claim_shards(tx, engine.worker, 0, FAR, 1024)
         for address in ADDRESSES:
             await origin.listen(address)
-        api = Api(create_app(engine, Settings(data_dir=tmp_path)))
+        api = Api(create_app(engine.services, Settings(data_dir=tmp_path)))
         yield World(engine, origin, virtual_clock, api, folder)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headwater.core.engine import Engine
 from headwater.core.values.instant import to_micros
 from headwater.feeds.commit_visits import CommitResult
 from headwater.feeds.visit import visit_feed
 from headwater.feeds.worker import claim_rows
 from tests.support.api_caller import Answer, Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin
 
 MINUTE = 60_000_000
@@ -20,7 +20,7 @@ ADDRESSES = ("127.0.8.1", "127.0.8.2")
 
 @dataclass(slots=True)
 class World:
-    engine: Engine
+    engine: EngineParts
     origin: Origin
     clock: VirtualClock
     api: Api

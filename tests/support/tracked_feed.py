@@ -14,7 +14,6 @@ from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.preferences import Preferences
 from headwater.anime.shows.show import Show
 from headwater.anime.shows.tracking import Tracking
-from headwater.core.engine import Engine
 from headwater.core.values.instant import to_micros
 from headwater.events.event_rows import read_events
 from headwater.feeds.visit import visit_feed
@@ -24,6 +23,7 @@ from headwater.sinks.dispatch import SinkDeliveries, SinkPolicy
 from headwater.sinks.sink import Sink
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import ScriptedWeb
 
 URL = "https://releases.example/feed"
@@ -35,7 +35,7 @@ GROUPS = Preferences(groups=("LoliHouse", "ANi"))
 class Harbour:
     """An engine that follows one feed of releases."""
 
-    engine: Engine
+    engine: EngineParts
     clock: VirtualClock
     web: ScriptedWeb
     api: Api
@@ -62,7 +62,7 @@ class Harbour:
             kept = await show_rows.insert_show(tx, show or Show("Tides"), None, now)
             new = Tracking(0, kept.id, self.feed_id, since=since, **wishes)
             made = await tracking_rows.insert_tracking(tx, new, now)
-            await ensure_release_sink(tx, self.engine)
+            await ensure_release_sink(tx, self.engine.releases)
         return made
 
     async def arrive(self, *items: str) -> None:
@@ -80,7 +80,7 @@ class Harbour:
 
     async def deliver(self) -> None:
         """A process starts, looks once, delivers what it began, and ends."""
-        deliveries = SinkDeliveries(self.engine, SinkPolicy())
+        deliveries = SinkDeliveries(self.engine.sinks, SinkPolicy())
         await deliveries.look()
         await deliveries.all_done()
         await deliveries.end(5)

@@ -7,7 +7,6 @@ from typing import Any
 
 from uuid_utils import uuid7
 
-from headwater.core.engine import Engine
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
 from headwater.feeds import feed_rows
@@ -19,6 +18,7 @@ from headwater.subscriptions.fetchers import fetcher_rows
 from headwater.subscriptions.fetchers.fetcher import Fetcher, Registration
 from headwater.subscriptions.subscription import NewSubscription, Subscription
 from headwater.wiring.housekeeping import count_visits
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import SECOND, a_visit
 
 OK, SAME = "ok", "same"
@@ -29,7 +29,7 @@ OK, SAME = "ok", "same"
 class Ledger:
     """Visits are a minute apart, and the last one ended a minute ago."""
 
-    engine: Engine
+    engine: EngineParts
     written: dict[int, int] = field(default_factory=dict)
 
     @property
@@ -96,7 +96,7 @@ class Ledger:
             )
 
     async def count(self) -> int:
-        return await count_visits(self.engine)
+        return await count_visits(self.engine.database)
 
     async def conflict(self, subscription: Subscription, *candidates: Fetcher) -> Conflict:
         async with self.engine.database.write() as tx:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
 from headwater.feeds.change_feed import change_feed
@@ -21,6 +20,7 @@ from headwater.feeds.worker import claim_rows, worker_rows
 from headwater.subscriptions.add_feed import add_feed
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin
 
 FAR = 2**62
@@ -30,14 +30,14 @@ FAR = 2**62
 class River:
     """What tests of whole visits keep doing, each in one word."""
 
-    engine: Engine
+    engine: EngineParts
     origin: Origin
     clock: VirtualClock
 
     async def add(self, url: str) -> FeedId:
         """Followed, and the host has had its rest since."""
         await self.clock.advance(1)
-        feed_id = await add_feed(url, FeedOptions(), self.engine)
+        feed_id = await add_feed(url, FeedOptions(), self.engine.registry)
         await self.clock.advance(1)
         return feed_id
 
@@ -61,7 +61,7 @@ class River:
         return await visit_feed(await self.claim(), self.engine.feeds)
 
     async def change(self, feed_id: FeedId, patch: FeedPatch) -> None:
-        await change_feed(feed_id, patch, self.engine, gap=timedelta())
+        await change_feed(feed_id, patch, self.engine.feeds, gap=timedelta())
 
     async def rows(self, sql: str) -> list[Any]:
         async with self.engine.database.read() as view:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headwater.core.engine import Engine
 from headwater.settings import Settings
-from headwater.wiring.app import open_engine
+from headwater.wiring.app import open_services
 from tests.support.api_caller import Answer
 from tests.support.api_server import served
+from tests.support.engine_parts import EngineParts
 from tests.support.readers import Readers
 
 ADMIN = "an-admin-token-of-the-tests"
@@ -30,7 +30,7 @@ TOKEN = "hwr_aTokenOfAda"
 @dataclass(slots=True)
 class Live:
     url: str
-    engine: Engine
+    engine: EngineParts
 
     @property
     def place(self) -> tuple[str, int]:
@@ -69,7 +69,11 @@ def settings_for(folder: Path, database_url: str, **more: Any) -> Settings:
 
 @asynccontextmanager
 async def live(settings: Settings) -> AsyncIterator[Live]:
-    async with open_engine(settings) as engine, served(engine, settings) as running:
+    async with (
+        open_services(settings) as services,
+        served(EngineParts.of(services), settings) as running,
+    ):
+        engine = EngineParts.of(services)
         yield Live(running.url, engine)
 
 

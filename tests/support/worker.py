@@ -5,18 +5,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from headwater.core.engine import Engine
 from headwater.core.errors import StorageError
 from headwater.feeds.worker.worker import Worker
 from headwater.settings import Settings
 from headwater.wiring.background import build_worker
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 
 
 @asynccontextmanager
-async def working(engine: Engine, **settings: object) -> AsyncIterator[Worker]:
+async def working(engine: EngineParts, **settings: object) -> AsyncIterator[Worker]:
     """A worker as long as the block lasts; it stops in order."""
-    worker = build_worker(engine, Settings(**settings))  # type: ignore[arg-type]  # checked by pydantic
+    worker = build_worker(engine.services, Settings(**settings))  # type: ignore[arg-type]  # checked by pydantic
     running = asyncio.create_task(worker.run())
     try:
         yield worker
@@ -32,11 +32,13 @@ class PassSeconds(Protocol):
 
 
 @asynccontextmanager
-async def working_in_virtual_time(engine: Engine, **settings: object) -> AsyncIterator[PassSeconds]:
+async def working_in_virtual_time(
+    engine: EngineParts, **settings: object
+) -> AsyncIterator[PassSeconds]:
     """The worker on a clock of the test's, once it works; yields a way to let time pass."""
     clock = engine.clock
     assert isinstance(clock, VirtualClock)
-    worker = build_worker(engine, Settings(**settings))  # type: ignore[arg-type]  # checked by pydantic
+    worker = build_worker(engine.services, Settings(**settings))  # type: ignore[arg-type]  # checked by pydantic
     running = asyncio.create_task(worker.run())
 
     async def pass_seconds(seconds: float, *, step: float = 5) -> None:

@@ -22,7 +22,7 @@ async def test_it_clears_away_and_notes_uses_until_it_is_stopped(
     async with opened_engine(database, virtual_clock, tmp_path) as engine:
         await with_token(engine.personal, a_reader("mia"), "sesame")
         await engine.personal.add([an_item("news", 1, days=1)])
-        part = personal_loop(engine, Settings(personal_pickup_sec=20))
+        part = personal_loop(engine.services, Settings(personal_pickup_sec=20))
         running = asyncio.create_task(part.run())
         await virtual_clock.asleep()
         engine.personal_feeds.note_use("id-of-sesame")
@@ -43,7 +43,7 @@ async def test_a_store_that_is_away_ends_nothing(
         store = CountingStore(engine.personal)
         engine.personal = store
         store.is_away = True
-        part = personal_loop(engine, Settings(personal_pickup_sec=20))
+        part = personal_loop(engine.services, Settings(personal_pickup_sec=20))
         running = asyncio.create_task(part.run())
         await virtual_clock.advance_to_next()
         store.is_away = False

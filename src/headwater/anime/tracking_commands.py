@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from headwater.anime.decide.release_sink import ensure_release_sink
 from headwater.anime.episodes.preview import KeptOffers, kept_offers
+from headwater.anime.services import ReleaseServices
 from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.preferences import Preferences
 from headwater.anime.shows.propose import Proposal, propose_show
@@ -26,17 +27,18 @@ from headwater.anime.shows.tracking import (
     apply_tracking_patch,
 )
 from headwater.anime.torrents.torrent_sites import feed_url_of_page
-from headwater.core.engine import Engine
 from headwater.core.errors import BadInput, ConflictError, DuplicateUrl, NotFound
 from headwater.core.idempotency_rows import set_key_resource
-from headwater.core.ports import Transaction
+from headwater.core.ports import Database, Transaction
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.keep import KEEP
 from headwater.feeds import feed_rows
 from headwater.feeds.change_feed import change_feed_within
 from headwater.feeds.feed import FeedOptions, FeedPatch
+from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.schedule.replan import earliest_visit
 from headwater.subscriptions.add_feed import add_feed
+from headwater.subscriptions.services import RegistryServices
 from headwater.subscriptions.subscription import SYSTEM_ACTOR
 
 logger = get_logger("releases")
@@ -52,7 +54,7 @@ class TrackPolicy:
 
 
 async def create_tracking(
-    engine: Engine,
+    services: ReleaseServices,
     new: NewTracking,
     policy: TrackPolicy,
     *,
@@ -63,50 +65,50 @@ async def create_tracking(
     the show is taken from the feed: BadInput when it is of several. Conflict when the show is
     collected from this feed already; one that was removed comes back with all it knew."""
     apply_tracking_patch(_NOTHING, new.wish)
-    feed_id = await _get_or_add_feed(engine, new, who)
-    kept = await kept_offers(engine, feed_id, Preferences())
+    feed_id = await _get_or_add_feed(services.registry, new, who)
+    kept = await kept_offers(services.database, feed_id, Preferences())
     if kept.feed.state != "active":
         raise ConflictError(
             f"This feed is {kept.feed.state}: nothing would be collected from it.",
             feed_id=feed_id,
             state=kept.feed.state,
         )
-    proposal = await _proposal(engine, new, kept)
-    async with engine.database.write() as tx:
-        show = await _show(tx, engine, new, proposal, kept)
+    proposal = await _proposal(services.database, new, kept)
+    async with services.database.write() as tx:
+        show = await _show(tx, new, proposal, kept)
         await _check_not_tracked_twice(tx, show, feed_id)
-        made = await _insert_tracking(tx, engine, new, show, kept)
+        made = await _insert_tracking(tx, new, show, kept)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(made.id))
-        await _apply_tracking(tx, engine, made, policy)
-    engine.database.woken("feeds").set()
+        await _apply_tracking(tx, services, made, policy)
+    services.database.woken("feeds").set()
     logger.info("tracking_made", tracking=made.id, show=made.show_id, feed=feed_id, by=who)
     return made
 
 
 async def change_tracking(
-    engine: Engine, tracking_id: int, patch: TrackingPatch, policy: TrackPolicy
+    services: ReleaseServices, tracking_id: int, patch: TrackingPatch, policy: TrackPolicy
 ) -> Tracking:
     """Its feed is visited at once. What was decided stays, unless somebody asks to decide again."""
-    async with engine.database.write() as tx:
+    async with services.database.write() as tx:
         before = await tracking_rows.get_current_tracking(tx, tracking_id, lock=True)
         after = apply_tracking_patch(before, patch)
         if after == before:
             return before
-        changed = await tracking_rows.update_tracking(tx, after, engine.clock.now())
-        await _apply_tracking(tx, engine, changed, policy)
-    engine.database.woken("feeds").set()
+        changed = await tracking_rows.update_tracking(tx, after, tx.now)
+        await _apply_tracking(tx, services, changed, policy)
+    services.database.woken("feeds").set()
     logger.info("tracking_changed", tracking=changed.id, enabled=changed.enabled)
     return changed
 
 
 async def remove_tracking(
-    engine: Engine, tracking_id: int, policy: TrackPolicy, *, hard: bool = False
+    services: ReleaseServices, tracking_id: int, policy: TrackPolicy, *, hard: bool = False
 ) -> Tracking:
     """As it was before. Soft: it collects nothing more, and what it decided and downloaded stays
     known. Hard: its records go for good. Files and torrents stay in either case."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = services.clock.now()
+    async with services.database.write() as tx:
         if hard:
             there = await tracking_rows.get_tracking(tx, tracking_id, lock=True)
             await tracking_rows.delete_tracking(tx, tracking_id)
@@ -115,29 +117,29 @@ async def remove_tracking(
             await tracking_rows.update_tracking(
                 tx, replace(there, enabled=False, removed_at=now), now
             )
-        await _keep_pace(tx, engine, there.feed_id, policy)
+        await _keep_pace(tx, services.registry.feeds.schedule, there.feed_id, policy)
     logger.info("tracking_removed", tracking=there.id, hard=hard)
     return there
 
 
 async def create_show(
-    engine: Engine, wish: ShowPatch, *, idempotency: bytes | None = None
+    database: Database, wish: ShowPatch, *, idempotency: bytes | None = None
 ) -> TrackedShow:
     """Conflict when there is one of the same title, season and year."""
     if wish.title is KEEP:
         raise BadInput("A show needs a title.", field="title")
     show, weekday = apply_show_patch(Show(wish.title), wish), apply_weekday_patch(None, wish)
-    async with engine.database.write() as tx:
-        made = await show_rows.insert_show(tx, show, weekday, engine.clock.now())
+    async with database.write() as tx:
+        made = await show_rows.insert_show(tx, show, weekday, tx.now)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(made.id))
     logger.info("show_made", show=made.id)
     return made
 
 
-async def change_show(engine: Engine, show_id: int, wish: ShowPatch) -> TrackedShow:
+async def change_show(database: Database, show_id: int, wish: ShowPatch) -> TrackedShow:
     """Files that are in the library already keep their names."""
-    async with engine.database.write() as tx:
+    async with database.write() as tx:
         there = await show_rows.get_show(tx, show_id, lock=True)
         show, weekday = (
             apply_show_patch(there.show, wish),
@@ -145,14 +147,14 @@ async def change_show(engine: Engine, show_id: int, wish: ShowPatch) -> TrackedS
         )
         if (show, weekday) == (there.show, there.air_weekday):
             return there
-        changed = await show_rows.update_show(tx, show_id, show, weekday, engine.clock.now())
+        changed = await show_rows.update_show(tx, show_id, show, weekday, tx.now)
     logger.info("show_changed", show=show_id)
     return changed
 
 
-async def remove_show(engine: Engine, show_id: int) -> TrackedShow:
+async def remove_show(database: Database, show_id: int) -> TrackedShow:
     """With all that is known of it. Conflict while it is tracked. Files stay where they are."""
-    async with engine.database.write() as tx:
+    async with database.write() as tx:
         there = await show_rows.get_show(tx, show_id, lock=True)
         if await tracking_rows.list_trackings(tx, show_id=show_id, limit=1):
             raise ConflictError(
@@ -163,16 +165,16 @@ async def remove_show(engine: Engine, show_id: int) -> TrackedShow:
     return there
 
 
-async def apply_track_policy(engine: Engine, policy: TrackPolicy) -> None:
+async def apply_track_policy(services: ReleaseServices, policy: TrackPolicy) -> None:
     """At every start: the settings may say something else now, and feeds come and go."""
-    async with engine.database.read() as view:
+    async with services.database.read() as view:
         tracked = await tracking_rows.list_tracked_feeds(view)
     for feed_id in tracked:
-        async with engine.database.write() as tx:
-            await _keep_pace(tx, engine, feed_id, policy)
+        async with services.database.write() as tx:
+            await _keep_pace(tx, services.registry.feeds.schedule, feed_id, policy)
 
 
-async def _get_or_add_feed(engine: Engine, new: NewTracking, who: str) -> str:
+async def _get_or_add_feed(services: RegistryServices, new: NewTracking, who: str) -> str:
     """Its first visit is made here when nobody follows it yet."""
     if (new.url is None) == (new.feed_id is None):
         raise BadInput("Name the feed, either by its id or by its URL.", field="feed_id")
@@ -180,17 +182,17 @@ async def _get_or_add_feed(engine: Engine, new: NewTracking, who: str) -> str:
         return new.feed_id
     assert new.url is not None
     try:
-        return await add_feed(feed_url_of_page(new.url), FeedOptions(), engine, who=who)
+        return await add_feed(feed_url_of_page(new.url), FeedOptions(), services, who=who)
     except DuplicateUrl as there:
         return str(there.facts["feed_id"])
 
 
-async def _proposal(engine: Engine, new: NewTracking, kept: KeptOffers) -> Proposal | None:
+async def _proposal(database: Database, new: NewTracking, kept: KeptOffers) -> Proposal | None:
     """None where the show is one that is there."""
     if new.show_id is not None:
         if new.show.said():
             raise BadInput("Name a show by its id, or say what it is; not both.", field="show_id")
-        async with engine.database.read() as view:
+        async with database.read() as view:
             await _check_not_catch_all((await show_rows.get_show(view, new.show_id)), kept)
         return None
     title = None if new.show.title is KEEP else new.show.title
@@ -221,7 +223,7 @@ async def _check_not_catch_all(there: TrackedShow, kept: KeptOffers) -> None:
 
 
 async def _show(
-    tx: Transaction, engine: Engine, new: NewTracking, proposal: Proposal | None, kept: KeptOffers
+    tx: Transaction, new: NewTracking, proposal: Proposal | None, kept: KeptOffers
 ) -> TrackedShow:
     """The one that is named, or one of the same title, season and year, or a new one."""
     if proposal is None or proposal.show is None:
@@ -230,9 +232,9 @@ async def _show(
     wanted, weekday = apply_show_patch(proposal.show, new.show), apply_weekday_patch(None, new.show)
     there = await show_rows.find_same_show(tx, wanted)
     if there is None:
-        return await show_rows.insert_show(tx, wanted, weekday, engine.clock.now())
+        return await show_rows.insert_show(tx, wanted, weekday, tx.now)
     await _check_not_catch_all(there, kept)
-    return await _add_titles(tx, engine, there, wanted.titles)
+    return await _add_titles(tx, there, wanted.titles)
 
 
 async def _check_not_tracked_twice(tx: Transaction, wanted: TrackedShow, feed_id: str) -> None:
@@ -248,9 +250,7 @@ async def _check_not_tracked_twice(tx: Transaction, wanted: TrackedShow, feed_id
             )
 
 
-async def _add_titles(
-    tx: Transaction, engine: Engine, there: TrackedShow, names: Sequence[str]
-) -> TrackedShow:
+async def _add_titles(tx: Transaction, there: TrackedShow, names: Sequence[str]) -> TrackedShow:
     """Another feed may call it otherwise. One that is called anything stays so."""
     known = {comparable_title(name) for name in there.show.titles}
     more = [name for name in names if comparable_title(name) not in known]
@@ -258,14 +258,14 @@ async def _add_titles(
     if not known or titles == there.show.titles:
         return there
     show = replace(there.show, titles=titles)
-    now = engine.clock.now()
+    now = tx.now
     return await show_rows.update_show(tx, there.id, show, there.air_weekday, now)
 
 
 async def _insert_tracking(
-    tx: Transaction, engine: Engine, new: NewTracking, show: TrackedShow, kept: KeptOffers
+    tx: Transaction, new: NewTracking, show: TrackedShow, kept: KeptOffers
 ) -> Tracking:
-    now = engine.clock.now()
+    now = tx.now
     wanted = apply_tracking_patch(
         replace(_NOTHING, show_id=show.id, feed_id=kept.feed.id), new.wish
     )
@@ -285,17 +285,19 @@ def _begins(kept: KeptOffers, now: datetime) -> datetime:
 
 
 async def _apply_tracking(
-    tx: Transaction, engine: Engine, tracking: Tracking, policy: TrackPolicy
+    tx: Transaction, services: ReleaseServices, tracking: Tracking, policy: TrackPolicy
 ) -> None:
     """Its feed is visited more often, and now; and somebody decides on what comes."""
     if tracking.enabled:
-        await ensure_release_sink(tx, engine)
-    await _keep_pace(tx, engine, tracking.feed_id, policy)
+        await ensure_release_sink(tx, services)
+    await _keep_pace(tx, services.registry.feeds.schedule, tracking.feed_id, policy)
     if tracking.enabled:
-        await _make_due(tx, engine, tracking.feed_id, policy)
+        await _make_due(tx, tracking.feed_id, policy)
 
 
-async def _keep_pace(tx: Transaction, engine: Engine, feed_id: str, policy: TrackPolicy) -> None:
+async def _keep_pace(
+    tx: Transaction, schedule: SchedulePolicy, feed_id: str, policy: TrackPolicy
+) -> None:
     try:
         feed = await feed_rows.get_feed(tx, feed_id, lock=True)
     except NotFound:  # it is gone for good
@@ -305,12 +307,12 @@ async def _keep_pace(tx: Transaction, engine: Engine, feed_id: str, policy: Trac
     if feed.state == "removed" or feed.overrides.ceiling_sec == wanted:
         return
     patch = FeedPatch(overrides={"ceiling_sec": wanted})
-    await change_feed_within(tx, feed_id, patch, engine, policy.gap)
+    await change_feed_within(tx, feed_id, patch, schedule, policy.gap)
 
 
-async def _make_due(tx: Transaction, engine: Engine, feed_id: str, policy: TrackPolicy) -> None:
+async def _make_due(tx: Transaction, feed_id: str, policy: TrackPolicy) -> None:
     """Unless that would be impolite: it was asked a moment ago, or asked for a rest."""
-    now = engine.clock.now()
+    now = tx.now
     try:
         feed = await feed_rows.get_feed(tx, feed_id)
     except NotFound:

@@ -4,7 +4,7 @@ from headwater.anime.decide.decide_again import catch_up
 from headwater.anime.decide.decision_rows import list_trackings_behind
 from headwater.anime.decide.release_sink import sync_release_sink
 from headwater.anime.episodes.missing_alerts import announce_missing_episodes
-from headwater.core.engine import Engine
+from headwater.anime.services import ReleaseServices
 from headwater.core.errors import NotFound
 
 GAPS_EVERY_SECONDS = 600.0
@@ -14,26 +14,28 @@ class ReleaseUpkeep:
     """One per process; several of them do not get in each other's way. Two small questions to the
     database every few seconds, where nothing is tracked."""
 
-    def __init__(self, engine: Engine, *, gaps_every: float = GAPS_EVERY_SECONDS) -> None:
-        self._engine, self._gaps_every = engine, gaps_every
+    def __init__(
+        self, services: ReleaseServices, *, gaps_every: float = GAPS_EVERY_SECONDS
+    ) -> None:
+        self._services, self._gaps_every = services, gaps_every
         self._gaps_at = -gaps_every
         self._is_stopping = False
 
     async def once(self) -> None:
-        await sync_release_sink(self._engine)
-        async with self._engine.database.read() as view:
+        await sync_release_sink(self._services)
+        async with self._services.database.read() as view:
             waiting = await list_trackings_behind(view)
         for tracking_id in waiting:
             if self._is_stopping:
                 return
             try:
-                await catch_up(self._engine, tracking_id)
+                await catch_up(self._services, tracking_id)
             except NotFound:  # somebody has just let it go
                 continue
-        now = self._engine.clock.monotonic()
+        now = self._services.clock.monotonic()
         if now - self._gaps_at >= self._gaps_every:
             self._gaps_at = now
-            await announce_missing_episodes(self._engine)
+            await announce_missing_episodes(self._services)
 
     def stop(self) -> None:
         """No further tracking is begun."""

@@ -45,11 +45,15 @@ class Batcher(Generic[T, R]):
             self._flush = asyncio.create_task(self._flush_until_empty(), context=Context())
         return await answer
 
+    async def drain(self) -> None:
+        """Returns when everything already taken has its answer."""
+        if self._flush is not None:
+            await asyncio.shield(self._flush)
+
     async def close(self) -> None:
         """Takes no more items and returns when everything already taken has its answer."""
         self._closed = True
-        if self._flush is not None:
-            await asyncio.shield(self._flush)
+        await self.drain()
 
     async def _flush_until_empty(self) -> None:
         try:

@@ -5,8 +5,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError
+from headwater.core.ports import Database
 from headwater.core.telemetry.log import get_logger
 from headwater.events import event_rows
 from headwater.events.event_filter import EventFilter
@@ -49,9 +49,9 @@ class LogWatch:
     """
 
     def __init__(
-        self, engine: Engine, closing: asyncio.Event, *, look_every: float = LOOK_EVERY
+        self, database: Database, closing: asyncio.Event, *, look_every: float = LOOK_EVERY
     ) -> None:
-        self._engine, self._closing, self._look_every = engine, closing, look_every
+        self._database, self._closing, self._look_every = database, closing, look_every
         self._all: set[LogWaiter] = set()
         self._looking: asyncio.Task[None] | None = None
         self._sleeps = False
@@ -95,7 +95,7 @@ class LogWatch:
             while self._all:
                 await self._rest(closing)
                 last = await self._last() if self._all else None
-                now, stops = self._engine.clock.monotonic(), self._closing.is_set()
+                now, stops = self._database.clock.monotonic(), self._closing.is_set()
                 for each in tuple(self._all):
                     grew = last not in (None, each.seen)
                     if grew or stops or now >= each.until:
@@ -109,7 +109,7 @@ class LogWatch:
             closing.cancel()
 
     async def _rest(self, closing: asyncio.Task[bool]) -> None:
-        sleep = asyncio.create_task(self._engine.clock.sleep(self._look_every))
+        sleep = asyncio.create_task(self._database.clock.sleep(self._look_every))
         self._sleeps = True
         try:
             await asyncio.wait({sleep, closing}, return_when=asyncio.FIRST_COMPLETED)
@@ -120,7 +120,7 @@ class LogWatch:
     async def _last(self) -> int | None:
         """None while the database cannot say: it will, some time."""
         try:
-            async with self._engine.database.read() as view:
+            async with self._database.read() as view:
                 last = await event_rows.get_last_seq(view)
         except DatabaseError as trouble:
             if not self._in_trouble:
@@ -156,7 +156,7 @@ class LogPageCache:
     by all who ask while it is being made.
     """
 
-    engine: Engine
+    database: Database
     render: Callable[[LogPage], bytes]
     kept_bytes: int = KEPT_BYTES
     _kept: "OrderedDict[_Key, EncodedLogPage]" = field(default_factory=OrderedDict)
@@ -182,7 +182,7 @@ class LogPageCache:
             await asyncio.wait(self._making.values())
 
     async def _make(self, key: _Key) -> EncodedLogPage:
-        async with self._turns, self.engine.database.read() as view:
+        async with self._turns, self.database.read() as view:
             found = await event_rows.read_wire_events(
                 view, key[0], limit=PAGE_EVENTS, wanted=key[1]
             )

@@ -4,15 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from headwater.core import idempotency_rows
-from headwater.core.engine import Engine
 from headwater.core.errors import ConflictError, NotFound, TooSoon
-from headwater.core.ports import Transaction
+from headwater.core.ports import Database, Transaction
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import from_micros
 from headwater.feeds import feed_rows
 from headwater.feeds.entries import entry_rows
 from headwater.feeds.feed import Feed, FeedPatch, patched_feed
+from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.schedule.replan import earliest_visit, replan_feed
+from headwater.feeds.services import FeedServices
 from headwater.feeds.worker import host_rows
 
 
@@ -24,56 +25,63 @@ class RefetchResult:
     in_progress: bool
 
 
-async def change_feed(feed_id: str, patch: FeedPatch, engine: Engine, gap: timedelta) -> Feed:
+async def change_feed(
+    feed_id: str, patch: FeedPatch, services: FeedServices, gap: timedelta
+) -> Feed:
     """`gap` is the shortest time between two visits that a person may ask for."""
-    async with engine.database.write() as tx:
-        changed = await change_feed_within(tx, feed_id, patch, engine, gap)
-    engine.database.woken("feeds").set()
+    async with services.database.write() as tx:
+        changed = await change_feed_within(tx, feed_id, patch, services.schedule, gap)
+    services.database.woken("feeds").set()
     return changed
 
 
 async def change_feed_within(
-    tx: Transaction, feed_id: str, patch: FeedPatch, engine: Engine, gap: timedelta
+    tx: Transaction, feed_id: str, patch: FeedPatch, schedule: SchedulePolicy, gap: timedelta
 ) -> Feed:
     """The same inside a transaction that changes more than this."""
-    now = engine.clock.now()
+    now = tx.now
     before = await feed_rows.get_feed(tx, feed_id, lock=True)
     after = patched_feed(before, patch)
-    after.overrides.policy_from(engine.schedule)  # refuses limits that contradict each other
+    after.overrides.policy_from(schedule)  # refuses limits that contradict each other
     await feed_rows.update_feed_options(tx, after, now)
     if after.state != before.state:
         await _change_state(tx, after, gap, now)
     if not after.overrides.has_pace_of(before.overrides):
-        await replan_feed(tx, before, after, engine.schedule, now)
+        await replan_feed(tx, before, after, schedule, now)
     return await feed_rows.get_feed(tx, feed_id)
 
 
 async def refetch(
-    feed_id: str, engine: Engine, *, whole: bool, gap: timedelta, idempotency: bytes | None = None
+    feed_id: str,
+    services: FeedServices,
+    *,
+    whole: bool,
+    gap: timedelta,
+    idempotency: bytes | None = None,
 ) -> RefetchResult:
     """Due now, unless that would be impolite; the host's turn is still waited for."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = services.clock.now()
+    async with services.database.write() as tx:
         feed = await feed_rows.get_feed(tx, feed_id, lock=True)
         _check_active(feed)
         if feed.schedule.claimed and not whole:
             await _record_resource(tx, idempotency, feed.id)
             return RefetchResult(now, in_progress=True)
-        await _check_not_too_soon(tx, feed, engine, gap, now)
+        await _check_not_too_soon(tx, feed, services.schedule, gap, now)
         if not await feed_rows.set_due_now(tx, feed, whole=whole, now=now):
             raise _too_soon(
                 "A visit is under way; the whole document can be asked for after it.", gap
             )
         await _record_resource(tx, idempotency, feed.id)
         planned = (await feed_rows.get_feed(tx, feed_id)).schedule.next_visit_at or now
-    engine.database.woken("feeds").set()
+    services.database.woken("feeds").set()
     return RefetchResult(planned, in_progress=False)
 
 
-async def undo_alias(feed_id: str, alias_uid: str, engine: Engine) -> None:
+async def undo_alias(feed_id: str, alias_uid: str, database: Database) -> None:
     """The drifted uid stands for an entry of its own again. Undoing twice is undoing once."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = database.clock.now()
+    async with database.write() as tx:
         feed = await feed_rows.get_feed(tx, feed_id)
         undone = await entry_rows.undo_alias(tx, feed.pk, alias_uid, now)
     if not undone:
@@ -103,9 +111,9 @@ def _check_active(feed: Feed) -> None:
 
 
 async def _check_not_too_soon(
-    tx: Transaction, feed: Feed, engine: Engine, gap: timedelta, now: datetime
+    tx: Transaction, feed: Feed, schedule: SchedulePolicy, gap: timedelta, now: datetime
 ) -> None:
-    rests_until = await host_rows.find_end_of_rest(tx, feed.pk, engine.schedule.initial_interval)
+    rests_until = await host_rows.find_end_of_rest(tx, feed.pk, schedule.initial_interval)
     host_ready = now if rests_until is None else from_micros(rests_until)
     wait = max(earliest_visit(feed, gap, now), host_ready) - now
     if wait > timedelta():

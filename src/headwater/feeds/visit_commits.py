@@ -40,6 +40,11 @@ class VisitCommits:
         """The second: everything learned."""
         return await self._commit.join(prepare_visit(self._services, finished))
 
+    async def drain(self) -> None:
+        """Returns when everything already taken is committed."""
+        await self._archive.drain()
+        await self._commit.drain()
+
     async def close(self) -> None:
         """Takes no more; returns when everything already taken is committed."""
         await self._archive.close()

@@ -7,7 +7,6 @@ from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError
 from headwater.core.ports import Clock, Database, Transaction
 from headwater.core.telemetry.log import get_logger
@@ -27,6 +26,7 @@ from headwater.personal_feeds.items_from_entries import (
 )
 from headwater.personal_feeds.metrics import count_published_items
 from headwater.personal_feeds.ports import KeptItem, PersonalStore
+from headwater.personal_feeds.services import PersonalServices
 from headwater.personal_feeds.source import FeedOrigin
 from headwater.personal_feeds.source_rows import list_feed_origins
 from headwater.sinks import sink_rows
@@ -43,26 +43,28 @@ PERSONAL = "personal"
 _OWN_WANTED = EventFilter(types=("new_entry", "updated_entry"), categorised=True)
 
 
-async def ensure_personal_sink(engine: Engine, *, days: float) -> None:
+async def ensure_personal_sink(services: PersonalServices, *, days: float) -> None:
     """The engine's own sink is there and runs. A new one is told of the last `days`: older entries
     would be in no personal feed."""
     while True:
         try:
-            async with engine.database.write() as tx:
-                await _write_personal_sink(tx, engine, timedelta(days=days))
+            async with services.database.write() as tx:
+                await _write_personal_sink(tx, services, timedelta(days=days))
         except SinkNameTaken:
             continue
         return
 
 
-async def _write_personal_sink(tx: Transaction, engine: Engine, window: timedelta) -> None:
-    there, now = await sink_rows.list_sinks(tx), engine.clock.now()
+async def _write_personal_sink(
+    tx: Transaction, services: PersonalServices, window: timedelta
+) -> None:
+    there, now = await sink_rows.list_sinks(tx), tx.now
     own = next((sink for sink in there if sink.kind == PERSONAL), None)
     if own is None:
         start = StartPosition(moment=to_micros(now - window))
         wish = SinkDefinition(free_name(PERSONAL, there), PERSONAL, wanted=_OWN_WANTED, start=start)
-        plan = engine.outlets.checked(SinkConfig(wish.name, PERSONAL, {}, {}))
-        made = await insert_new_sink(tx, engine, wish, plan, most=0, origin="settings")
+        plan = services.sinks.kinds.checked(SinkConfig(wish.name, PERSONAL, {}, {}))
+        made = await insert_new_sink(tx, services.sinks, wish, plan, most=0, origin="settings")
         logger.info("sink_made", sink=made.name, kind=PERSONAL, cursor=made.cursor)
     elif not own.runs or own.wanted != _OWN_WANTED:
         await sink_rows.update_sink(tx, own.id, SinkPatch(enabled=True, wanted=_OWN_WANTED), now)

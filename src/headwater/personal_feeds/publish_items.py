@@ -11,12 +11,12 @@ from hashlib import sha256
 
 from uuid_utils import uuid7
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BadInput
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.instant import to_micros
 from headwater.personal_feeds.metrics import count_published_items
 from headwater.personal_feeds.ports import AddedItem, ItemAttachment, KeptItem
+from headwater.personal_feeds.services import PersonalServices
 
 _DAY = 86_400_000_000
 
@@ -60,7 +60,7 @@ def check_category(wish: NewItem, policy: PublishPolicy) -> None:
 
 
 async def publish_items(
-    engine: Engine,
+    services: PersonalServices,
     wishes: Sequence[NewItem],
     policy: PublishPolicy,
     *,
@@ -72,10 +72,10 @@ async def publish_items(
     """
     for wish in wishes:
         check_category(wish, policy)
-    now = to_micros(engine.clock.now())
+    now = to_micros(services.clock.now())
     items = [_item(wish, place, request, now, policy) for place, wish in enumerate(wishes)]
     different = list({_key(item): item for item in reversed(items)}.values())[::-1]
-    answers = await engine.personal.add(different)
+    answers = await services.store.add(different)
     found = {_key(item): answer for item, answer in zip(different, answers, strict=True)}
     count_published_items("program", sum(answer.is_new for answer in answers))
     logger.info("items_published", items=len(items), new=sum(answer.is_new for answer in answers))

@@ -15,13 +15,14 @@ import orjson
 from uuid_utils import uuid7
 
 from headwater.auth.tokens import SECRET_BYTES, token_hash
-from headwater.core.engine import Engine
 from headwater.core.errors import BadInput, ConflictError, NotFound
 from headwater.core.idempotency_rows import set_key_resource
+from headwater.core.ports import Database
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.instant import to_micros
 from headwater.personal_feeds import source_rows
-from headwater.personal_feeds.ports import FeedReader, ReaderToken
+from headwater.personal_feeds.ports import FeedReader, PersonalStore, ReaderToken
+from headwater.personal_feeds.services import PersonalServices
 from headwater.personal_feeds.source import CategorySource
 
 TOKEN_PREFIX = "hwr_"  # noqa: S105 -- how tokens begin, so that people and scanners know one
@@ -61,24 +62,24 @@ class RotatedToken:
     replaced: ReaderToken
 
 
-async def list_readers(engine: Engine) -> list[FeedReader]:
+async def list_readers(store: PersonalStore) -> list[FeedReader]:
     """In the order they were made."""
-    return sorted(await engine.personal.readers(), key=reader_position)
+    return sorted(await store.readers(), key=reader_position)
 
 
-async def find_reader_by_name(engine: Engine, name: str) -> FeedReader | None:
-    return await engine.personal.reader_named(name) if _can_be_kept(name) else None
+async def find_reader_by_name(store: PersonalStore, name: str) -> FeedReader | None:
+    return await store.reader_named(name) if _can_be_kept(name) else None
 
 
-async def get_reader(engine: Engine, reader_id: str) -> FeedReader:
-    found = await engine.personal.reader(reader_id) if _can_be_kept(reader_id) else None
+async def get_reader(store: PersonalStore, reader_id: str) -> FeedReader:
+    found = await store.reader(reader_id) if _can_be_kept(reader_id) else None
     if found is None:
         raise _no_such_reader()
     return found
 
 
 async def create_reader(
-    engine: Engine,
+    services: PersonalServices,
     name: str,
     categories: Sequence[str],
     limits: ReaderLimits,
@@ -89,18 +90,18 @@ async def create_reader(
     _check_name(name)
     _check_categories(categories, limits)
     reader_id = _made_id(idempotency, "reader", name, *categories)
-    now = to_micros(engine.clock.now())
+    now = to_micros(services.clock.now())
     new = FeedReader(reader_id, name, tuple(categories), created_at=now, changed_at=now)
-    made = await _find_made_before(engine, reader_id, idempotency)
+    made = await _find_made_before(services.store, reader_id, idempotency)
     if made is None:
-        made = await engine.personal.add_reader(new, most=limits.readers)
+        made = await services.store.add_reader(new, most=limits.readers)
         logger.info("reader_made", reader=made.id, categories=len(made.categories))
-    await _record_resource(engine, idempotency, made.id)
+    await _record_resource(services.database, idempotency, made.id)
     return made
 
 
 async def change_reader(
-    engine: Engine,
+    services: PersonalServices,
     reader_id: str,
     limits: ReaderLimits,
     *,
@@ -112,11 +113,11 @@ async def change_reader(
         _check_name(name)
     if categories is not None:
         _check_categories(categories, limits)
-    there = await get_reader(engine, reader_id)
+    there = await get_reader(services.store, reader_id)
     if name is None and categories is None:
         return there
-    now = to_micros(engine.clock.now())
-    changed = await engine.personal.change_reader(
+    now = to_micros(services.clock.now())
+    changed = await services.store.change_reader(
         there.id, name=name, categories=categories, now=now
     )
     if changed is None:
@@ -125,37 +126,41 @@ async def change_reader(
     return changed
 
 
-async def remove_reader(engine: Engine, reader_id: str) -> FeedReader:
+async def remove_reader(services: PersonalServices, reader_id: str) -> FeedReader:
     """As it was. Its tokens go with it, and open nothing from this moment."""
-    there = await get_reader(engine, reader_id)
-    if not await engine.personal.remove_reader(there.id, to_micros(engine.clock.now())):
+    there = await get_reader(services.store, reader_id)
+    if not await services.store.remove_reader(there.id, to_micros(services.clock.now())):
         raise _no_such_reader()
     logger.info("reader_removed", reader=there.id)
     return there
 
 
-async def list_tokens(engine: Engine, reader_id: str) -> list[ReaderToken]:
+async def list_tokens(store: PersonalStore, reader_id: str) -> list[ReaderToken]:
     """Oldest first, ended ones too."""
-    return await engine.personal.tokens((await get_reader(engine, reader_id)).id)
+    return await store.tokens((await get_reader(store, reader_id)).id)
 
 
-async def get_token(engine: Engine, reader_id: str, token_id: str) -> ReaderToken:
-    return _find_token(await list_tokens(engine, reader_id), token_id)
+async def get_token(store: PersonalStore, reader_id: str, token_id: str) -> ReaderToken:
+    return _find_token(await list_tokens(store, reader_id), token_id)
 
 
 async def issue_token(
-    engine: Engine, reader_id: str, limits: ReaderLimits, *, idempotency: bytes | None = None
+    services: PersonalServices,
+    reader_id: str,
+    limits: ReaderLimits,
+    *,
+    idempotency: bytes | None = None,
 ) -> IssuedToken:
     """Conflict when the reader has as many open tokens as there may be."""
-    there = await list_tokens(engine, reader_id)
+    there = await list_tokens(services.store, reader_id)
     new_id = _made_id(idempotency, "token", reader_id)
-    issued = await _issued(engine, there, reader_id, new_id, most=limits.tokens)
-    await _record_resource(engine, idempotency, issued.token.id)
+    issued = await _issued(services, there, reader_id, new_id, most=limits.tokens)
+    await _record_resource(services.database, idempotency, issued.token.id)
     return issued
 
 
 async def rotate_token(
-    engine: Engine,
+    services: PersonalServices,
     reader_id: str,
     token_id: str,
     limits: ReaderLimits,
@@ -165,37 +170,37 @@ async def rotate_token(
 ) -> RotatedToken:
     """A new token; the old one works beside it until `grace` is over. The new one comes first, so
     that a crash between the two leaves nobody without a feed."""
-    there = await list_tokens(engine, reader_id)
+    there = await list_tokens(services.store, reader_id)
     old = _find_token(there, token_id)
-    now = to_micros(engine.clock.now())
+    now = to_micros(services.clock.now())
     new_id = _made_id(idempotency, "rotated", reader_id, token_id)
     if all(each.id != new_id for each in there):
         _check_open(old, now)
     wait = limits.grace if grace is None else grace
     # Old ones in their grace stand beside the new ones: all of a reader's may be rotated at once.
     most = 2 * limits.tokens + (0 if wait else 1)
-    issued = await _issued(engine, there, reader_id, new_id, most=most)
+    issued = await _issued(services, there, reader_id, new_id, most=most)
     until = now + wait // timedelta(microseconds=1)
-    await engine.personal.end_token(old.id, until=until, revoked=False, now=now)
-    await _record_resource(engine, idempotency, issued.token.id)
+    await services.store.end_token(old.id, until=until, revoked=False, now=now)
+    await _record_resource(services.database, idempotency, issued.token.id)
     logger.info("reader_token_rotated", reader=reader_id, token=old.id, new_token=issued.token.id)
-    return RotatedToken(issued, await get_token(engine, reader_id, old.id))
+    return RotatedToken(issued, await get_token(services.store, reader_id, old.id))
 
 
-async def revoke_token(engine: Engine, reader_id: str, token_id: str) -> ReaderToken:
+async def revoke_token(services: PersonalServices, reader_id: str, token_id: str) -> ReaderToken:
     """From this moment it opens nothing. Revoking twice is revoking once."""
-    there = await get_token(engine, reader_id, token_id)
+    there = await get_token(services.store, reader_id, token_id)
     if there.revoked_at is not None:
         return there
-    now = to_micros(engine.clock.now())
-    await engine.personal.end_token(there.id, until=now, revoked=True, now=now)
+    now = to_micros(services.clock.now())
+    await services.store.end_token(there.id, until=now, revoked=True, now=now)
     logger.info("reader_token_revoked", reader=reader_id, token=there.id)
-    return await get_token(engine, reader_id, token_id)
+    return await get_token(services.store, reader_id, token_id)
 
 
-async def list_sources(engine: Engine, of: FeedReader) -> list[CategorySource]:
+async def list_sources(database: Database, of: FeedReader) -> list[CategorySource]:
     """The feeds whose new entries come into one of the reader's categories."""
-    async with engine.database.read() as view:
+    async with database.read() as view:
         return await source_rows.list_category_sources(view, of.categories)
 
 
@@ -205,31 +210,36 @@ def reader_position(each: FeedReader) -> tuple[int, int]:
 
 
 async def _find_made_before(
-    engine: Engine, reader_id: str, idempotency: bytes | None
+    store: PersonalStore, reader_id: str, idempotency: bytes | None
 ) -> FeedReader | None:
     """What an earlier try of this very request made."""
-    return None if idempotency is None else await engine.personal.reader(reader_id)
+    return None if idempotency is None else await store.reader(reader_id)
 
 
 async def _issued(
-    engine: Engine, there: Iterable[ReaderToken], reader_id: str, token_id: str, *, most: int
+    services: PersonalServices,
+    there: Iterable[ReaderToken],
+    reader_id: str,
+    token_id: str,
+    *,
+    most: int,
 ) -> IssuedToken:
     """Without its secret when an earlier try of this very request made it."""
     for each in there:
         if each.id == token_id:
             return IssuedToken(each)
     secret = TOKEN_PREFIX + urlsafe_b64encode(luck.token_bytes(SECRET_BYTES)).rstrip(b"=").decode()
-    now = to_micros(engine.clock.now())
+    now = to_micros(services.clock.now())
     new = ReaderToken(token_id, reader_id, hint=secret[:HINT_LENGTH], created_at=now)
-    await engine.personal.add_token(new, token_hash(secret), most=most)
+    await services.store.add_token(new, token_hash(secret), most=most)
     logger.info("reader_token_issued", reader=reader_id, token=token_id)
     return IssuedToken(new, secret)
 
 
-async def _record_resource(engine: Engine, idempotency: bytes | None, resource: str) -> None:
+async def _record_resource(database: Database, idempotency: bytes | None, resource: str) -> None:
     if idempotency is None:
         return
-    async with engine.database.write() as tx:
+    async with database.write() as tx:
         await set_key_resource(tx, idempotency, resource)
 
 

@@ -7,8 +7,8 @@ from datetime import datetime
 
 import orjson
 
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError, HeadwaterError
+from headwater.core.ports import Vault
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.instant import maybe_micros, to_micros
 from headwater.events.event_rows import get_last_seq, read_wire_events
@@ -17,6 +17,7 @@ from headwater.sinks.deliver import Delivery, SinkLease
 from headwater.sinks.ports import SinkConfig, SinkConnection
 from headwater.sinks.retry_policy import FIRST_BATCH_SIZE
 from headwater.sinks.retry_policy import SinkPolicy as SinkPolicy
+from headwater.sinks.services import SinkServices
 from headwater.sinks.sink import Sink
 
 _FAR = 10_000
@@ -27,12 +28,12 @@ _CLOSING_SECONDS = 10.0
 logger = get_logger("sinks")
 
 
-def sink_config_of(engine: Engine, sink: Sink) -> SinkConfig:
+def sink_config_of(vault: Vault, sink: Sink) -> SinkConfig:
     """With its secrets opened."""
     secrets = {}
     if sink.secrets is not None:
         about = f"sink:{sink.name}"
-        secrets = orjson.loads(engine.vault.open(sink.secrets, about=about))
+        secrets = orjson.loads(vault.open(sink.secrets, about=about))
     return SinkConfig(sink.name, sink.kind, sink.options, secrets)
 
 
@@ -44,7 +45,7 @@ SinkRowState = tuple[int, int | None, datetime]
 class OpenSink:
     """What this process knows of a sink between two looks, and the way that is open to it."""
 
-    engine: Engine
+    services: SinkServices
     sink: Sink
     reached: int
     """Nothing up to there is wanted; the row may not say so yet."""
@@ -72,8 +73,8 @@ class OpenSink:
 
     async def opened(self) -> SinkConnection:
         if self._outlet is None:
-            plan = sink_config_of(self.engine, self.sink)
-            self._outlet = await self.engine.outlets.open(plan)
+            plan = sink_config_of(self.services.vault, self.sink)
+            self._outlet = await self.services.kinds.open(plan)
         return self._outlet
 
     async def close(self) -> None:
@@ -94,17 +95,17 @@ class SinkDeliveries:
     A sink may get one event twice (we died before we noted that it has it), never none.
     """
 
-    engine: Engine
+    services: SinkServices
     policy: SinkPolicy
     _memories: dict[int, OpenSink] = field(default_factory=dict)
     _running: dict[int, asyncio.Task[None]] = field(default_factory=dict)
 
     async def look(self) -> None:
         """Begins a delivery for each sink that has not been told everything."""
-        async with self.engine.database.read() as view:
+        async with self.services.database.read() as view:
             last = await get_last_seq(view)
             sinks = await sink_rows.list_sinks(view)
-        now, without_place = self.engine.clock.now(), 0
+        now, without_place = self.services.clock.now(), 0
         for sink in self._idle(sinks):
             memory = self._memories.get(sink.id) or self._new_memory(sink)
             self._memories[sink.id] = memory
@@ -139,7 +140,7 @@ class SinkDeliveries:
         self._memories.clear()
 
     def _new_memory(self, sink: Sink) -> OpenSink:
-        return OpenSink(self.engine, sink, sink.cursor, noted=self.engine.clock.monotonic())
+        return OpenSink(self.services, sink, sink.cursor, noted=self.services.clock.monotonic())
 
     def _idle(self, sinks: Iterable[Sink]) -> list[Sink]:
         """Those that nobody is busy with here: the well ones first, then who waited longest."""
@@ -157,14 +158,14 @@ class SinkDeliveries:
         )
 
     def _begin(self, memory: OpenSink) -> None:
-        memory.began, memory.enough = self.engine.clock.monotonic(), asyncio.Event()
+        memory.began, memory.enough = self.services.clock.monotonic(), asyncio.Event()
         self._running[memory.sink.id] = asyncio.create_task(self._deliver(memory))
 
     def _ask_for_places(self, count: int) -> None:
         """Of those who have had theirs for long: a slow sink may have work without end."""
         if len(self._running) < self.policy.at_once:
             return  # only those that fail wait, for others that fail: these end by themselves
-        before = self.engine.clock.monotonic() - self.policy.turn
+        before = self.services.clock.monotonic() - self.policy.turn
         busy = [self._memories[sink_id] for sink_id in self._running]
         longest = sorted((each for each in busy if each.began <= before), key=lambda it: it.began)
         for memory in longest[:count]:
@@ -200,10 +201,10 @@ class SinkDeliveries:
 
     async def _is_something_wanted(self, memory: OpenSink) -> bool:
         """Looks on from where we are, and writes nothing while nothing is wanted, but seldom."""
-        noted = self.engine.clock.monotonic()
+        noted = self.services.clock.monotonic()
         while not memory.enough.is_set():
             sink = memory.sink
-            async with self.engine.database.read() as view:
+            async with self.services.database.read() as view:
                 page = await read_wire_events(view, memory.reached, limit=1, wanted=sink.wanted)
                 if memory.letters_seen != sink.updated_at:
                     if await sink_rows.list_letters_to_retry(view, sink.id, limit=1):
@@ -212,7 +213,7 @@ class SinkDeliveries:
             if page.parcels or page.unreadable:
                 return True
             memory.reached = page.next
-            now = self.engine.clock.monotonic()
+            now = self.services.clock.monotonic()
             if page.is_the_end or now - noted >= self.policy.note_every:
                 await self._note_reached(memory)
                 noted = now
@@ -222,7 +223,7 @@ class SinkDeliveries:
 
     def _is_unsaid(self, memory: OpenSink) -> bool:
         """The log rests, and the row has not said for a while how far we are."""
-        since = self.engine.clock.monotonic() - memory.noted
+        since = self.services.clock.monotonic() - memory.noted
         return memory.reached != memory.sink.cursor and since >= self.policy.note_idle_every
 
     async def _say(self, memory: OpenSink) -> None:
@@ -235,25 +236,25 @@ class SinkDeliveries:
 
     async def _note_reached(self, memory: OpenSink) -> None:
         sink = memory.sink
-        ahead, now = memory.reached - sink.cursor, self.engine.clock.monotonic()
+        ahead, now = memory.reached - sink.cursor, self.services.clock.monotonic()
         is_time = now - memory.noted >= self.policy.note_idle_every
         if 0 <= ahead < (1 if is_time else _FAR):
             return
         memory.noted = now
-        async with self.engine.database.write() as tx:
+        async with self.services.database.write() as tx:
             if await sink_rows.advance_cursor(tx, sink, memory.reached):
                 memory.sink = replace(sink, cursor=memory.reached)
 
     async def _deliver_as_holder(self, memory: OpenSink) -> None:
-        engine, sink = self.engine, memory.sink
-        lease_end = to_micros(engine.clock.now()) + round(self.policy.lease * 1_000_000)
-        async with engine.database.write() as tx:
+        services, sink = self.services, memory.sink
+        lease_end = to_micros(services.clock.now()) + round(self.policy.lease * 1_000_000)
+        async with services.database.write() as tx:
             held = await sink_rows.claim_sink(tx, sink, lease_end)
         if held is None:
             return
         if memory.left != (sink.cursor, maybe_micros(sink.next_try_at), sink.updated_at):
             await memory.close()  # somebody else delivered meanwhile: it may know better
-        lease = SinkLease(engine.database, engine.clock, self.policy.lease, held)
+        lease = SinkLease(services.database, services.clock, self.policy.lease, held)
         delivery = Delivery(
             sink,
             memory.reached,
@@ -278,7 +279,7 @@ class SinkDeliveries:
         # What could not be written, since somebody else has the lease, is met again: a dead letter
         # may be among it.
         is_noted = delivery.settled is not None and delivery.settled[0] == delivery.cursor
-        memory.noted = self.engine.clock.monotonic()
+        memory.noted = self.services.clock.monotonic()
         memory.reached = delivery.cursor if is_noted else delivery.sink.cursor
         if not delivery.has_letters:
             memory.letters_seen = delivery.sink.updated_at

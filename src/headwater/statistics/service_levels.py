@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BadInput
-from headwater.core.ports import View
+from headwater.core.ports import Database, View
 from headwater.core.values.ids import FeedId
 from headwater.core.values.latency import quantile_ms, slower_than
 from headwater.feeds.fetch.failures import codes_of
@@ -69,13 +68,13 @@ class ServiceLevel:
 
 
 async def service_levels(
-    engine: Engine, promises: ServiceTargets, window: Window, *, worst: int
+    database: Database, promises: ServiceTargets, window: Window, *, worst: int
 ) -> tuple[ServiceLevel, ...]:
     """All three, from the sums: visits of the last minute may not be counted yet."""
     if window.days is None:
         raise BadInput("window must be a number of days, such as 1d.", field="window")
-    now = engine.clock.now()
-    async with engine.database.read() as view:
+    now = database.clock.now()
+    async with database.read() as view:
         return (
             await _fetch_latency(view, promises, window, now, worst),
             await _failed_fetches(view, promises, window, now, worst),

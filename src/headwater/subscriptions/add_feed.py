@@ -7,7 +7,6 @@ from typing import Any
 
 from uuid_utils import uuid7
 
-from headwater.core.engine import Engine
 from headwater.core.errors import (
     ConflictError,
     DatabaseRefused,
@@ -16,7 +15,7 @@ from headwater.core.errors import (
     NoCapableFetcher,
 )
 from headwater.core.idempotency_rows import set_key_resource
-from headwater.core.ports import Transaction
+from headwater.core.ports import Database, Transaction
 from headwater.core.telemetry.trace import span
 from headwater.core.values.ids import FeedId, FeedPk
 from headwater.core.values.instant import to_micros
@@ -50,6 +49,7 @@ from headwater.subscriptions.fetchers.fetcher_rows import list_fetchers
 from headwater.subscriptions.groups.apply_group_values import apply_group_values
 from headwater.subscriptions.registry_events import subscription_created
 from headwater.subscriptions.seal_credentials import save_credentials
+from headwater.subscriptions.services import RegistryServices
 from headwater.subscriptions.subscription import (
     SYSTEM_ACTOR,
     USUAL_SOURCE_TYPE,
@@ -68,7 +68,7 @@ _LEASE = timedelta(minutes=2)
 async def add_feed(
     url: str,
     wish: FeedOptions,
-    engine: Engine,
+    services: RegistryServices,
     *,
     idempotency: bytes | None = None,
     who: str = SYSTEM_ACTOR,
@@ -78,11 +78,11 @@ async def add_feed(
     Of several who add the same at once, one asks; the others then find a feed that is followed.
     """
     source = check_source_url(url)
-    check_url(source, engine.fetch.address)
-    async with engine.adding.at(feed_rows.url_key(source)):
-        former = await _former(engine, source)
-        with start_first_visit_trace(engine.tracer, source):
-            return await _first_visit(source, wish, engine, former, idempotency, who)
+    check_url(source, services.feeds.fetcher.policy.address)
+    async with services.adding.at(feed_rows.url_key(source)):
+        former = await _former(services.database, source)
+        with start_first_visit_trace(services.feeds.tracer, source):
+            return await _first_visit(source, wish, services, former, idempotency, who)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +97,18 @@ class _Former:
 async def _first_visit(
     source: str,
     wish: FeedOptions,
-    engine: Engine,
+    services: RegistryServices,
     former: "_Former | None",
     idempotency: bytes | None,
     who: str,
 ) -> FeedId:
-    services = engine.feeds
-    keys = await _keys(engine, source, wish, former)
+    feeds = services.feeds
+    keys = await _keys(services.feeds, source, wish, former)
     question = FetchRequest(source, Validators(), wish.overrides.verify_tls, keys)
-    fetched = check_fetched(await request_first_document(question, services))
+    fetched = check_fetched(await request_first_document(question, feeds))
     feed_id = former.feed_id if former else FeedId(str(uuid7()))
     identity = former.identity if former else None
-    document = await parse_answer(fetched.exchange.answer, feed_id, identity, services)
+    document = await parse_answer(fetched.exchange.answer, feed_id, identity, feeds)
     if isinstance(document, UnreadableDocument) and document.code in NOT_THE_DOCUMENTS_FAULT:
         raise FetchFailed(
             f"The document came, but could not be read here: {document.detail}.",
@@ -118,19 +118,19 @@ async def _first_visit(
     if isinstance(document, UnreadableDocument):
         offers = not wish.overrides.disable_autodiscovery
         # Beside the loop: a hostile coding may take a second to undo.
-        most = engine.reading.max_bytes
+        most = feeds.reading.max_bytes
         raise await asyncio.to_thread(
             not_a_feed_error, fetched, document, most, offers_links=offers
         )
     if fetched.exchange.hops:
-        await _former(engine, fetched.exchange.final_url)
+        await _former(services.database, fetched.exchange.final_url)
     with span("schedule") as scheduled:
-        due = await _claimed_row(engine, source, wish, feed_id, idempotency, who)
-        scheduled.tell(describe_schedule, due, engine.worker)
-    archived = await _archive_body(due, fetched, services)
-    now = engine.clock.now()
+        due = await _claimed_row(services, source, wish, feed_id, idempotency, who)
+        scheduled.tell(describe_schedule, due, feeds.worker)
+    archived = await _archive_body(due, fetched, feeds)
+    now = services.clock.now()
     finished = FinishedVisit(due, fetched, archived, document, conditional=False, finished_at=now)
-    remembered = await commit_visit(finished, services)
+    remembered = await commit_visit(finished, feeds)
     report_visit(due, remembered)
     if isinstance(remembered, DatabaseRefused):
         raise remembered
@@ -157,31 +157,38 @@ def _changed_meanwhile() -> ConflictError:
 async def add_feed_later(
     url: str,
     wish: FeedOptions,
-    engine: Engine,
+    services: RegistryServices,
     *,
     idempotency: bytes | None = None,
     who: str = SYSTEM_ACTOR,
 ) -> FeedId:
     """For lists (OPML): written down now, due at once, first visited by the worker."""
     source = check_source_url(url)
-    check_url(source, engine.fetch.address)
+    check_url(source, services.feeds.fetcher.policy.address)
     feed_id = FeedId(str(uuid7()))
-    async with engine.database.write() as tx:
-        followed, fact = await _insert_feed_and_subscription(tx, engine, source, wish, feed_id, who)
+    async with services.database.write() as tx:
+        followed, fact = await _insert_feed_and_subscription(
+            tx, services, source, wish, feed_id, who
+        )
         if idempotency is not None:
             await set_key_resource(tx, idempotency, followed.id)
-        await event_rows.append_events(tx, [fact], engine.clock.now())
-    engine.database.woken("feeds").set()
+        await event_rows.append_events(tx, [fact], tx.now)
+    services.database.woken("feeds").set()
     return followed.id
 
 
 async def _insert_feed_and_subscription(
-    tx: Transaction, engine: Engine, url: str, wish: FeedOptions, feed_id: FeedId, who: str
+    tx: Transaction,
+    services: RegistryServices,
+    url: str,
+    wish: FeedOptions,
+    feed_id: FeedId,
+    who: str,
 ) -> tuple[FollowedFeed, Event]:
     """A feed's row and its subscription, and the fact that is to be told last."""
-    now = engine.clock.now()
+    now = tx.now
     known = await list_fetchers(tx, enabled_only=True)
-    chosen = best_builtin(engine.builtins, known, url, USUAL_SOURCE_TYPE)
+    chosen = best_builtin(services.builtins, known, url, USUAL_SOURCE_TYPE)
     if chosen is None:
         raise NoCapableFetcher(
             "No built-in fetcher that can visit this URL is enabled.", url=redacted(url)
@@ -191,14 +198,14 @@ async def _insert_feed_and_subscription(
         url,
         wish,
         feed_id=feed_id,
-        interval_sec=engine.schedule.initial_interval,
+        interval_sec=services.feeds.schedule.initial_interval,
         now=now,
         visit_at=now,
     )
     former = await get_subscription_of_feed(tx, followed.id) if followed.revived else None
     made = await subscription_rows.insert_auto_assigned(tx, followed, url, chosen.id, now=now)
-    made = await apply_group_values(tx, engine, made, now)
-    await save_credentials(tx, engine.vault, made.id, url, wish.credentials)
+    made = await apply_group_values(tx, services.feeds.schedule, made, now)
+    await save_credentials(tx, services.vault, made.id, url, wish.credentials)
     await _record_history(tx, made, former, who)
     return followed, subscription_created(made, revived=followed.revived)
 
@@ -218,9 +225,9 @@ async def _record_history(
     )
 
 
-async def _former(engine: Engine, url: str) -> _Former | None:
+async def _former(database: Database, url: str) -> _Former | None:
     """Who lived at this URL, or was asked for under it; one that is followed is refused."""
-    async with engine.database.read() as view:
+    async with database.read() as view:
         there = await find_subscription_by_url(view, url)
         if there is None:
             return None
@@ -236,16 +243,16 @@ async def _former(engine: Engine, url: str) -> _Former | None:
 
 
 async def _keys(
-    engine: Engine, url: str, wish: FeedOptions, former: _Former | None
+    services: FeedServices, url: str, wish: FeedOptions, former: _Former | None
 ) -> Keyring | None:
     """What is said now, or failing that what a feed that comes back was given before."""
     if wish.credentials is not None:
         return Keyring(origin_of(url), (bind_to_origin(url, wish.credentials),))
-    return None if former is None else await engine.feeds.keyrings.open(former.feed_pk, url)
+    return None if former is None else await services.keyrings.open(former.feed_pk, url)
 
 
 async def _claimed_row(
-    engine: Engine,
+    services: RegistryServices,
     url: str,
     wish: FeedOptions,
     feed_id: FeedId,
@@ -253,11 +260,11 @@ async def _claimed_row(
     who: str,
 ) -> DueFeed:
     """The feed's row, already claimed by us: if we die now, a worker makes the first visit."""
-    lease_end = to_micros(engine.clock.now() + _LEASE)
-    async with engine.database.write() as tx:
-        followed, fact = await _insert_feed_and_subscription(tx, engine, url, wish, feed_id, who)
+    lease_end = to_micros(services.clock.now() + _LEASE)
+    async with services.database.write() as tx:
+        followed, fact = await _insert_feed_and_subscription(tx, services, url, wish, feed_id, who)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, followed.id)
-        due = await claim_rows.claim_feed(tx, followed.pk, engine.worker, lease_end)
-        await event_rows.append_events(tx, [fact], engine.clock.now())
+        due = await claim_rows.claim_feed(tx, followed.pk, services.feeds.worker, lease_end)
+        await event_rows.append_events(tx, [fact], tx.now)
     return due

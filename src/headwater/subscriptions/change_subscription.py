@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from headwater.core.engine import Engine
 from headwater.core.errors import ConflictError
 from headwater.core.ports import Transaction
 from headwater.core.telemetry.log import get_logger
@@ -16,6 +15,7 @@ from headwater.events.event import Event
 from headwater.feeds import feed_rows
 from headwater.feeds.change_feed import change_feed_within
 from headwater.feeds.feed import Feed, FeedOptions, FeedPatch
+from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.schedule.replan import earliest_visit
 from headwater.subscriptions import history_rows, subscription_rows
 from headwater.subscriptions.conflicts import conflict_rows
@@ -29,6 +29,7 @@ from headwater.subscriptions.registry_events import (
     subscription_changed,
     subscription_created,
 )
+from headwater.subscriptions.services import RegistryServices
 from headwater.subscriptions.subscribe import enabled_fetcher
 from headwater.subscriptions.subscription import (
     NewSubscription,
@@ -58,7 +59,7 @@ class SubscriptionUpdater:
     """Who changes what when. The facts are for the caller to append last."""
 
     tx: Transaction
-    engine: Engine
+    schedule: SchedulePolicy
     who: str
     now: datetime
     gap: timedelta
@@ -142,16 +143,16 @@ class SubscriptionUpdater:
             patch = replace(patch, config=check_config(patch.config, schema))
         if patch.feed_patch != FeedPatch():
             feed = await change_feed_within(
-                self.tx, there.feed_id, patch.feed_patch, self.engine, self.gap
+                self.tx, there.feed_id, patch.feed_patch, self.schedule, self.gap
             )
         after = await subscription_rows.update_subscription(
             self.tx, there.id, replace(patch, group_id=KEEP), self.now
         )
         if patch.group_id is not KEEP and patch.group_id != there.group_id:
-            after = await move_to_group(self.tx, self.engine, after, patch.group_id, self.now)
+            after = await move_to_group(self.tx, self.schedule, after, patch.group_id, self.now)
         else:
             # What was put back to the default is now what the group says.
-            after = await apply_group_values(self.tx, self.engine, after, self.now)
+            after = await apply_group_values(self.tx, self.schedule, after, self.now)
         feed = await feed_rows.get_feed(self.tx, there.feed_id)
         said = _editable_values(after, feed)
         changed = [name for name, value in said.items() if value != before[name]]
@@ -199,20 +200,27 @@ def _editable_values(subscription: Subscription, feed: Feed) -> dict[str, Any]:
 
 
 async def change_subscription(
-    subscription_id: int, changes: SubscriptionUpdate, engine: Engine, who: str, *, gap: timedelta
+    subscription_id: int,
+    changes: SubscriptionUpdate,
+    services: RegistryServices,
+    who: str,
+    *,
+    gap: timedelta,
 ) -> Subscription:
     """Another fetcher is asked first. `gap`: the shortest time between visits a person may ask."""
     if changes.fetcher_id is not KEEP:
-        async with engine.database.read() as view:
+        async with services.database.read() as view:
             there = await subscription_rows.get_subscription(view, subscription_id)
-        await choose_fetcher(engine, there.source_url, there.source_type, target=changes.fetcher_id)
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+        await choose_fetcher(
+            services, there.source_url, there.source_type, target=changes.fetcher_id
+        )
+    now = services.clock.now()
+    async with services.database.write() as tx:
         before = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
-        change = SubscriptionUpdater(tx, engine, who, now, gap)
+        change = SubscriptionUpdater(tx, services.feeds.schedule, who, now, gap)
         after = await change.apply(before, changes)
         await event_rows.append_events(tx, change.facts, now)
-    engine.database.woken("feeds").set()
+    services.database.woken("feeds").set()
     told = [event.type for event in change.facts]
     logger.info("subscription_changed", subscription=after.id, told=told, by=who)
     return after

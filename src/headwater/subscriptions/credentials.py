@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BadInput
-from headwater.core.ports import Transaction, View
+from headwater.core.ports import Database, Transaction, View
 from headwater.events import event_rows
 from headwater.feeds import feed_rows
 from headwater.feeds.feed import Feed
@@ -17,35 +16,38 @@ from headwater.subscriptions.groups import group_rows
 from headwater.subscriptions.groups.group import MOST_MEMBERS
 from headwater.subscriptions.registry_events import subscription_changed
 from headwater.subscriptions.seal_credentials import seal_for_group, seal_for_subscription
+from headwater.subscriptions.services import RegistryServices
 from headwater.subscriptions.subscription import Subscription
 
 _MOST_SHOWN = 5
 
 
 async def set_subscription_credentials(
-    subscription_id: int, given: Credentials, engine: Engine, who: str, gap: timedelta
+    subscription_id: int, given: Credentials, services: RegistryServices, who: str, gap: timedelta
 ) -> Credentials:
     """For the origin where its feed lives now, whatever becomes of the URL later.
 
     The feed is visited soon: whoever sets a login wants to know whether it works.
     """
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = services.clock.now()
+    async with services.database.write() as tx:
         there = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
         feed = await feed_rows.get_feed(tx, there.feed_id, lock=True)
         bound = bind_to_origin(feed.url, given)
-        sealed = seal_for_subscription(engine.vault, there.id, bound)
+        sealed = seal_for_subscription(services.vault, there.id, bound)
         await secret_rows.set_subscription_secret(tx, there.id, sealed, now)
         await _visit_soon(tx, feed, gap, now)
         await _record_change(tx, there, who, "credentials_set", {"kinds": list(bound.kinds)}, now)
-    engine.database.woken("feeds").set()
+    services.database.woken("feeds").set()
     return bound
 
 
-async def remove_subscription_credentials(subscription_id: int, engine: Engine, who: str) -> None:
+async def remove_subscription_credentials(
+    subscription_id: int, database: Database, who: str
+) -> None:
     """Dropping twice is dropping once."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = database.clock.now()
+    async with database.write() as tx:
         there = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
         if there.has_credentials:
             await secret_rows.set_subscription_secret(tx, there.id, None, now)
@@ -53,26 +55,26 @@ async def remove_subscription_credentials(subscription_id: int, engine: Engine, 
 
 
 async def set_group_credentials(
-    group_id: int, given: Credentials, named: Sequence[str], engine: Engine
+    group_id: int, given: Credentials, named: Sequence[str], services: RegistryServices
 ) -> Credentials:
     """For the origins that are named; without names, for the one that all members share.
 
     A subscription that joins later gets them only if it lives at one of these origins.
     """
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = services.clock.now()
+    async with services.database.write() as tx:
         await group_rows.lock_group(tx, group_id)
         origins = origins_of(named) if named else await _shared_origin(tx, group_id)
         bound = check_credentials(replace(given, origins=origins))
         await secret_rows.set_group_secret(
-            tx, group_id, seal_for_group(engine.vault, group_id, bound), now
+            tx, group_id, seal_for_group(services.vault, group_id, bound), now
         )
     return bound
 
 
-async def remove_group_credentials(group_id: int, engine: Engine) -> None:
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+async def remove_group_credentials(group_id: int, database: Database) -> None:
+    now = database.clock.now()
+    async with database.write() as tx:
         await secret_rows.set_group_secret(tx, group_id, None, now)
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from uuid_utils import uuid7
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BroadcastFailed, DuplicateUrl
 from headwater.core.idempotency_rows import set_key_resource
-from headwater.core.ports import Transaction
+from headwater.core.ports import Database, Transaction
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.ids import FeedId, FetcherId
 from headwater.core.values.url import check_source_url, redacted
@@ -17,6 +16,7 @@ from headwater.events import event_rows
 from headwater.events.event import Event
 from headwater.feeds import feed_rows
 from headwater.feeds.feed_rows import FollowedFeed
+from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.subscriptions import history_rows, subscription_rows
 from headwater.subscriptions.conflicts import conflict_rows
 from headwater.subscriptions.conflicts.conflict import MULTI_FETCHER_MATCH
@@ -28,6 +28,7 @@ from headwater.subscriptions.groups import group_rows
 from headwater.subscriptions.groups.apply_group_values import apply_group_values
 from headwater.subscriptions.registry_events import conflict_opened, subscription_created
 from headwater.subscriptions.seal_credentials import save_credentials
+from headwater.subscriptions.services import RegistryServices
 from headwater.subscriptions.subscription import NewSubscription, Subscription, assignment_facts
 from headwater.web.address_gate import check_url
 
@@ -45,24 +46,24 @@ async def enabled_fetcher(tx: Transaction, fetcher_id: FetcherId) -> Fetcher:
 
 
 async def create_subscription(
-    new: NewSubscription, engine: Engine, who: str, *, idempotency: bytes | None = None
+    new: NewSubscription, services: RegistryServices, who: str, *, idempotency: bytes | None = None
 ) -> Subscription:
     """Ask who can, assign the best, and let the first visit be due now. Nothing is fetched here."""
     source = check_source_url(new.source_url)
-    check_url(source, engine.fetch.address)
-    await _check_not_duplicate(engine, source)
-    choice = await choose_fetcher(engine, source, new.source_type, target=new.fetcher_id)
+    check_url(source, services.feeds.fetcher.policy.address)
+    await _check_not_duplicate(services.database, source)
+    choice = await choose_fetcher(services, source, new.source_type, target=new.fetcher_id)
     new = replace(new, source_url=source)
-    now = engine.clock.now()
+    now = services.clock.now()
     try:
-        async with engine.database.write() as tx:
-            made, events = await _insert_subscription(tx, engine, new, choice, who, now)
+        async with services.database.write() as tx:
+            made, events = await _insert_subscription(tx, services, new, choice, who, now)
             if idempotency is not None:
                 await set_key_resource(tx, idempotency, str(made.id))
             await event_rows.append_events(tx, events, now)
     except DuplicateUrl as trouble:
         raise _duplicate(source, **trouble.facts) from trouble
-    engine.database.woken("feeds").set()
+    services.database.woken("feeds").set()
     logger.info(
         "subscription_created",
         subscription=made.id,
@@ -75,8 +76,8 @@ async def create_subscription(
     return made
 
 
-async def _check_not_duplicate(engine: Engine, source: str) -> None:
-    async with engine.database.read() as view:
+async def _check_not_duplicate(database: Database, source: str) -> None:
+    async with database.read() as view:
         there = await subscription_rows.find_subscription_by_url(view, source)
     if there is not None and there.is_active:
         raise _duplicate(source, subscription_id=there.id, feed_id=there.feed_id)
@@ -92,7 +93,7 @@ def _duplicate(source: str, **facts: Any) -> DuplicateUrl:
 
 async def _insert_subscription(
     tx: Transaction,
-    engine: Engine,
+    services: RegistryServices,
     new: NewSubscription,
     choice: ChosenFetcher,
     who: str,
@@ -103,7 +104,7 @@ async def _insert_subscription(
         await group_rows.get_group(tx, new.group_id)
     winner = await enabled_fetcher(tx, choice.winner)
     checked = replace(new, config=check_config(new.config, winner.config_schema))
-    followed = await _insert_feed(tx, engine, new, now)
+    followed = await _insert_feed(tx, services.feeds.schedule, new, now)
     former = (
         await subscription_rows.get_subscription_of_feed(tx, followed.id)
         if followed.revived
@@ -113,8 +114,8 @@ async def _insert_subscription(
     made = await subscription_rows.insert_subscription(
         tx, checked, followed, winner.id, auto_selected=auto, now=now
     )
-    made = await apply_group_values(tx, engine, made, now)
-    await save_credentials(tx, engine.vault, made.id, new.source_url, new.credentials)
+    made = await apply_group_values(tx, services.feeds.schedule, made, now)
+    await save_credentials(tx, services.vault, made.id, new.source_url, new.credentials)
     await history_rows.insert_history(
         tx,
         made.id,
@@ -132,7 +133,7 @@ async def _insert_subscription(
 
 
 async def _insert_feed(
-    tx: Transaction, engine: Engine, new: NewSubscription, now: datetime
+    tx: Transaction, schedule: SchedulePolicy, new: NewSubscription, now: datetime
 ) -> FollowedFeed:
     """Its feed, due now."""
     return await feed_rows.insert_or_restore_feed(
@@ -140,7 +141,7 @@ async def _insert_feed(
         new.source_url,
         new.wish,
         feed_id=FeedId(str(uuid7())),
-        interval_sec=engine.schedule.initial_interval,
+        interval_sec=schedule.initial_interval,
         now=now,
         visit_at=now,
     )

@@ -2,9 +2,8 @@
 
 from datetime import datetime
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BadUrl, NotFound
-from headwater.core.ports import Transaction
+from headwater.core.ports import Database, Transaction
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.instant import rfc3339
 from headwater.core.values.url import check_source_url, redacted
@@ -22,10 +21,12 @@ from headwater.subscriptions.subscription_rows import get_subscription_of_feed
 logger = get_logger("registry")
 
 
-async def remove_feed(feed_id: str, engine: Engine, *, hard: bool, who: str = SYSTEM_ACTOR) -> Feed:
+async def remove_feed(
+    feed_id: str, database: Database, *, hard: bool, who: str = SYSTEM_ACTOR
+) -> Feed:
     """Soft: no more visits, history stays. Hard: everything goes, one event tells of it."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = database.clock.now()
+    async with database.write() as tx:
         feed = await feed_rows.get_feed(tx, feed_id, lock=True)
         facts = await unsubscribe(tx, feed, hard=hard, who=who, now=now)
         await event_rows.append_events(tx, facts, now)
@@ -65,21 +66,21 @@ async def _record_history(
 
 
 async def delete_subscription(
-    subscription_id: int, engine: Engine, who: str, *, hard: bool
+    subscription_id: int, database: Database, who: str, *, hard: bool
 ) -> Subscription:
     """As it was before. Soft: no more visits. Hard: everything goes, one event tells of it."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = database.clock.now()
+    async with database.write() as tx:
         there = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
         await _unsubscribe_feed(tx, there, hard=hard, who=who, now=now)
     logger.info("subscription_deleted", subscription=there.id, hard=hard, by=who)
     return there
 
 
-async def delete_by_url(url: str, engine: Engine, who: str, *, hard: bool) -> Subscription:
+async def delete_by_url(url: str, database: Database, who: str, *, hard: bool) -> Subscription:
     """Softly deleted ones cannot be found by their URL, except to delete them for good."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = database.clock.now()
+    async with database.write() as tx:
         source = _source(url)
         there = (
             await subscription_rows.find_subscription_by_url(tx, source, lock=True)

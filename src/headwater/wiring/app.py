@@ -14,20 +14,28 @@ from headwater.adapters.library_versions import libcurl_version, sqlite_version
 from headwater.adapters.parse_processes.pool import ProcessLimits, ProcessParsers
 from headwater.adapters.vault import SealedVault, open_vault
 from headwater.anime.downloads.download_services import DownloadServices
-from headwater.core.engine import Engine
+from headwater.anime.services import ReleaseServices
 from headwater.core.errors import BadSettings
-from headwater.core.ports import Database
+from headwater.core.ports import Database, Vault
 from headwater.core.telemetry.trace import NO_TRACER, Tracer
 from headwater.core.values.ids import WorkerId
+from headwater.feeds.commit_visits import CommitServices
 from headwater.feeds.fetch.host_turns import HostPacing
+from headwater.feeds.fetch.polite_fetcher import PoliteFetcher
 from headwater.feeds.ports import Blobs
+from headwater.feeds.services import FeedServices
+from headwater.feeds.visit_commits import VisitCommits
 from headwater.personal_feeds.database_store import PersonalDatabase
 from headwater.personal_feeds.ports import PersonalStore
 from headwater.personal_feeds.served_feeds import PersonalFeeds
+from headwater.personal_feeds.services import PersonalServices
 from headwater.settings import Settings
+from headwater.sinks.services import SinkServices
 from headwater.sinks.sink_kind import SinkKinds, SinkResources
 from headwater.subscriptions.fetchers.fetcher_client import HttpFetcherClient
 from headwater.subscriptions.fetchers.fetcher_plugins import load_builtins
+from headwater.subscriptions.seal_credentials import SealedKeyrings
+from headwater.subscriptions.services import RegistryServices
 from headwater.web.http_client import CurlWeb
 from headwater.web.limits import WebLimits
 from headwater.wiring.downloads import open_download_services
@@ -44,6 +52,7 @@ from headwater.wiring.policies import (
     schedule_policy,
     visit_rules,
 )
+from headwater.wiring.services import Services
 from headwater.wiring.sink_kinds import build_sink_kinds
 
 LOCAL_WORKER = WorkerId("local")
@@ -51,46 +60,86 @@ LOCAL_WORKER = WorkerId("local")
 
 
 @asynccontextmanager
-async def open_engine(settings: Settings, worker: WorkerId = LOCAL_WORKER) -> AsyncIterator[Engine]:
+async def open_services(
+    settings: Settings, worker: WorkerId = LOCAL_WORKER
+) -> AsyncIterator[Services]:
     """Everything a process needs, closed again in the opposite order."""
+    clock = SystemClock()
     async with AsyncExitStack() as stack:
         # First to be opened, last to be closed: it is told of all that happens before that.
         tracer = open_tracer(settings, worker, stack)
         database = _closed_later(
             stack, open_database(settings.where_database, pool_size=settings.database_pool_size)
         )
-        web = _closed_later(stack, open_web(settings))
-        fetchers = _closed_later(stack, open_fetchers(settings))
-        parsers = _closed_later(stack, parsers_of(settings))
+        vault = vault_of(settings)
         blobs = _closed_later(stack, open_blobs(settings.where_blobs))
-        personal = _closed_later(stack, personal_store_of(settings, database))
-        feeds = _closed_later(
-            stack, PersonalFeeds(personal, SystemClock(), personal_policy(settings))
+        feeds = _open_feed_services(settings, stack, database, vault, blobs, worker, tracer)
+        registry = RegistryServices(
+            database,
+            clock,
+            vault,
+            feeds,
+            _closed_later(stack, open_fetchers(settings)),
+            load_builtins(),
+            broadcast_policy(settings),
+            evidence_policy(settings),
         )
-        yield Engine(
-            clock=SystemClock(),
-            web=web,
-            fetchers=fetchers,
-            blobs=blobs,
-            parsers=parsers,
-            database=database,
-            vault=vault_of(settings),
-            outlets=sink_kinds_of(settings, database, blobs, personal),
-            personal=personal,
-            personal_feeds=feeds,
-            fetch=fetch_policy(settings),
-            schedule=schedule_policy(settings),
-            reading=reading_policy(settings),
-            rules=visit_rules(settings),
-            turns=HostPacing(pacing_policy(settings)),
-            worker=worker,
-            builtins=load_builtins(),
-            broadcast=broadcast_policy(settings),
-            collect=collect_policy(settings),
-            media=download_services_of(settings, stack),
-            tracer=tracer,
-            evidence=evidence_policy(settings),
+        store = _closed_later(stack, personal_store_of(settings, database))
+        sinks = SinkServices(
+            database, clock, vault, sink_kinds_of(settings, database, blobs, store)
         )
+        served = _closed_later(stack, PersonalFeeds(store, clock, personal_policy(settings)))
+        yield Services(
+            database,
+            clock,
+            feeds,
+            registry,
+            sinks,
+            PersonalServices(database, clock, store, served, sinks),
+            ReleaseServices(
+                database,
+                clock,
+                collect_policy(settings),
+                registry,
+                sinks,
+                download_services_of(settings, stack),
+            ),
+        )
+
+
+def _open_feed_services(
+    settings: Settings,
+    stack: AsyncExitStack,
+    database: Database,
+    vault: Vault,
+    blobs: Blobs,
+    worker: WorkerId,
+    tracer: Tracer,
+) -> FeedServices:
+    schedule, rules = schedule_policy(settings), visit_rules(settings)
+    fetcher = PoliteFetcher(
+        _closed_later(stack, open_web(settings)),
+        HostPacing(pacing_policy(settings)),
+        database.clock,
+        fetch_policy(settings),
+        usual_rest=schedule.initial_interval,
+    )
+    parsers = _closed_later(stack, parsers_of(settings))
+    commits = VisitCommits(CommitServices(database, schedule, rules, worker), blobs)
+    return FeedServices(
+        database,
+        database.clock,
+        blobs,
+        parsers,
+        SealedKeyrings(database, vault),
+        fetcher,
+        _closed_later(stack, commits),
+        schedule,
+        reading_policy(settings),
+        rules,
+        worker,
+        tracer,
+    )
 
 
 class _Closable(Protocol):

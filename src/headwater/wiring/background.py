@@ -7,7 +7,6 @@ from typing import Protocol
 from headwater.anime.downloads.download_services import DownloadServices
 from headwater.anime.downloads.run_downloads import DownloadRunner
 from headwater.anime.upkeep import ReleaseUpkeep
-from headwater.core.engine import Engine
 from headwater.core.loop import Loop, LoopLog
 from headwater.core.ports import Clock
 from headwater.core.telemetry.log import get_logger
@@ -20,6 +19,7 @@ from headwater.subscriptions.fetchers.send_news import NewsDeliveries
 from headwater.subscriptions.groups.apply_group_values import finish_spreading
 from headwater.wiring.housekeeping import count_visits, housekeeping_once
 from headwater.wiring.policies import news_policy, sink_policy, worker_policy
+from headwater.wiring.services import Services
 
 _CATCH_UP_SECONDS = 60.0
 """How old statistics, and what is decided by them, may be."""
@@ -38,18 +38,18 @@ _RELEASE_LOG = LoopLog(
 )
 
 
-def build_worker(engine: Engine, settings: Settings) -> Worker:
+def build_worker(services: Services, settings: Settings) -> Worker:
     async def catch_up() -> None:
         """What visits have taught, and what a crash interrupted."""
-        await count_visits(engine)
-        await resolve_open_conflicts(engine)
-        await finish_spreading(engine)
+        await count_visits(services.database)
+        await resolve_open_conflicts(services.registry)
+        await finish_spreading(services.registry)
 
     chores = (
         Chore(_CATCH_UP_SECONDS, catch_up),
-        Chore(settings.housekeeping_minutes * 60, partial(housekeeping_once, engine, settings)),
+        Chore(settings.housekeeping_minutes * 60, partial(housekeeping_once, services, settings)),
     )
-    return Worker(engine.feeds, worker_policy(settings), chores)
+    return Worker(services.feeds, worker_policy(settings), chores)
 
 
 class Deliveries(Protocol):
@@ -61,24 +61,24 @@ class Deliveries(Protocol):
         """What is on its way may take so long when the service stops."""
 
 
-def sink_loop(engine: Engine, settings: Settings) -> Loop:
+def sink_loop(services: Services, settings: Settings) -> Loop:
     """Events to sinks."""
     policy = sink_policy(settings)
-    deliveries = SinkDeliveries(engine, policy)
-    return _delivery_loop("sinks", deliveries, policy.look_every, engine.clock, settings)
+    deliveries = SinkDeliveries(services.sinks, policy)
+    return _delivery_loop("sinks", deliveries, policy.look_every, services.clock, settings)
 
 
-def news_loop(engine: Engine, settings: Settings) -> Loop:
+def news_loop(services: Services, settings: Settings) -> Loop:
     """News to fetchers that asked for it."""
     policy = news_policy(settings)
-    deliveries = NewsDeliveries(engine, policy)
-    return _delivery_loop("news", deliveries, policy.look_every, engine.clock, settings)
+    deliveries = NewsDeliveries(services.registry, policy)
+    return _delivery_loop("news", deliveries, policy.look_every, services.clock, settings)
 
 
-def download_loop(engine: Engine, media: DownloadServices, settings: Settings) -> Loop:
+def download_loop(services: Services, media: DownloadServices, settings: Settings) -> Loop:
     every = min(_DOWNLOAD_LOOK_SECONDS, media.policy.look)
-    runner = DownloadRunner(engine, media)
-    return _delivery_loop("downloads", runner, every, engine.clock, settings)
+    runner = DownloadRunner(services.releases, media)
+    return _delivery_loop("downloads", runner, every, services.clock, settings)
 
 
 def _delivery_loop(
@@ -94,15 +94,15 @@ def _delivery_loop(
     )
 
 
-def personal_loop(engine: Engine, settings: Settings) -> Loop:
+def personal_loop(services: Services, settings: Settings) -> Loop:
     """What was noted since is written when the process closes."""
-    action = partial(keep_up_personal_feeds, engine)
-    return Loop(action, engine.clock, settings.personal_pickup_sec, _PERSONAL_LOG)
+    action = partial(keep_up_personal_feeds, services.personal)
+    return Loop(action, services.clock, settings.personal_pickup_sec, _PERSONAL_LOG)
 
 
-def release_loop(engine: Engine) -> Loop:
+def release_loop(services: Services) -> Loop:
     """A tracking that was begun is finished; it would be begun anew after a restart."""
-    upkeep = ReleaseUpkeep(engine)
+    upkeep = ReleaseUpkeep(services.releases)
     return Loop(
-        upkeep.once, engine.clock, _RELEASE_UPKEEP_SECONDS, _RELEASE_LOG, on_stop=upkeep.stop
+        upkeep.once, services.clock, _RELEASE_UPKEEP_SECONDS, _RELEASE_LOG, on_stop=upkeep.stop
     )

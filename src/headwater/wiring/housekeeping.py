@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from headwater.core import idempotency_rows
-from headwater.core.engine import Engine
+from headwater.core.ports import Database
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.instant import to_micros
 from headwater.feeds.retention import (
@@ -16,6 +16,7 @@ from headwater.settings import Settings
 from headwater.statistics import day_rows
 from headwater.statistics.days import day_of
 from headwater.subscriptions.seal_credentials import reseal_secrets
+from headwater.wiring.services import Services
 
 logger = get_logger("housekeeping")
 _COUNTED_AT_ONCE = 500
@@ -24,18 +25,18 @@ _GATHERED_AT_ONCE = 2_000
 """So many rows in one transaction, lest visits wait for it."""
 
 
-async def housekeeping_once(engine: Engine, settings: Settings) -> None:
+async def housekeeping_once(services: Services, settings: Settings) -> None:
     """Small transactions, so that visits do not wait long for us."""
-    now = engine.clock.now()
+    now = services.clock.now()
     kept_since = now - timedelta(days=settings.raw_keep_days) if settings.raw_keep_days else None
-    expired = await expire_payloads(engine, settings.raw_keep_unchanged, kept_since)
-    deleted = await try_delete_unused_blobs(engine)
-    counted = await count_visits(engine)
-    renewed = await reseal_secrets(engine.database, engine.vault)
-    await compact_old_days(engine, settings)
-    forgotten = await forget_visits(engine, settings.visits_keep)
-    await resume_duplicates(engine)
-    async with engine.database.write() as tx:
+    expired = await expire_payloads(services.database, settings.raw_keep_unchanged, kept_since)
+    deleted = await try_delete_unused_blobs(services.feeds)
+    counted = await count_visits(services.database)
+    renewed = await reseal_secrets(services.database, services.registry.vault)
+    await compact_old_days(services.database, settings)
+    forgotten = await forget_visits(services.database, settings.visits_keep)
+    await resume_duplicates(services.database)
+    async with services.database.write() as tx:
         await idempotency_rows.delete_old_keys(
             tx, now - timedelta(hours=settings.idempotency_hours)
         )
@@ -49,25 +50,25 @@ async def housekeeping_once(engine: Engine, settings: Settings) -> None:
     )
 
 
-async def count_visits(engine: Engine) -> int:
+async def count_visits(database: Database) -> int:
     """Every visit that is not in the statistics yet, some in each transaction."""
     total = 0
     while True:
-        async with engine.database.write() as tx:
+        async with database.write() as tx:
             counted = await day_rows.count_visits(tx, _COUNTED_AT_ONCE)
         total += counted
         if counted < _COUNTED_AT_ONCE:
             return total
 
 
-async def compact_old_days(engine: Engine, settings: Settings) -> None:
+async def compact_old_days(database: Database, settings: Settings) -> None:
     """Single days are kept for a while only, of subscriptions and of fetchers."""
-    today = day_of(to_micros(engine.clock.now()))
-    async with engine.database.write() as tx:
+    today = day_of(to_micros(database.clock.now()))
+    async with database.write() as tx:
         await day_rows.delete_fetcher_days(tx, today - settings.suggestion_days + 1)
         await day_rows.delete_latency_days(tx, today - settings.statistics_days + 1)
     gathered = _GATHERED_AT_ONCE
     while gathered == _GATHERED_AT_ONCE:
-        async with engine.database.write() as tx:
+        async with database.write() as tx:
             before = today - settings.statistics_days + 1
             gathered = await day_rows.gather_old_days(tx, before, _GATHERED_AT_ONCE)

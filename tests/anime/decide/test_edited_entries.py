@@ -127,7 +127,7 @@ async def test_what_a_person_refused_stays_refused_however_it_is_edited(harbour:
     await harbour.arrive(loli("03"), first())
     await harbour.deliver()
     (poor,) = [row for row in await rows(harbour) if row.candidate.uid == "x"]
-    await refuse_release(harbour.engine, poor.id)
+    await refuse_release(harbour.engine.database, poor.id)
     await come(harbour, item("x", "[LoliHouse] Tides - 09 [1080p][CHS]", infohash=C))
     assert [row.action for row in await rows(harbour) if row.candidate.uid == "x"] == ["refused"]
 
@@ -142,9 +142,9 @@ async def test_edits_while_a_tracking_was_disabled_are_looked_at_afterwards(
     await come(harbour, second())
     assert await said(harbour) == ["fetch:missing"]
     await harbour.changed(replace(tracking, enabled=True))
-    await catch_up(harbour.engine, tracking.id)
+    await catch_up(harbour.engine.releases, tracking.id)
     assert await said(harbour) == ["fetch:missing", "upgrade:version"]
-    assert (await catch_up(harbour.engine, tracking.id)).total == 0
+    assert (await catch_up(harbour.engine.releases, tracking.id)).total == 0
 
 
 async def test_seeders_that_come_and_go_decide_nothing(harbour: Harbour) -> None:

@@ -18,7 +18,7 @@ from headwater.anime.shows import tracking_rows
 from headwater.anime.upkeep import ReleaseUpkeep
 from headwater.core.errors import BadSettings, ConnectionLost
 from headwater.settings import Settings
-from headwater.wiring.app import open_engine
+from headwater.wiring.app import open_services
 from headwater.wiring.background import release_loop
 from tests.support.releases import candidate, release
 from tests.support.scraped_metrics import own_figures
@@ -86,7 +86,7 @@ async def test_two_first_trackings_make_one_sink(
     async def made(database: SqlDatabase) -> bool:
         engine = replace(harbour.engine, database=database)
         async with database.write() as tx:
-            return await ensure_release_sink(tx, engine)
+            return await ensure_release_sink(tx, engine.releases)
 
     answers = await asyncio.gather(*(made(open_another()) for _ in range(3)))
     assert sorted(answers) == [False, False, True]
@@ -98,10 +98,13 @@ async def test_two_processes_tell_a_gap_once(
 ) -> None:
     await harbour.follow(ani("01"), ani("03"))
     tracking = await harbour.track()
-    await catch_up(harbour.engine, tracking.id)
+    await catch_up(harbour.engine.releases, tracking.id)
     await harbour.clock.advance(25 * 3_600)
     engines = [replace(harbour.engine, database=open_another()) for _ in range(3)]
-    assert sum(await asyncio.gather(*map(announce_missing_episodes, engines))) == 1
+    assert (
+        sum(await asyncio.gather(*(announce_missing_episodes(each.releases) for each in engines)))
+        == 1
+    )
     assert len(await harbour.told("episode_missing")) == 1
 
 
@@ -118,7 +121,7 @@ async def test_the_upkeep_survives_what_it_meets(
         loop.stop()
 
     monkeypatch.setattr(ReleaseUpkeep, "once", once)
-    loop = release_loop(harbour.engine)
+    loop = release_loop(harbour.engine.services)
     running = asyncio.create_task(loop.run())
     for _ in range(3):
         await harbour.clock.advance(10)
@@ -130,7 +133,7 @@ async def test_decisions_are_counted(harbour: Harbour) -> None:
     before = counted()
     await harbour.follow(loli("01"), ani("01"))
     tracking = await harbour.track()
-    await catch_up(harbour.engine, tracking.id)
+    await catch_up(harbour.engine.releases, tracking.id)
     grown = {action: many - before[action] for action, many in counted().items()}
     assert {action: many for action, many in grown.items() if many} == {"fetch": 1, "skip": 1}
 
@@ -138,5 +141,5 @@ async def test_decisions_are_counted(harbour: Harbour) -> None:
 async def test_a_pattern_of_the_settings_that_is_none_is_named(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, media_exclude=["(?=ahead)"])
     with pytest.raises(BadSettings, match="settings"):
-        async with open_engine(settings):
+        async with open_services(settings):
             pass

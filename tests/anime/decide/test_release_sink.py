@@ -154,7 +154,7 @@ async def test_two_shows_of_one_feed_decide_for_themselves(harbour: Harbour) -> 
 
 
 async def test_nothing_is_there_where_nothing_is_tracked(harbour: Harbour) -> None:
-    await sync_release_sink(harbour.engine)
+    await sync_release_sink(harbour.engine.releases)
     assert await harbour.sinks() == []
 
 
@@ -182,19 +182,19 @@ async def test_the_sink_is_there_once_and_only_as_long_as_it_is_needed(harbour: 
     await harbour.follow()
     tracking = await harbour.track()
     async with harbour.engine.database.write() as tx:
-        assert not await ensure_release_sink(tx, harbour.engine)
+        assert not await ensure_release_sink(tx, harbour.engine.releases)
     await harbour.run("UPDATE sinks SET stopped = 'failing_too_long' WHERE kind = 'releases'")
-    await sync_release_sink(harbour.engine)
+    await sync_release_sink(harbour.engine.releases)
     (sink,) = await harbour.sinks()
     assert sink.state == "active"
     await harbour.run("DELETE FROM trackings WHERE id = ?", tracking.id)
-    await sync_release_sink(harbour.engine)
+    await sync_release_sink(harbour.engine.releases)
     assert await harbour.sinks() == []
 
 
 async def test_its_name_gives_way_to_somebody_elses(harbour: Harbour) -> None:
     options = {"url": "https://hook.example/"}
-    await create_sink(harbour.engine, SinkDefinition("releases", "webhook", options), most=5)
+    await create_sink(harbour.engine.sinks, SinkDefinition("releases", "webhook", options), most=5)
     await harbour.follow()
     await harbour.track()
     (sink,) = await harbour.sinks()
@@ -203,11 +203,11 @@ async def test_its_name_gives_way_to_somebody_elses(harbour: Harbour) -> None:
 
 async def test_nobody_makes_or_removes_one(harbour: Harbour) -> None:
     with pytest.raises(BadInput, match="Headwater's own"):
-        await create_sink(harbour.engine, SinkDefinition("mine", "releases"), most=5)
+        await create_sink(harbour.engine.sinks, SinkDefinition("mine", "releases"), most=5)
     await harbour.follow()
     await harbour.track()
     with pytest.raises(ConflictError, match="decides on releases"):
-        await remove_sink(harbour.engine, "releases")
+        await remove_sink(harbour.engine.sinks, "releases")
     with pytest.raises(BadInput, match="unknown"):
         harbour.engine.outlets.checked(SinkConfig("releases", "releases", {"speed": 1}, {}))
 

@@ -18,7 +18,7 @@ BEST = "Show (2025)/Season 01/Show - S01E01 [Best].mkv"
 
 @pytest.fixture
 def api(yard: Yard, tmp_path: Path) -> Api:
-    return Api(create_app(yard.engine, Settings(data_dir=tmp_path)))
+    return Api(create_app(yard.engine.services, Settings(data_dir=tmp_path)))
 
 
 async def test_a_download_is_shown_with_its_files_and_what_it_replaced(

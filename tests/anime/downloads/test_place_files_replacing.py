@@ -201,10 +201,10 @@ async def test_a_file_that_a_person_deleted_comes_back_when_it_is_dropped_and_ta
 ) -> None:
     old = await yard.collect("[Good] Show - 01", FIRST)
     (yard.library / GOOD).unlink()
-    await drop_download(yard.engine, old.id)
+    await drop_download(yard.engine.database, old.id)
     await yard.turn(2)
     assert (await yard.now(old)).state == "dropped"
-    await take_release(yard.engine, old.release_id)
+    await take_release(yard.engine.database, old.release_id)
     await yard.turn(2)
     yard.client.deliver(FIRST)
     await yard.turn(6)
@@ -214,7 +214,7 @@ async def test_a_file_that_a_person_deleted_comes_back_when_it_is_dropped_and_ta
 async def test_what_a_person_takes_stays_though_it_is_worse(yard: Yard) -> None:
     best = await yard.collect("[Best] Show - 01", BETTER)
     held = await yard.offer_skipped("[Good] Show - 01", FIRST)
-    await take_release(yard.engine, held)
+    await take_release(yard.engine.database, held)
     await yard.turn(2)
     yard.client.deliver(FIRST)
     await yard.turn(6)

@@ -57,7 +57,7 @@ async def test_nfo_files_stand_beside_and_leave_with_their_video(yard: Yard) -> 
     yard.policy(nfo=True)
     download = await yard.collect("[Good] Show - 01 [1080p]", FIRST)
     assert set(yard.shown()) == {PLACE, PLACE[:-3] + "nfo", "Show (2025)/tvshow.nfo"}
-    await drop_download(yard.engine, download.id)
+    await drop_download(yard.engine.database, download.id)
     await yard.turn(2)
     assert list(yard.shown()) == ["Show (2025)/tvshow.nfo"]
 

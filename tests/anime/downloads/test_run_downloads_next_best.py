@@ -74,7 +74,7 @@ async def test_what_failed_and_is_retried_takes_its_place_from_the_one_in_betwee
     yard.client.deliver(GOOD)
     await yard.turn(4)
     yard.sites[0].stand_in = Reply(200, BEST.torrent)
-    await retry_download(yard.engine, download.id)
+    await retry_download(yard.engine.database, download.id)
     await yard.turn(3)
     yard.client.deliver(BEST)
     await yard.turn(6)
@@ -85,7 +85,7 @@ async def test_what_failed_and_is_retried_takes_its_place_from_the_one_in_betwee
 async def test_what_a_person_dropped_makes_way_for_nothing(yard: Yard) -> None:
     download = await yard.offer("[Best] Show - 01", BEST)
     await yard.offer_skipped("[Good] Show - 01", GOOD)
-    await drop_download(yard.engine, download.id)
+    await drop_download(yard.engine.database, download.id)
     await yard.turn(3)
     assert await states(yard) == ["dropped"]
 

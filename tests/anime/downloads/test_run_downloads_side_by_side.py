@@ -32,7 +32,7 @@ GOOD, BEST = f"{SEASON}/Show - S01E01 [Good].mkv", f"{SEASON}/Show - S01E01 [Bes
 
 async def test_what_a_person_took_is_not_dropped_because_another_episode_came(yard: Yard) -> None:
     await yard.collect("[Best] Show - 01", BETTER)
-    await take_release(yard.engine, await yard.offer_skipped("[Good] Show - 01", FIRST))
+    await take_release(yard.engine.database, await yard.offer_skipped("[Good] Show - 01", FIRST))
     await yard.turn(2)
     await yard.collect("[Good] Show - 02", OTHER)
     yard.client.deliver(FIRST)
@@ -156,7 +156,7 @@ async def test_what_cannot_come_into_the_library_can_be_dropped(
     monkeypatch.setattr(DiskMediaLibrary, "place", read_only)
     download = await yard.collect("[Good] Show - 01", FIRST)
     assert (download.state, download.error) == ("verified", "library_trouble")
-    await drop_download(yard.engine, download.id)
+    await drop_download(yard.engine.database, download.id)
     await yard.turn(3)
     assert (await yard.now(download)).state == "dropped"
 

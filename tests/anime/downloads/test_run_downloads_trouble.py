@@ -229,7 +229,7 @@ async def test_without_any_progress_it_is_given_up_and_may_be_tried_again(yard: 
     await yard.hours(2)
     assert (await yard.now(download)).error == "stalled"
     yard.client.deliver(FIRST)
-    await retry_download(yard.engine, download.id)
+    await retry_download(yard.engine.database, download.id)
     await yard.turn(5)
     assert ((await yard.now(download)).state, yard.shown()) == ("done", {GOOD: BODY})
 
@@ -339,12 +339,12 @@ async def test_what_a_worker_held_when_it_died_is_due_when_it_comes_back(yard: Y
 
 async def test_what_a_person_drops_is_gone_from_both_and_stays_away(yard: Yard) -> None:
     download = await yard.collect("[Good] Show - 01", FIRST)
-    await drop_download(yard.engine, download.id)
+    await drop_download(yard.engine.database, download.id)
     await yard.turn(2)
     assert (await yard.now(download)).state == "dropped"
     assert (yard.shown(), yard.recycled(), yard.client.held) == ({}, [BODY], {})
     with pytest.raises(ConflictError):
-        await retry_download(yard.engine, download.id)
+        await retry_download(yard.engine.database, download.id)
 
 
 class Dead(BaseException):
@@ -383,7 +383,7 @@ async def test_dying_right_after_an_act_on_the_disk_changes_nothing(
             await yard.downloads.all_done()
             if died == [act]:
                 died.append("and came back")
-                yard.downloads = DownloadRunner(yard.engine, replace(yard.downloads.media))
+                yard.downloads = DownloadRunner(yard.engine.releases, replace(yard.downloads.media))
             await yard.clock.advance(10)
     assert died == [act, "and came back"]
     second = "Show (2025)/Season 01/Show - S01E02 [Best].mkv"

@@ -66,12 +66,12 @@ def test_gaps_and_what_is_there_are_the_whole_season(held: set[int]) -> None:
 async def test_a_gap_is_told_once_after_its_hours(harbour: Harbour) -> None:
     await harbour.follow(ani("01"), ani("03"))
     tracking = await harbour.track()
-    await catch_up(harbour.engine, tracking.id)
+    await catch_up(harbour.engine.releases, tracking.id)
     await harbour.clock.advance(23.9 * 3_600)
-    assert await announce_missing_episodes(harbour.engine) == 0
+    assert await announce_missing_episodes(harbour.engine.releases) == 0
     await harbour.clock.advance(3_600)
-    assert await announce_missing_episodes(harbour.engine) == 1
-    assert await announce_missing_episodes(harbour.engine) == 0
+    assert await announce_missing_episodes(harbour.engine.releases) == 1
+    assert await announce_missing_episodes(harbour.engine.releases) == 0
     (told,) = await harbour.told("episode_missing")
     assert (told["feed"], told["show"], told["slots"]) == (
         harbour.feed_id,
@@ -84,21 +84,21 @@ async def test_a_gap_that_was_filled_and_opens_again_is_told_again(harbour: Harb
     await harbour.follow(ani("01"), ani("03"))
     await harbour.track()
     tracking = (await harbour.tracking(1)).id
-    await catch_up(harbour.engine, tracking)
+    await catch_up(harbour.engine.releases, tracking)
     await harbour.clock.advance(25 * 3_600)
-    assert await announce_missing_episodes(harbour.engine) == 1
+    assert await announce_missing_episodes(harbour.engine.releases) == 1
     await harbour.arrive(ani("02"))
     await harbour.deliver()
-    assert await announce_missing_episodes(harbour.engine) == 0
+    assert await announce_missing_episodes(harbour.engine.releases) == 0
     await harbour.end((await harbour.downloads())[-1], "dropped")
-    assert await announce_missing_episodes(harbour.engine) == 1
+    assert await announce_missing_episodes(harbour.engine.releases) == 1
     assert len(await harbour.told("episode_missing")) == 2
 
 
 async def test_a_disabled_tracking_misses_nothing(harbour: Harbour) -> None:
     await harbour.follow(ani("01"), ani("03"))
     tracking = await harbour.track(since=START - timedelta(days=60))
-    await catch_up(harbour.engine, tracking.id)
+    await catch_up(harbour.engine.releases, tracking.id)
     await harbour.run("UPDATE trackings SET enabled = ?", False)
     await harbour.clock.advance(48 * 3_600)
-    assert await announce_missing_episodes(harbour.engine) == 0
+    assert await announce_missing_episodes(harbour.engine.releases) == 0

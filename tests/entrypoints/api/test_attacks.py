@@ -14,7 +14,6 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from headwater.adapters.database import SqlDatabase, open_database
-from headwater.core.engine import Engine
 from headwater.core.errors import BadSettings
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.server.listener import build_server
@@ -24,6 +23,7 @@ from headwater.settings import Settings
 from tests.support.api_caller import Answer, Api
 from tests.support.api_routes import RIGHTS
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import River, ScriptedWeb, an_engine, an_entry
 
 ADMIN = "an-admin-token-of-the-tests"
@@ -34,25 +34,25 @@ SQLITE = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def river(engine: Engine) -> River:
+def river(engine: EngineParts) -> River:
     return River(engine, ScriptedWeb())
 
 
 @pytest.fixture
-def api(engine: Engine, tmp_path: Path) -> Api:
-    return Api(create_app(engine, Settings(data_dir=tmp_path)))
+def api(engine: EngineParts, tmp_path: Path) -> Api:
+    return Api(create_app(engine.services, Settings(data_dir=tmp_path)))
 
 
 @pytest.fixture
-def guarded(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
+def guarded(engine: EngineParts, tmp_path: Path) -> Callable[..., Api]:
     def app(token: str | None = ADMIN, **settings: object) -> Api:
         every = {"data_dir": tmp_path, "admin_token": ADMIN} | settings
-        return Api(create_app(engine, Settings(**every)), token)  # type: ignore[arg-type]
+        return Api(create_app(engine.services, Settings(**every)), token)  # type: ignore[arg-type]
 
     return app
 
@@ -156,7 +156,7 @@ async def test_154_odd_authorization_headers_open_nothing(guarded: Callable[...,
 
 @SQLITE
 async def test_155_forwarded_headers_give_no_trust(
-    engine: Engine, tmp_path: Path, guarded: Callable[..., Api]
+    engine: EngineParts, tmp_path: Path, guarded: Callable[..., Api]
 ) -> None:
     claims = {
         "x-forwarded-for": "127.0.0.1",
@@ -164,18 +164,22 @@ async def test_155_forwarded_headers_give_no_trust(
         "x-real-ip": "127.0.0.1",
         "x-forwarded-host": "localhost",
     }
-    afar = Api(create_app(engine, Settings(data_dir=tmp_path)), peer="203.0.113.9")
+    afar = Api(create_app(engine.services, Settings(data_dir=tmp_path)), peer="203.0.113.9")
     refused = await afar.ask("GET", "/feeds", headers=claims)
     assert (refused.status, refused.error) == (403, "forbidden")
     assert (await guarded(None).ask("GET", "/feeds", headers=claims)).status == 401
 
 
 @SQLITE
-async def test_155_without_a_token_only_loopback_is_bound(engine: Engine, tmp_path: Path) -> None:
+async def test_155_without_a_token_only_loopback_is_bound(
+    engine: EngineParts, tmp_path: Path
+) -> None:
     for host in ("0.0.0.0", "192.168.1.5", "::", "headwater.example"):
         with pytest.raises(BadSettings):
-            create_app(engine, Settings(data_dir=tmp_path, host=host))
-        create_app(engine, Settings(data_dir=tmp_path, host=host, admin_token=SecretStr("x")))
+            create_app(engine.services, Settings(data_dir=tmp_path, host=host))
+        create_app(
+            engine.services, Settings(data_dir=tmp_path, host=host, admin_token=SecretStr("x"))
+        )
 
 
 @SQLITE
@@ -365,7 +369,7 @@ async def test_167_nobody_assigns_what_is_ours(api: Api) -> None:
 
 
 async def test_170_a_lost_database_is_told_on_every_route(
-    engine: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    engine: EngineParts, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """500 with Retry-After, never a stack trace, never success. Metrics tell it by a figure."""
     caplog.set_level(logging.CRITICAL)
@@ -373,7 +377,7 @@ async def test_170_a_lost_database_is_told_on_every_route(
     engine.database = lost
     engine.personal = PersonalDatabase(lost, engine.clock)
     engine.personal_feeds = PersonalFeeds(engine.personal, engine.clock, PersonalPolicy())
-    api = Api(create_app(engine, Settings(data_dir=tmp_path)))
+    api = Api(create_app(engine.services, Settings(data_dir=tmp_path)))
     for method, template in RIGHTS:
         if template in ("/", "/console/{name}", "/docs", "/openapi.json", "/metrics"):
             continue
@@ -431,7 +435,7 @@ SAID = {
 
 
 @SQLITE
-async def test_170_a_bug_of_ours_says_nothing_about_itself(api: Api, engine: Engine) -> None:
+async def test_170_a_bug_of_ours_says_nothing_about_itself(api: Api, engine: EngineParts) -> None:
     def broken() -> None:
         raise ZeroDivisionError("a secret of the house")
 
@@ -472,8 +476,8 @@ async def test_172_guessing_tokens_is_slowed_down_and_locks_nobody_out(
 
 
 @SQLITE
-async def test_172_an_open_loopback_has_no_rate(engine: Engine, tmp_path: Path) -> None:
-    api = Api(create_app(engine, Settings(data_dir=tmp_path, api_rate_per_minute=1)))
+async def test_172_an_open_loopback_has_no_rate(engine: EngineParts, tmp_path: Path) -> None:
+    api = Api(create_app(engine.services, Settings(data_dir=tmp_path, api_rate_per_minute=1)))
     assert {(await api.get("/feeds")).status for _ in range(5)} == {200}
 
 

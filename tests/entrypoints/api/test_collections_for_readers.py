@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.feeds.feed import FeedOptions
 from headwater.parse.parser import parse
 from headwater.settings import Settings
 from tests.support.api_caller import Answer, Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.readers import Readers
 from tests.support.scripted_engine import River, ScriptedWeb, an_engine, an_entry
 
@@ -23,25 +23,25 @@ TOKEN = "hwr_aTokenOfAda"
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def river(engine: Engine) -> River:
+def river(engine: EngineParts) -> River:
     return River(engine, ScriptedWeb())
 
 
 @pytest.fixture
-def readers(engine: Engine) -> Readers:
+def readers(engine: EngineParts) -> Readers:
     return Readers(engine)
 
 
 @pytest.fixture
-def app(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
+def app(engine: EngineParts, tmp_path: Path) -> Callable[..., Api]:
     def made(token: str | None = None, **settings: object) -> Api:
         every: dict[str, Any] = {"data_dir": tmp_path, "admin_token": ADMIN} | settings
-        return Api(create_app(engine, Settings(**every)), token)
+        return Api(create_app(engine.services, Settings(**every)), token)
 
     return made
 

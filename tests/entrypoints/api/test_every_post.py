@@ -5,16 +5,16 @@ from typing import Any, cast
 import pytest
 from fastapi.routing import APIRoute
 
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.idempotency import IdempotencyKey, shown_once_fields
 from headwater.entrypoints.api.records import Record
 from headwater.entrypoints.api.router import IdempotentRoute, Router
 from headwater.settings import Settings
 from tests.support.api_routes import RIGHTS
+from tests.support.engine_parts import EngineParts
 
 # No request is made, so no engine is needed.
-APP = create_app(cast(Engine, None), Settings())
+APP = create_app(cast(EngineParts, None).services, Settings())
 PATHS: dict[str, Any] = APP.openapi()["paths"]
 POSTS = [
     route for route in APP.routes if isinstance(route, APIRoute) and "POST" in (route.methods or ())

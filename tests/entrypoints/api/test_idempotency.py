@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from headwater.core import idempotency_rows
-from headwater.core.engine import Engine
 from headwater.core.errors import ConflictError
 from headwater.core.idempotency import attempt_of
 from headwater.core.ports import View
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Post, rss
 from tests.support.scripted_engine import SECOND, River
 
@@ -117,7 +117,7 @@ async def test_at_the_same_time_one_works_and_the_other_is_told_to_wait(
     assert river.web.asked == [url]
 
 
-async def begun(engine: Engine, body: bytes, path: str = "/feeds") -> bytes:
+async def begun(engine: EngineParts, body: bytes, path: str = "/feeds") -> bytes:
     """A process took the key and died."""
     attempt = attempt_of("k", "loopback", "POST", path, body)
     async with engine.database.write() as tx:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import ROUTES, create_app
 from headwater.entrypoints.api.router import Failed, Router
 from headwater.settings import Settings
 from tests.support.api_caller import Api
+from tests.support.engine_parts import EngineParts
 
 
 async def nothing() -> None:
@@ -60,9 +60,9 @@ def test_a_list_that_failed_is_there_and_empty() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
-async def test_a_body_has_the_limit_of_its_own_route(engine: Engine, tmp_path: Path) -> None:
+async def test_a_body_has_the_limit_of_its_own_route(engine: EngineParts, tmp_path: Path) -> None:
     small = Settings(data_dir=tmp_path, api_max_body_bytes=1_024, personal_item_max_bytes=2_048)
-    api = Api(create_app(engine, small))
+    api = Api(create_app(engine.services, small))
     usual = await api.post("/groups", {"name": "a" * 1_500})
     assert (usual.status, usual.json["most_bytes"]) == (413, 1_024)
     own = await api.post("/internal/rss/item", {"title": "a" * 1_500})

@@ -67,7 +67,7 @@ class Served:
         river = River(engine, ScriptedWeb())
         await river.entries(await river.feed(), an_entry("1"))
         app = create_app(
-            engine,
+            engine.services,
             Settings(
                 data_dir=self._folder, admin_token=SecretStr(ADMIN), api_rate_per_minute=100_000
             ),

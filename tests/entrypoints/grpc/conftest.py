@@ -14,13 +14,13 @@ from fastapi import FastAPI
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
 from headwater.client.grpc.headwater_pb2_grpc import HeadwaterStub
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.grpc.server import GrpcListener, GrpcServer
 from headwater.events.event import Event
 from headwater.events.event_rows import append_events
 from headwater.settings import Settings
 from tests.support.api_caller import Api
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import River, ScriptedWeb, an_engine
 
 ADMIN = "an-admin-token-of-the-tests"
@@ -57,21 +57,21 @@ Serve = Callable[..., AbstractAsyncContextManager[Served]]
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, tmp_path: Path) -> EngineParts:
     return an_engine(database, SystemClock(), ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def river(engine: Engine) -> River:
+def river(engine: EngineParts) -> River:
     return River(engine, ScriptedWeb())
 
 
 @pytest.fixture
-def serve(engine: Engine, tmp_path: Path) -> Serve:
+def serve(engine: EngineParts, tmp_path: Path) -> Serve:
     @asynccontextmanager
     async def serving(**more: Any) -> AsyncIterator[Served]:
         settings = Settings(data_dir=tmp_path, grpc_port=0, **more)
-        app = create_app(engine, settings)
+        app = create_app(engine.services, settings)
         door = GrpcListener(settings)
         part = GrpcServer(door, app.state.desk)
         task = asyncio.create_task(part.run())
@@ -92,7 +92,7 @@ async def served(serve: Serve) -> AsyncIterator[Served]:
         yield running
 
 
-async def tell(engine: Engine, *events: Event) -> None:
+async def tell(engine: EngineParts, *events: Event) -> None:
     async with engine.database.write() as tx:
         await append_events(tx, events, engine.clock.now())
 

@@ -13,7 +13,6 @@ import pytest
 
 from headwater.adapters.blobs import FolderBlobs
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.ports import Database, Transaction
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
@@ -31,6 +30,7 @@ from tests.support.clock import VirtualClock
 from tests.support.crash_disk import CrashDisk
 from tests.support.databases import PassingDatabase
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin, OriginFeed, Post
 
 TWO_DAYS = 2 * 86_400.0
@@ -103,7 +103,7 @@ class Machine:
     """A few feeds, one engine, and a plug that can be pulled."""
 
     def __init__(
-        self, engine: Engine, database: SqlDatabase, clock: VirtualClock, folder: Path
+        self, engine: EngineParts, database: SqlDatabase, clock: VirtualClock, folder: Path
     ) -> None:
         self._engine, self._database, self._clock = engine, database, clock
         self._folder = folder

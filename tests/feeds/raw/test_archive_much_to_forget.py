@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.feeds.ports import Blobs
 from headwater.feeds.raw.raw_fetch import blob_key
 from headwater.feeds.retention import delete_unused_blobs
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Post, Reply
 from tests.support.visits import River
 
@@ -44,12 +44,12 @@ class Deletions:
 @pytest.fixture
 async def engine(
     database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
-) -> AsyncIterator[Engine]:
+) -> AsyncIterator[EngineParts]:
     async with opened_engine(database, virtual_clock, tmp_path) as opened:
         yield opened
 
 
-async def unused(engine: Engine, count: int) -> list[str]:
+async def unused(engine: EngineParts, count: int) -> list[str]:
     """So many payloads that no raw fetch refers to; their keys."""
     digests = [sha256(str(number).encode()).hexdigest() for number in range(count)]
     async with engine.database.write() as tx:
@@ -61,12 +61,12 @@ async def unused(engine: Engine, count: int) -> list[str]:
 
 
 async def test_every_unused_payload_is_deleted_however_many_there_are(
-    engine: Engine, virtual_clock: VirtualClock
+    engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     keys, deletions = await unused(engine, MANY), Deletions()
     engine.blobs = deletions
     for _ in range(ROUNDS):
-        await delete_unused_blobs(engine)
+        await delete_unused_blobs(engine.feeds)
         await virtual_clock.advance(HOUR)
     assert set(deletions.deleted) == set(keys)
 
@@ -97,10 +97,10 @@ async def test_a_slow_deletion_never_hits_content_that_came_back(river: River) -
     await doomed(river)
     await river.clock.advance(DAY - 1)
     slow = river.engine.blobs = SlowDeletions(river.engine.blobs)
-    keeper = asyncio.create_task(delete_unused_blobs(river.engine))
+    keeper = asyncio.create_task(delete_unused_blobs(river.engine.feeds))
     await slow.began.wait()
     await river.clock.advance(2)
-    await delete_unused_blobs(river.engine)
+    await delete_unused_blobs(river.engine.feeds)
     feed.answer_next(page)
     await river.visit(0)
     slow.may_end.set()
@@ -115,11 +115,11 @@ async def doomed(river: River) -> None:
     """Retention lets the error page go, and its bytes."""
     async with river.engine.database.write() as tx:
         await tx.run("UPDATE raw_fetches SET expired_at = 1 WHERE http_status = 500")
-    await delete_unused_blobs(river.engine)
+    await delete_unused_blobs(river.engine.feeds)
 
 
 async def test_payloads_doomed_hour_after_hour_are_all_deleted(
-    engine: Engine, virtual_clock: VirtualClock
+    engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     """Far more tombstones stand in the table than are deleted at once: 6,000 within a day."""
     deletions = engine.blobs = Deletions()
@@ -132,7 +132,7 @@ async def test_payloads_doomed_hour_after_hour_are_all_deleted(
                 "INSERT INTO blobs (body_sha256, generation) VALUES (?, 0)",
                 [(digest,) for digest in some],
             )
-        await delete_unused_blobs(engine)
+        await delete_unused_blobs(engine.feeds)
         await virtual_clock.advance(HOUR)
     missed = {blob_key(sha256(str(n).encode()).hexdigest(), 0) for n in range(12_000)} - set(
         deletions.deleted
@@ -141,7 +141,7 @@ async def test_payloads_doomed_hour_after_hour_are_all_deleted(
 
 
 async def test_retention_keeps_up_with_a_large_instance(
-    engine: Engine, virtual_clock: VirtualClock
+    engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     """1,500 payloads an hour that nobody needs: not a heap that grows for ever."""
     engine.blobs = Deletions()
@@ -151,7 +151,7 @@ async def test_retention_keeps_up_with_a_large_instance(
                 "INSERT INTO blobs (body_sha256, generation) VALUES (?, 0)",
                 [(sha256(f"{hour} {n}".encode()).hexdigest(),) for n in range(1_500)],
             )
-        await delete_unused_blobs(engine)
+        await delete_unused_blobs(engine.feeds)
         await virtual_clock.advance(HOUR)
     async with engine.database.read() as view:
         row = await view.row("SELECT count(*) AS n FROM blobs WHERE dying_since IS NULL")
@@ -159,7 +159,7 @@ async def test_retention_keeps_up_with_a_large_instance(
     assert row.n == 0
 
 
-async def test_looking_for_unused_payloads_uses_an_index(engine: Engine) -> None:
+async def test_looking_for_unused_payloads_uses_an_index(engine: EngineParts) -> None:
     """Without one, each payload would be compared with every raw fetch."""
     plan = (
         "EXPLAIN QUERY PLAN SELECT body_sha256 FROM blobs b WHERE dying_since IS NULL AND"
@@ -187,7 +187,7 @@ async def test_looking_for_unused_payloads_uses_an_index(engine: Engine) -> None
 )
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_what_is_long_over_is_not_looked_through_again(
-    engine: Engine, index: str, question: str
+    engine: EngineParts, index: str, question: str
 ) -> None:
     """Raw fetches are never deleted: an hourly look at all of them would take longer each hour."""
     async with engine.database.read() as view:

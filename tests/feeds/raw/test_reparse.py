@@ -15,7 +15,7 @@ ONE, TWO, THREE = Post("1", "One", "first"), Post("2", "Two", "second"), Post("3
 
 
 async def again(river: River, feed_id: str, *, dry_run: bool = False) -> ReparseResult:
-    return await reparse(river.engine, feed_id, after=None, limit=100, dry_run=dry_run)
+    return await reparse(river.engine.feeds, feed_id, after=None, limit=100, dry_run=dry_run)
 
 
 async def entries(river: River) -> list[Any]:
@@ -141,11 +141,11 @@ async def test_payloads_come_in_pages(river: River) -> None:
     feed_id = await river.add(feed.url)
     feed.publish(TWO)
     await river.visit()
-    first = await reparse(river.engine, feed_id, after=None, limit=1, dry_run=False)
+    first = await reparse(river.engine.feeds, feed_id, after=None, limit=1, dry_run=False)
     assert first.next is not None
-    second = await reparse(river.engine, feed_id, after=first.next, limit=1, dry_run=False)
+    second = await reparse(river.engine.feeds, feed_id, after=first.next, limit=1, dry_run=False)
     assert second.next is not None
-    third = await reparse(river.engine, feed_id, after=second.next, limit=1, dry_run=False)
+    third = await reparse(river.engine.feeds, feed_id, after=second.next, limit=1, dry_run=False)
     assert ((first.same, second.same), third) == ((1, 1), ReparseResult())
 
 
@@ -173,7 +173,7 @@ async def test_what_a_publisher_changed_between_two_payloads(river: River) -> No
     feed.publish(THREE)
     await river.visit()
     old, new = (r.fetch_id for r in await river.rows("SELECT fetch_id FROM raw_fetches ORDER BY 1"))
-    said = await compare_payloads(river.engine, new, None)
+    said = await compare_payloads(river.engine.feeds, new, None)
     assert (said.before.fetch_id, said.after.fetch_id, said.same_bytes) == (old, new, False)
     assert [(d.kind, d.uid, d.silent) for d in said.entries] == [
         ("added", "3", False), ("changed", "1", True), ("removed", "2", False),
@@ -181,7 +181,7 @@ async def test_what_a_publisher_changed_between_two_payloads(river: River) -> No
     assert [(f.name, f.before, f.after) for f in said.entries[1].fields] == [
         ("summary", "first", "quietly rewritten")
     ]
-    assert await compare_payloads(river.engine, old, new) == said
+    assert await compare_payloads(river.engine.feeds, old, new) == said
 
 
 async def test_a_comparison_says_what_it_cannot_do(river: River) -> None:
@@ -189,11 +189,11 @@ async def test_a_comparison_says_what_it_cannot_do(river: River) -> None:
     await river.add(feed.url)
     (one,) = await river.rows("SELECT fetch_id FROM raw_fetches")
     with pytest.raises(NotFound, match="no payload before"):
-        await compare_payloads(river.engine, one.fetch_id, None)
+        await compare_payloads(river.engine.feeds, one.fetch_id, None)
     await river.add(river.origin.feed("/b", [TWO]).url)
     other = (await river.rows("SELECT fetch_id FROM raw_fetches ORDER BY fetch_id DESC LIMIT 1"))[0]
     with pytest.raises(BadInput, match="two feeds"):
-        await compare_payloads(river.engine, one.fetch_id, other.fetch_id)
+        await compare_payloads(river.engine.feeds, one.fetch_id, other.fetch_id)
 
 
 async def test_the_same_document_served_again_does_not_differ(river: River) -> None:
@@ -202,7 +202,7 @@ async def test_the_same_document_served_again_does_not_differ(river: River) -> N
     feed.answer_next(Reply(200, rss([ONE]), {"ETag": '"other"'}))
     await river.visit()
     (_, new) = await river.rows("SELECT fetch_id FROM raw_fetches ORDER BY fetch_id")
-    said = await compare_payloads(river.engine, new.fetch_id, None)
+    said = await compare_payloads(river.engine.feeds, new.fetch_id, None)
     assert (said.same_bytes, said.entries, said.feed) == (True, (), ())
 
 

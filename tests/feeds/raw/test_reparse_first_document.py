@@ -19,7 +19,7 @@ async def test_a_feed_goes_on_after_its_unread_first_document_was_parsed_again(
 ) -> None:
     feed = river.origin.feed("/a", [ONE])
     feed.validators = "none"
-    feed_id = await add_feed_later(feed.url, FeedOptions(), river.engine)
+    feed_id = await add_feed_later(feed.url, FeedOptions(), river.engine.registry)
     services = river.engine.feeds
 
     async def no_parser(*_: object, **__: object) -> UnreadableDocument:
@@ -31,7 +31,7 @@ async def test_a_feed_goes_on_after_its_unread_first_document_was_parsed_again(
         first = await visit_feed(await river.claim(), services)
     assert isinstance(first, JudgedVisit)
     assert first.error == "parser_unavailable"
-    again = await reparse(river.engine, feed_id, after=None, limit=10, dry_run=False)
+    again = await reparse(river.engine.feeds, feed_id, after=None, limit=10, dry_run=False)
     assert [difference.kind for _, difference in again.differences] == ["added"]
     feed.publish(TWO)
     settled = await river.visit()

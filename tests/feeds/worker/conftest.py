@@ -7,9 +7,9 @@ import pytest
 
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin
 from tests.support.visits import river as river
 
@@ -21,7 +21,7 @@ async def origin() -> AsyncIterator[Origin]:
 
 
 @pytest.fixture
-async def engine(database: SqlDatabase, tmp_path: Path) -> AsyncIterator[Engine]:
+async def engine(database: SqlDatabase, tmp_path: Path) -> AsyncIterator[EngineParts]:
     """On the real clock."""
     async with opened_engine(database, SystemClock(), tmp_path / "blobs") as opened:
         yield opened
@@ -30,6 +30,6 @@ async def engine(database: SqlDatabase, tmp_path: Path) -> AsyncIterator[Engine]
 @pytest.fixture
 async def virtual_engine(
     database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
-) -> AsyncIterator[Engine]:
+) -> AsyncIterator[EngineParts]:
     async with opened_engine(database, virtual_clock, tmp_path / "blobs") as opened:
         yield opened

@@ -67,7 +67,7 @@ async def test_a_feed_followed_while_the_clock_was_ahead_is_visited(
     """J3: nothing is planned later than its maximum."""
     async with opened_engine(database, virtual_clock, tmp_path) as engine:
         virtual_clock.step(30 * DAY)
-        await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine)
+        await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine.registry)
         virtual_clock.step(-30 * DAY)
         claims = Claims(engine.feeds, worker_policy(Settings()))
         await claims.begin()
@@ -84,7 +84,7 @@ async def test_a_clock_set_back_is_not_forgotten_because_the_database_failed_onc
 ) -> None:
     async with opened_engine(database, virtual_clock, tmp_path) as engine:
         virtual_clock.step(30 * DAY)
-        await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine)
+        await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine.registry)
         claims = Claims(engine.feeds, worker_policy(Settings()))
         await claims.begin()
         async with database.write() as tx:  # as if visited and decided just now
@@ -115,7 +115,7 @@ async def test_what_a_paused_feed_was_told_when_the_clock_was_ahead_stops_no_hos
 ) -> None:
     """An hour was asked for; without this the host rested for the years the clock was ahead."""
     async with opened_engine(database, virtual_clock, tmp_path) as engine:
-        feed_id = await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine)
+        feed_id = await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine.registry)
         virtual_clock.step(3_650 * DAY)
         async with database.write() as tx:  # as if visited and told to wait just now
             await tx.run(
@@ -123,7 +123,7 @@ async def test_what_a_paused_feed_was_told_when_the_clock_was_ahead_stops_no_hos
                 " retry_after_sec = 3600, last_decision_at = ?",
                 to_micros(virtual_clock.now()),
             )
-        await change_feed(feed_id, FeedPatch(state="paused"), engine, timedelta())
+        await change_feed(feed_id, FeedPatch(state="paused"), engine.feeds, timedelta())
         virtual_clock.step(-3_650 * DAY)
         await Claims(engine.feeds, worker_policy(Settings())).begin()
         rest = engine.turns.wait_for("127.0.0.1", virtual_clock.monotonic())
@@ -135,7 +135,7 @@ async def test_a_feed_that_waited_for_its_host_when_the_clock_was_ahead_is_visit
 ) -> None:
     """J3: it was given back for an hour, which by now is years away."""
     async with opened_engine(database, virtual_clock, tmp_path) as engine:
-        await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine)
+        await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine.registry)
         claims = Claims(engine.feeds, worker_policy(Settings()))
         await claims.begin()
         virtual_clock.step(3_650 * DAY)
@@ -173,7 +173,7 @@ async def test_a_start_finds_out_by_itself_that_the_clock_was_put_right(
 ) -> None:
     """J3: nobody was there when it was, and no feed waits for the years it was ahead."""
     async with opened_engine(database, virtual_clock, tmp_path) as engine:
-        await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine)
+        await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine.registry)
         now = to_micros(virtual_clock.now())
         async with database.write() as tx:
             await tx.run(
@@ -193,7 +193,7 @@ async def test_a_start_by_a_clock_that_is_right_plans_nothing_again(
 ) -> None:
     """A feed may be due in a week, and one just followed at once: neither is of another time."""
     async with opened_engine(database, virtual_clock, tmp_path) as engine:
-        await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine)
+        await add_feed_later("http://127.0.0.1/feed", FeedOptions(), engine.registry)
         now, week = to_micros(virtual_clock.now()), round(7 * DAY) * 1_000_000
         async with database.write() as tx:
             await tx.run(

@@ -2,12 +2,12 @@
 
 import pytest
 
-from headwater.core.engine import Engine
 from headwater.core.values.instant import to_micros
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.fetch.host_turns import HostPacing, PacingPolicy
 from headwater.subscriptions.add_feed import add_feed_later
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin, OriginFeed, Post, Reply
 from tests.support.worker import working_in_virtual_time
 
@@ -17,7 +17,7 @@ ONE = Post("1", "One")
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("places", [1, 2])
 async def test_feeds_that_lead_away_and_back_again_wait_for_no_place(
-    virtual_engine: Engine, virtual_clock: VirtualClock, places: int
+    virtual_engine: EngineParts, virtual_clock: VirtualClock, places: int
 ) -> None:
     """Both by way of another host, and back to the one whose places they have themselves."""
     virtual_engine.turns = HostPacing(PacingPolicy(max_concurrency=places))
@@ -25,7 +25,7 @@ async def test_feeds_that_lead_away_and_back_again_wait_for_no_place(
         await origin.listen("127.0.9.2")
         feeds = [_there_and_back(origin, name) for name in ("/posts", "/comments")]
         for feed in feeds:
-            await add_feed_later(feed.url, FeedOptions(), virtual_engine)
+            await add_feed_later(feed.url, FeedOptions(), virtual_engine.registry)
         async with working_in_virtual_time(virtual_engine) as pass_seconds:
             await pass_seconds(300, step=0.5)
     assert await outcomes(virtual_engine) == ["fetched", "fetched"]
@@ -41,21 +41,21 @@ def _there_and_back(origin: Origin, path: str) -> OriginFeed:
     return feed
 
 
-async def outcomes(engine: Engine) -> list[str | None]:
+async def outcomes(engine: EngineParts) -> list[str | None]:
     async with engine.database.read() as view:
         return [row.last_outcome for row in await view.rows("SELECT last_outcome FROM feeds")]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_of_many_blogs_that_lead_to_one_host_none_is_asked_again_before_its_time(
-    virtual_engine: Engine, virtual_clock: VirtualClock
+    virtual_engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     """A hundred at a request a second: some must go home, and ask again not before the minimum."""
     async with Origin(virtual_clock) as origin:
         await origin.listen("127.0.9.2")
         blogs = [await _leading_there(origin, number) for number in range(1, 101)]
         for blog in blogs:
-            await add_feed_later(blog.url, FeedOptions(), virtual_engine)
+            await add_feed_later(blog.url, FeedOptions(), virtual_engine.registry)
         async with working_in_virtual_time(virtual_engine) as pass_seconds:
             await pass_seconds(420, step=1)
     asked = [[request.started for request in blog.requests] for blog in blogs]
@@ -76,7 +76,7 @@ async def _leading_there(origin: Origin, number: int) -> OriginFeed:
 
 @pytest.mark.parametrize("leads_there", [False, True])
 async def test_why_a_visit_waits_for_a_host_is_told(
-    virtual_engine: Engine, virtual_clock: VirtualClock, leads_there: bool
+    virtual_engine: EngineParts, virtual_clock: VirtualClock, leads_there: bool
 ) -> None:
     """Not "in 11 min" for a day: whoever looks at the feed sees what it waits for."""
     async with Origin(virtual_clock) as origin:
@@ -84,7 +84,9 @@ async def test_why_a_visit_waits_for_a_host_is_told(
         there = origin.feed("/there", [ONE], address="127.0.9.2")
         feed = origin.feed("/feed", [ONE])
         feed.stand_in = Reply(302, headers={"Location": there.url})
-        await add_feed_later(feed.url if leads_there else there.url, FeedOptions(), virtual_engine)
+        await add_feed_later(
+            feed.url if leads_there else there.url, FeedOptions(), virtual_engine.registry
+        )
         virtual_engine.turns.rest("127.0.9.2", virtual_clock.monotonic() + 86_400)
         async with working_in_virtual_time(virtual_engine) as pass_seconds:
             await pass_seconds(30)

@@ -26,7 +26,7 @@ async def test_feeds_that_waited_for_their_turn_are_not_asked_for_after_a_long_s
     ):
         for number in range(6):
             feed = origin.feed(f"/{number}", [Post("1", "One")])
-            await add_feed_later(feed.url, FeedOptions(), one)
+            await add_feed_later(feed.url, FeedOptions(), one.registry)
         async with working_in_virtual_time(one) as pass_seconds:
             await time_passes_until(pass_seconds, lambda: len(origin.requests) == 2)
             # It falls asleep as a whole: a keeper that was on its way to the database would say

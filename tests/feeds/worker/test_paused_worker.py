@@ -9,7 +9,6 @@ from uuid import uuid4
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.values.ids import FeedId
 from headwater.core.values.instant import to_micros
 from headwater.feeds.commit_visits import ClaimLost, CommitResult
@@ -22,6 +21,7 @@ from headwater.feeds.visit import archive_body, commit_visit, read_body, request
 from headwater.feeds.worker import claim_rows, worker_rows
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin, OriginFeed, Post
 
 LEASE = 120.0
@@ -32,7 +32,7 @@ WRITTEN = ("feeds", "visits", "entries", "entry_versions", "entry_aliases", "eve
 class Hand:
     """One worker, moved step by step."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: EngineParts) -> None:
         self.engine = engine
         self.services = engine.feeds
 

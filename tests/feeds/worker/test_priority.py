@@ -22,10 +22,10 @@ async def test_the_important_feed_of_a_busy_host_goes_first(
     ):
         for number in range(12):
             await add_feed_later(
-                origin.feed(f"/{number}", [ONE]).url, FeedOptions(priority=1), engine
+                origin.feed(f"/{number}", [ONE]).url, FeedOptions(priority=1), engine.registry
             )
         urgent = origin.feed("/urgent", [ONE])
-        await add_feed_later(urgent.url, FeedOptions(priority=100), engine)
+        await add_feed_later(urgent.url, FeedOptions(priority=100), engine.registry)
         async with working(engine):
             await until(lambda: len(origin.requests) >= 4, seconds=20)
         assert origin.requests[0].path == "/urgent"
@@ -40,7 +40,7 @@ async def test_the_important_host_goes_first(database: SqlDatabase, tmp_path: Pa
             await origin.listen(f"127.0.9.{number}")
             priority = 100 if number == 5 else 1
             feed = origin.feed("/f", [ONE], address=f"127.0.9.{number}")
-            await add_feed_later(feed.url, FeedOptions(priority=priority), engine)
+            await add_feed_later(feed.url, FeedOptions(priority=priority), engine.registry)
         async with working(engine, visits_at_once=3):
             await until(lambda: len(origin.requests) >= 5, seconds=20)
         assert "127.0.9.5" in [r.address for r in origin.requests[:3]]

@@ -22,7 +22,7 @@ async def test_a_host_that_was_claimed_a_moment_ago_is_not_given_to_another_work
         opened_engine(database, virtual_clock, tmp_path, worker="bert") as two,
     ):
         for number in range(200):
-            await add_feed_later(f"http://127.0.9.{number + 1}/feed", FeedOptions(), one)
+            await add_feed_later(f"http://127.0.9.{number + 1}/feed", FeedOptions(), one.registry)
         anna, bert = (
             Claims(one.feeds, worker_policy(Settings())),
             Claims(two.feeds, worker_policy(Settings())),

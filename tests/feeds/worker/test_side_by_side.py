@@ -8,13 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 from uuid import uuid4
 
-from headwater.core.engine import Engine
 from headwater.core.values.ids import FeedId
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.feed_rows import insert_or_restore_feed
 from headwater.settings import Settings
-from headwater.wiring.app import open_engine
+from headwater.wiring.app import open_services
 from headwater.wiring.background import build_worker
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin, OriginFeed, Post
 
 ANSWERS_AFTER = 1.0
@@ -27,7 +27,7 @@ def shipped(database_url: str, folder: Path) -> Settings:
     )  # fmt: skip
 
 
-async def follow_all(engine: Engine, feeds: Sequence[OriginFeed]) -> None:
+async def follow_all(engine: EngineParts, feeds: Sequence[OriginFeed]) -> None:
     now = engine.clock.now()
     async with engine.database.write() as tx:
         for feed in feeds:
@@ -43,11 +43,12 @@ async def follow_all(engine: Engine, feeds: Sequence[OriginFeed]) -> None:
 
 
 @asynccontextmanager
-async def at_work(settings: Settings, feeds: Sequence[OriginFeed]) -> AsyncIterator[Engine]:
+async def at_work(settings: Settings, feeds: Sequence[OriginFeed]) -> AsyncIterator[EngineParts]:
     """A worker on these feeds, all of them due, as long as the block lasts."""
-    async with open_engine(settings) as engine:
+    async with open_services(settings) as services:
+        engine = EngineParts.of(services)
         await follow_all(engine, feeds)
-        worker = build_worker(engine, settings)
+        worker = build_worker(engine.services, settings)
         running = asyncio.create_task(worker.run())
         try:
             yield engine
@@ -56,12 +57,12 @@ async def at_work(settings: Settings, feeds: Sequence[OriginFeed]) -> AsyncItera
             await running
 
 
-async def visits(engine: Engine) -> list[str]:
+async def visits(engine: EngineParts) -> list[str]:
     async with engine.database.read() as view:
         return [row.outcome for row in await view.rows("SELECT outcome FROM visits")]
 
 
-async def all_visited(engine: Engine, count: int, seconds: float) -> float:
+async def all_visited(engine: EngineParts, count: int, seconds: float) -> float:
     """How long it took until so many visits were committed."""
     began = time.monotonic()
     while len(await visits(engine)) < count:

@@ -14,7 +14,6 @@ from sqlalchemy.exc import TimeoutError as PoolExhausted
 from headwater.adapters import sqlite
 from headwater.adapters.database import SqlDatabase, open_database
 from headwater.adapters.parse_processes.pool import ProcessParsers
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError, DatabaseRefused, HeadwaterError
 from headwater.core.values.instant import to_micros
 from headwater.feeds.commit_visits import CommitResult
@@ -33,6 +32,7 @@ from headwater.wiring.background import build_worker
 from tests.feeds.worker.test_hosts import number
 from tests.support.clock import VirtualClock
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin, Post
 from tests.support.visits import River
 from tests.support.worker import FullDisk, time_passes_until, until, working_in_virtual_time
@@ -86,7 +86,7 @@ async def test_a_pool_that_is_exhausted_is_told_in_our_words(database_url: str) 
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 async def test_a_worker_survives_a_database_that_restarts(
-    virtual_engine: Engine,
+    virtual_engine: EngineParts,
     virtual_clock: VirtualClock,
     database_url: str,
     failed_signs: list[HeadwaterError],
@@ -124,9 +124,9 @@ def failed_signs(monkeypatch: pytest.MonkeyPatch) -> list[HeadwaterError]:
     return failed
 
 
-async def _follows(url: str, engine: Engine) -> bool:
+async def _follows(url: str, engine: EngineParts) -> bool:
     try:
-        await add_feed_later(url, FeedOptions(), engine)
+        await add_feed_later(url, FeedOptions(), engine.registry)
     except HeadwaterError:
         return False
     return True
@@ -197,7 +197,7 @@ class Crashing:
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("trouble", ["crash", "disk"])
 async def test_our_own_trouble_does_not_make_us_ask_more_often_than_the_minimum(
-    virtual_engine: Engine, virtual_clock: VirtualClock, trouble: str
+    virtual_engine: EngineParts, virtual_clock: VirtualClock, trouble: str
 ) -> None:
     """Half an hour of it: at most one request in five minutes, the shortest interval there is."""
     engine = virtual_engine
@@ -207,7 +207,7 @@ async def test_our_own_trouble_does_not_make_us_ask_more_often_than_the_minimum(
         engine.blobs = FullDisk()
     async with Origin(virtual_clock) as origin:
         feed = origin.feed("/a", [ONE])
-        await add_feed_later(feed.url, FeedOptions(), engine)
+        await add_feed_later(feed.url, FeedOptions(), engine.registry)
         async with working_in_virtual_time(engine) as pass_seconds:
             await pass_seconds(1_800)
         asked = len(feed.requests)
@@ -217,13 +217,13 @@ async def test_our_own_trouble_does_not_make_us_ask_more_often_than_the_minimum(
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("jump", [-172_800.0, -315_360_000.0])
 async def test_a_clock_set_back_does_not_stop_visits(
-    virtual_engine: Engine, virtual_clock: VirtualClock, jump: float
+    virtual_engine: EngineParts, virtual_clock: VirtualClock, jump: float
 ) -> None:
     """Set back by two days, or by the ten years it was wrong: its plan is looked at again (J3)."""
     engine = virtual_engine
     async with Origin(virtual_clock) as origin:
         feed = origin.feed("/a", [ONE])
-        await add_feed_later(feed.url, FeedOptions(), engine)
+        await add_feed_later(feed.url, FeedOptions(), engine.registry)
         async with working_in_virtual_time(engine) as pass_seconds:
             await pass_seconds(60)
             await until(lambda: _visited(engine))
@@ -236,7 +236,7 @@ async def test_a_clock_set_back_does_not_stop_visits(
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_a_clock_set_back_does_not_stop_the_worker_from_looking(
-    virtual_engine: Engine, virtual_clock: VirtualClock
+    virtual_engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     """A feed that is due by the new time too (another process made it due) is visited at once."""
     engine = virtual_engine
@@ -245,7 +245,7 @@ async def test_a_clock_set_back_does_not_stop_the_worker_from_looking(
         async with working_in_virtual_time(engine) as pass_seconds:
             await pass_seconds(300)
             virtual_clock.step(-86_400)
-            await add_feed_later(feed.url, FeedOptions(), engine)
+            await add_feed_later(feed.url, FeedOptions(), engine.registry)
             engine.database.woken("feeds").clear()  # as if another process had followed it
             await pass_seconds(600)
             asked = len(feed.requests)
@@ -254,12 +254,12 @@ async def test_a_clock_set_back_does_not_stop_the_worker_from_looking(
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_a_clock_set_far_ahead_causes_one_visit_not_many(
-    virtual_engine: Engine, virtual_clock: VirtualClock
+    virtual_engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     engine = virtual_engine
     async with Origin(virtual_clock) as origin:
         feed = origin.feed("/a", [ONE])
-        await add_feed_later(feed.url, FeedOptions(), engine)
+        await add_feed_later(feed.url, FeedOptions(), engine.registry)
         async with working_in_virtual_time(engine) as pass_seconds:
             await pass_seconds(60)
             await until(lambda: _visited(engine))
@@ -280,14 +280,14 @@ async def test_a_kill_does_not_make_hosts_forget_that_they_were_asked(
         first, second = origin.feed("/1", [ONE]), origin.feed("/2", [ONE])
         async with opened_engine(database, virtual_clock, tmp_path / "blobs") as engine:
             engine.turns = HostPacing(seldom)
-            await add_feed_later(first.url, FeedOptions(), engine)
-            worker = build_worker(engine, Settings(host_rps=0.01))
+            await add_feed_later(first.url, FeedOptions(), engine.registry)
+            worker = build_worker(engine.services, Settings(host_rps=0.01))
             running = asyncio.create_task(worker.run())
             await until(lambda: _visited(engine))
             worker._end = _nothing  # type: ignore[method-assign]  # a kill ends nothing in order
             worker.stop()
             await running
-            await add_feed_later(second.url, FeedOptions(), engine)
+            await add_feed_later(second.url, FeedOptions(), engine.registry)
         async with opened_engine(database, virtual_clock, tmp_path / "blobs") as engine:
             engine.turns = HostPacing(seldom)
             async with working_in_virtual_time(engine, host_rps=0.01) as pass_seconds:
@@ -301,7 +301,7 @@ async def _nothing() -> None:
     return None
 
 
-async def _visited(engine: Engine) -> bool:
+async def _visited(engine: EngineParts) -> bool:
     return await number(engine, "SELECT count(*) AS n FROM visits") == 1
 
 
@@ -349,20 +349,20 @@ async def test_a_worker_survives_connections_that_are_all_busy_for_a_while(
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_a_dead_workers_feeds_are_taken_over_soon_after_its_lease(
-    virtual_engine: Engine, virtual_clock: VirtualClock
+    virtual_engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     """J4: lease + 5 s. Ours is a moment before the dead one's lease ends, so we look too early."""
     engine = virtual_engine
     async with Origin(virtual_clock) as origin:
         feed = origin.feed("/a", [ONE])
-        await add_feed_later(feed.url, FeedOptions(), engine)
+        await add_feed_later(feed.url, FeedOptions(), engine.registry)
         lease_end = to_micros(virtual_clock.now()) + 2_000_000
         async with engine.database.write() as tx:
             await tx.run("UPDATE shards SET worker_id = 'dead', until = ?", lease_end)
             await tx.run(
                 "UPDATE feeds SET claimed_by = 'dead', fence = 1, next_visit_at = ?", lease_end
             )
-        worker = build_worker(engine, Settings())
+        worker = build_worker(engine.services, Settings())
         running = asyncio.create_task(worker.run())
         for _ in range(10):  # ten seconds: the lease, five more, and three for good measure
             await asyncio.sleep(0.05)
@@ -377,7 +377,7 @@ async def test_a_dead_workers_feeds_are_taken_over_soon_after_its_lease(
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_a_sign_of_life_that_fails_once_is_given_again(
-    virtual_engine: Engine, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+    virtual_engine: EngineParts, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the error: a worker without signs of life loses its shards and visits nothing."""
     engine, inner, calls = virtual_engine, worker_rows.upsert_heartbeat, 0
@@ -394,7 +394,7 @@ async def test_a_sign_of_life_that_fails_once_is_given_again(
         async with working_in_virtual_time(engine) as pass_seconds:
             await pass_seconds(600)
             feed = origin.feed("/a", [ONE])
-            await add_feed_later(feed.url, FeedOptions(), engine)
+            await add_feed_later(feed.url, FeedOptions(), engine.registry)
             await pass_seconds(300)
         asked = len(feed.requests)
     assert asked == 1

@@ -8,7 +8,6 @@ import pytest
 
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.events.event_rows import read_events
 from headwater.feeds.feed import FeedOptions
 from headwater.feeds.judge_visit import JudgedVisit
@@ -19,6 +18,7 @@ from headwater.wiring.background import build_worker
 from tests.feeds.worker.test_hosts import number
 from tests.feeds.worker.test_trouble import closed_to_all
 from tests.support.engine import opened_engine
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Origin, Post, Reply
 from tests.support.visits import River
 from tests.support.worker import until, working
@@ -27,7 +27,7 @@ ONE, TWO = Post("1", "One"), Post("2", "Two")
 FEEDS = 40
 
 
-async def _read_on(engine: Engine, seen: list[int]) -> None:
+async def _read_on(engine: EngineParts, seen: list[int]) -> None:
     after = 0
     while True:
         async with engine.database.read() as view:
@@ -56,7 +56,7 @@ async def test_two_workers_visit_each_feed_once_and_a_reader_misses_nothing(
         for place in range(FEEDS):
             await origin.listen(f"127.0.8.{place + 1}")
             feeds.append(origin.feed("/f", posts, address=f"127.0.8.{place + 1}"))
-            await add_feed_later(feeds[-1].url, FeedOptions(), one)
+            await add_feed_later(feeds[-1].url, FeedOptions(), one.registry)
         await until(lambda: _all_visited(one))
         await until(lambda: len(seen) >= FEEDS * 6)
         reader.cancel()
@@ -67,13 +67,13 @@ async def test_two_workers_visit_each_feed_once_and_a_reader_misses_nothing(
     assert who == 2
 
 
-async def _shared(engine: Engine) -> bool:
+async def _shared(engine: EngineParts) -> bool:
     """Both hold half of the shards."""
     halves = "SELECT count(*) AS n FROM (SELECT 1 FROM shards GROUP BY worker_id HAVING"
     return await number(engine, f"{halves} count(*) = 512) AS half") == 2
 
 
-async def _all_visited(engine: Engine) -> bool:
+async def _all_visited(engine: EngineParts) -> bool:
     return await number(engine, "SELECT count(*) AS n FROM visits") == FEEDS
 
 
@@ -112,12 +112,12 @@ async def test_a_database_that_restarts_between_the_two_commits_spoils_no_good_d
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 async def test_stopping_while_the_database_is_away_still_ends_the_visits(
-    engine: Engine, origin: Origin, database_url: str
+    engine: EngineParts, origin: Origin, database_url: str
 ) -> None:
     slow = origin.feed("/slow", [ONE])
     slow.delay = 20
-    await add_feed_later(slow.url, FeedOptions(), engine)
-    worker = build_worker(engine, Settings(stop_seconds=0.2))
+    await add_feed_later(slow.url, FeedOptions(), engine.registry)
+    worker = build_worker(engine.services, Settings(stop_seconds=0.2))
     running = asyncio.create_task(worker.run())
     await until(lambda: origin.open == 1)
     async with closed_to_all(database_url):

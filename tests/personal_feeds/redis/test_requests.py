@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.personal_feeds.redis.store import PersonalRedis
 from headwater.personal_feeds.served_feeds import PersonalFeeds, PersonalPolicy
@@ -17,6 +16,7 @@ from tests.personal_feeds.redis.test_store_server_trouble import SEARCHES, verbs
 from tests.support.api_caller import Api
 from tests.support.brokers import OwnServer
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.personal_items import BEGIN
 from tests.support.personal_redis import own_server, pen, store
 from tests.support.scripted_engine import ScriptedWeb, an_engine
@@ -30,7 +30,7 @@ ADMIN = "an-admin-token-of-the-tests"
 @pytest.fixture
 async def engine(
     database: SqlDatabase, store: PersonalRedis, virtual_clock: VirtualClock, tmp_path: Path
-) -> AsyncIterator[Engine]:
+) -> AsyncIterator[EngineParts]:
     feeds = PersonalFeeds(store, virtual_clock, PersonalPolicy())
     plain = an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
     yield replace(plain, personal=store, personal_feeds=feeds)
@@ -38,9 +38,9 @@ async def engine(
 
 
 @pytest.fixture
-def api(engine: Engine, tmp_path: Path) -> Api:
+def api(engine: EngineParts, tmp_path: Path) -> Api:
     settings = Settings(data_dir=tmp_path, admin_token=ADMIN)
-    return Api(create_app(engine, settings), ADMIN)
+    return Api(create_app(engine.services, settings), ADMIN)
 
 
 def an_offer(number: int) -> dict[str, Any]:

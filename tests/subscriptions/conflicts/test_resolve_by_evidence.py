@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.values.ids import FetcherId
 from headwater.core.values.keep import KEEP
 from headwater.entrypoints.api.app import create_app
@@ -29,6 +28,7 @@ from headwater.subscriptions.subscription import Subscription
 from headwater.wiring.policies import evidence_policy
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 from tests.support.visit_history import OK, SAME, Ledger
 
@@ -36,22 +36,22 @@ HOST = "https://example.org"
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def ledger(engine: Engine) -> Ledger:
+def ledger(engine: EngineParts) -> Ledger:
     return Ledger(engine)
 
 
 @pytest.fixture
-def api(engine: Engine, tmp_path: Path) -> Api:
-    return Api(create_app(engine, Settings(data_dir=tmp_path)))
+def api(engine: EngineParts, tmp_path: Path) -> Api:
+    return Api(create_app(engine.services, Settings(data_dir=tmp_path)))
 
 
 @pytest.fixture
-def allowed(engine: Engine) -> None:
+def allowed(engine: EngineParts) -> None:
     """`auto_resolve` is on."""
     engine.evidence = replace(engine.evidence, auto_resolve=True)
 
@@ -225,7 +225,7 @@ async def switch_off(ledger: Ledger, fetcher: Fetcher) -> None:
 async def test_a_resolved_conflict_has_no_suggestion(ledger: Ledger, api: Api) -> None:
     told = await story(ledger, GOOD, POOR)
     conflict = await told.conflict()
-    await resolve_conflict(conflict.id, told.poor.id, ledger.engine, "somebody")
+    await resolve_conflict(conflict.id, told.poor.id, ledger.engine.database, "somebody")
     said = (await api.get(f"/conflicts/{conflict.id}")).json
     assert (said["resolution_status"], said["suggestion"]) == ("resolved", None)
 
@@ -233,9 +233,9 @@ async def test_a_resolved_conflict_has_no_suggestion(ledger: Ledger, api: Api) -
 async def test_without_leave_nothing_is_decided(ledger: Ledger) -> None:
     told = await story(ledger, GOOD, POOR)
     conflict = await told.conflict()
-    assert not await resolve_by_evidence(conflict.id, ledger.engine)
-    assert not await resolve_new_conflict(told.wanted.id, ledger.engine)
-    assert await resolve_open_conflicts(ledger.engine) == 0
+    assert not await resolve_by_evidence(conflict.id, ledger.engine.registry)
+    assert not await resolve_new_conflict(told.wanted.id, ledger.engine.registry)
+    assert await resolve_open_conflicts(ledger.engine.registry) == 0
     assert (await told.after(conflict)).status == "unresolved"
 
 
@@ -284,9 +284,9 @@ async def test_a_conflict_that_opens_is_decided_by_strong_evidence(
 @pytest.mark.usefixtures("allowed")
 async def test_the_conflict_of_a_new_subscription_is_found_and_decided(ledger: Ledger) -> None:
     told = await story(ledger, GOOD, POOR)
-    assert not await resolve_new_conflict(told.wanted.id, ledger.engine)
+    assert not await resolve_new_conflict(told.wanted.id, ledger.engine.registry)
     conflict = await told.conflict()
-    assert await resolve_new_conflict(told.wanted.id, ledger.engine)
+    assert await resolve_new_conflict(told.wanted.id, ledger.engine.registry)
     assert (await told.after(conflict)).chosen == told.good.id
 
 
@@ -294,11 +294,11 @@ async def test_the_conflict_of_a_new_subscription_is_found_and_decided(ledger: L
 async def test_an_open_conflict_is_decided_once_its_evidence_is_strong(ledger: Ledger) -> None:
     told = await story(ledger, [OK] * 30, ["timeout"] * 19)
     conflict = await told.conflict()
-    assert await resolve_open_conflicts(ledger.engine) == 0
+    assert await resolve_open_conflicts(ledger.engine.registry) == 0
     await ledger.visits(told.wanted, ["timeout"])
     await ledger.count()
-    assert await resolve_open_conflicts(ledger.engine) == 1
-    assert await resolve_open_conflicts(ledger.engine) == 0
+    assert await resolve_open_conflicts(ledger.engine.registry) == 1
+    assert await resolve_open_conflicts(ledger.engine.registry) == 0
     after = await told.after(conflict)
     assert (after.status, after.chosen) == ("resolved", told.good.id)
 
@@ -317,7 +317,7 @@ async def test_weaker_evidence_is_left_to_a_person(
 ) -> None:
     told = await story(ledger, good, poor)
     conflict = await told.conflict()
-    assert not await resolve_by_evidence(conflict.id, ledger.engine)
+    assert not await resolve_by_evidence(conflict.id, ledger.engine.registry)
     assert (await told.after(conflict)).status == "unresolved"
 
 
@@ -325,8 +325,8 @@ async def test_weaker_evidence_is_left_to_a_person(
 async def test_a_person_who_was_faster_is_not_overruled(ledger: Ledger) -> None:
     told = await story(ledger, GOOD, POOR)
     conflict = await told.conflict()
-    await resolve_conflict(conflict.id, told.poor.id, ledger.engine, "somebody")
-    assert not await resolve_by_evidence(conflict.id, ledger.engine)
+    await resolve_conflict(conflict.id, told.poor.id, ledger.engine.database, "somebody")
+    assert not await resolve_by_evidence(conflict.id, ledger.engine.registry)
     after = await told.after(conflict)
     assert (after.chosen, (after.resolution or {})["resolved_by"]) == (told.poor.id, "somebody")
 
@@ -342,14 +342,14 @@ async def test_a_person_who_comes_in_between_is_not_overruled(
         "headwater.subscriptions.conflicts.resolve_by_evidence.resolve_conflict",
         after_somebody(told.poor.id),
     )
-    assert not await resolve_by_evidence(conflict.id, ledger.engine)
+    assert not await resolve_by_evidence(conflict.id, ledger.engine.registry)
     assert (await told.after(conflict)).chosen == told.poor.id
 
 
 def after_somebody(chosen: FetcherId) -> Callable[..., Awaitable[Conflict]]:
     async def resolve(conflict_id: int, *said: Any, **more: Any) -> Conflict:
         _, engine, _ = said
-        await resolve_conflict(conflict_id, chosen, engine, "somebody")
+        await resolve_conflict(conflict_id, chosen, engine.database, "somebody")
         return await resolve_conflict(conflict_id, *said, **more)
 
     return resolve

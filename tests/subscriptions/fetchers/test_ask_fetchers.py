@@ -68,7 +68,7 @@ async def test_of_three_real_fetchers_the_highest_priority_that_can_is_chosen(
     fast, _ = await registry.fetcher(priority=10)
     slow, process = await registry.fetcher("--hold", priority=50)
     lying, _ = await registry.fetcher(priority=100, body='{"can_handle": "true"}')
-    asking = asyncio.create_task(choose_fetcher(registry.engine, MIKAN, "rss"))
+    asking = asyncio.create_task(choose_fetcher(registry.engine.registry, MIKAN, "rss"))
     await process.says("heard")
     await process.may_answer()
     choice = await asking
@@ -83,7 +83,9 @@ async def test_those_who_can_come_back_with_our_priority_best_first(registry: Re
     top, process = await registry.fetcher(
         "--hold", priority=60, body='{"can_handle": true, "fetcher_id": 1, "priority": 9}'
     )
-    asking = asyncio.create_task(broadcast_can_handle(registry.engine, MIKAN, "rss", 60, None))
+    asking = asyncio.create_task(
+        broadcast_can_handle(registry.engine.registry, MIKAN, "rss", 60, None)
+    )
     await process.says("heard")
     await process.may_answer()
     able = await asking
@@ -95,7 +97,7 @@ async def test_a_fetcher_cannot_raise_itself_by_its_answer(registry: Registry) -
     lie = '{"can_handle": true, "fetcher_id": 1, "priority": 9223372036854775808}'
     await registry.fetcher(priority=10, body=lie)
     honest, _ = await registry.fetcher(priority=20)
-    assert (await choose_fetcher(registry.engine, MIKAN, "rss")).winner == honest
+    assert (await choose_fetcher(registry.engine.registry, MIKAN, "rss")).winner == honest
 
 
 async def test_a_tie_at_the_top_goes_to_the_oldest_and_names_the_others(
@@ -104,14 +106,14 @@ async def test_a_tie_at_the_top_goes_to_the_oldest_and_names_the_others(
     first, _ = await registry.fetcher(priority=50)
     await registry.fetcher(priority=10)
     third, _ = await registry.fetcher(priority=50)
-    choice = await choose_fetcher(registry.engine, MIKAN, "rss")
+    choice = await choose_fetcher(registry.engine.registry, MIKAN, "rss")
     assert (choice.winner, choice.tied) == (first, (first, third))
 
 
 async def test_a_named_fetcher_is_asked_alone(registry: Registry) -> None:
     named, _ = await registry.fetcher(priority=10)
     _, other = await registry.fetcher(priority=100)
-    choice = await choose_fetcher(registry.engine, MIKAN, "rss", target=named)
+    choice = await choose_fetcher(registry.engine.registry, MIKAN, "rss", target=named)
     assert (choice.winner, choice.asked) == (named, (named,))
     assert await other.ended() == [f"ready {other.port}"]
 
@@ -127,11 +129,13 @@ async def test_a_frozen_fetcher_delays_nobody_whose_answer_is_certain_without_it
     frozen, process = await registry.fetcher(priority=10)
     able, _ = await registry.fetcher(priority=50)
     process.freeze()
-    choice = await choose_fetcher(registry.engine, MIKAN, "rss")
+    choice = await choose_fetcher(registry.engine.registry, MIKAN, "rss")
     happened.append("chosen")
     process.thaw()
     happened.append("thawed")
-    alone = asyncio.create_task(choose_fetcher(registry.engine, MIKAN, "rss", target=frozen))
+    alone = asyncio.create_task(
+        choose_fetcher(registry.engine.registry, MIKAN, "rss", target=frozen)
+    )
     await process.says("heard")
     happened.append("heard")
     assert (await alone).winner == frozen
@@ -147,7 +151,7 @@ async def test_a_frozen_fetcher_that_could_win_or_tie_is_waited_for(
     frozen, process = await registry.fetcher(priority=priority)
     able, quick = await registry.fetcher(priority=50)
     process.freeze()
-    asking = asyncio.create_task(choose_fetcher(registry.engine, MIKAN, "rss"))
+    asking = asyncio.create_task(choose_fetcher(registry.engine.registry, MIKAN, "rss"))
     await quick.says("answered")
     await registry.clock.advance(59)
     assert not asking.done()
@@ -160,7 +164,7 @@ async def test_a_frozen_fetcher_that_could_win_or_tie_is_waited_for(
 async def test_the_shared_limit_ends_the_waiting(registry: Registry, log: Lines) -> None:
     able, quick = await registry.fetcher(priority=50)
     late, process = await registry.fetcher("--hold", priority=100)
-    asking = asyncio.create_task(choose_fetcher(registry.engine, MIKAN, "rss", 60))
+    asking = asyncio.create_task(choose_fetcher(registry.engine.registry, MIKAN, "rss", 60))
     await quick.says("answered")
     await process.says("heard")
     await registry.clock.advance(60)
@@ -174,7 +178,7 @@ async def test_each_fetcher_has_a_time_of_its_own(registry: Registry, log: Lines
     registry.engine.broadcast = BroadcastPolicy(timeout=60.0, answer_timeout=0.1)
     _, frozen = await registry.fetcher(priority=100)
     frozen.freeze()
-    refusal = await refused(choose_fetcher(registry.engine, MIKAN, "rss"))
+    refusal = await refused(choose_fetcher(registry.engine.registry, MIKAN, "rss"))
     assert [each["code"] for each in refusal.facts["asked"]] == ["timeout"]
     assert levels(log, "fetcher_silent") == ["warning"]
 
@@ -185,7 +189,7 @@ async def test_no_more_than_so_many_are_asked_at_once_and_the_best_first(
     registry.engine.broadcast = BroadcastPolicy(answer_timeout=3_600, at_once=1)
     best, first = await registry.fetcher("--hold", priority=100, body=NO)
     second_id, second = await registry.fetcher("--hold", priority=50)
-    asking = asyncio.create_task(choose_fetcher(registry.engine, MIKAN, "rss"))
+    asking = asyncio.create_task(choose_fetcher(registry.engine.registry, MIKAN, "rss"))
     await first.says("heard")
     await first.may_answer()
     await first.says("answered")
@@ -200,7 +204,7 @@ async def test_only_so_many_fetchers_are_asked_at_all(registry: Registry, log: L
     low, _ = await registry.fetcher(priority=10)
     for priority in (20, 30):
         await registry.register(NOWHERE, priority=priority)
-    refusal = await refused(choose_fetcher(registry.engine, MIKAN, "rss"))
+    refusal = await refused(choose_fetcher(registry.engine.registry, MIKAN, "rss"))
     assert low not in [each["fetcher_id"] for each in refusal.facts["asked"]]
     assert levels(log, "too_many_fetchers") == ["warning"]
 
@@ -209,14 +213,16 @@ async def test_only_so_many_fetchers_are_asked_at_all(registry: Registry, log: L
 
 
 async def test_no_enabled_fetcher_fails_the_broadcast(registry: Registry, log: Lines) -> None:
-    trouble = await failed(choose_fetcher(registry.engine, MIKAN, "rss"))
+    trouble = await failed(choose_fetcher(registry.engine.registry, MIKAN, "rss"))
     assert (trouble.status, trouble.code) == (500, "broadcast_failed")
     assert levels(log, "broadcast_failed") == ["error"]
 
 
 async def test_an_unknown_target_fails_the_broadcast(registry: Registry, log: Lines) -> None:
     await registry.register(NOWHERE)
-    trouble = await failed(choose_fetcher(registry.engine, MIKAN, "rss", target=FetcherId(999)))
+    trouble = await failed(
+        choose_fetcher(registry.engine.registry, MIKAN, "rss", target=FetcherId(999))
+    )
     assert (trouble.status, trouble.code) == (500, "broadcast_failed")
     assert trouble.message == "Fetcher 999 does not exist or is not enabled"
     assert levels(log, "broadcast_failed") == ["error"]
@@ -225,14 +231,14 @@ async def test_an_unknown_target_fails_the_broadcast(registry: Registry, log: Li
 async def test_a_disabled_target_fails_the_broadcast(registry: Registry) -> None:
     target, _ = await registry.fetcher()
     await registry.change(target, FetcherPatch(is_enabled=False))
-    trouble = await failed(choose_fetcher(registry.engine, MIKAN, "rss", target=target))
+    trouble = await failed(choose_fetcher(registry.engine.registry, MIKAN, "rss", target=target))
     assert (trouble.code, trouble.facts["fetcher_id"]) == ("broadcast_failed", target)
 
 
 async def test_an_empty_base_url_fails_the_broadcast(registry: Registry, log: Lines) -> None:
     await registry.fetcher(priority=100)
     empty = await registry.register(" ", priority=1)
-    trouble = await failed(choose_fetcher(registry.engine, MIKAN, "rss"))
+    trouble = await failed(choose_fetcher(registry.engine.registry, MIKAN, "rss"))
     assert (trouble.status, trouble.code) == (500, "broadcast_failed")
     assert trouble.message == f"Fetcher {empty} has no base_url"
     assert levels(log, "broadcast_failed") == ["error"]
@@ -242,7 +248,7 @@ async def test_a_database_out_of_reach_fails_the_broadcast(
     registry: Registry, log: Lines, tmp_path: Path
 ) -> None:
     registry.engine.database = open_database(f"sqlite:///{tmp_path}/no-such-folder/h.sqlite")
-    trouble = await failed(choose_fetcher(registry.engine, MIKAN, "rss"))
+    trouble = await failed(choose_fetcher(registry.engine.registry, MIKAN, "rss"))
     assert (trouble.status, trouble.code) == (500, "broadcast_failed")
     assert "sqlite" not in trouble.message
     assert set(levels(log, "broadcast_failed")) == {"error"}
@@ -251,7 +257,7 @@ async def test_a_database_out_of_reach_fails_the_broadcast(
 async def test_when_no_fetcher_can_nothing_is_assigned(registry: Registry) -> None:
     first, _ = await registry.fetcher(body=NO)
     second, _ = await registry.fetcher("--status", "204", body=YES)
-    refusal = await refused(choose_fetcher(registry.engine, MIKAN, "rss"))
+    refusal = await refused(choose_fetcher(registry.engine.registry, MIKAN, "rss"))
     assert (refusal.status, refusal.code) == (400, "no_capable_fetcher")
     assert refusal.message == "No fetcher can handle this subscription request"
     said = {each["fetcher_id"]: each["code"] for each in refusal.facts["asked"]}
@@ -261,7 +267,7 @@ async def test_when_no_fetcher_can_nothing_is_assigned(registry: Registry) -> No
 async def test_a_target_that_cannot_is_refused_by_its_number(registry: Registry) -> None:
     target, _ = await registry.fetcher(body=NO)
     await registry.fetcher(priority=100)
-    refusal = await refused(choose_fetcher(registry.engine, MIKAN, "rss", target=target))
+    refusal = await refused(choose_fetcher(registry.engine.registry, MIKAN, "rss", target=target))
     assert (refusal.status, refusal.code) == (400, "no_capable_fetcher")
     assert refusal.message == f"Fetcher {target} cannot handle this subscription request"
 
@@ -273,7 +279,7 @@ async def test_when_all_time_out_it_is_as_if_nobody_could(
     target, first = await registry.fetcher("--hold")
     _, second = await registry.fetcher("--hold", priority=10)
     asking = asyncio.create_task(
-        choose_fetcher(registry.engine, MIKAN, "rss", 60, target if alone else None)
+        choose_fetcher(registry.engine.registry, MIKAN, "rss", 60, target if alone else None)
     )
     for process in (first,) if alone else (first, second):
         await process.says("heard")
@@ -287,7 +293,7 @@ async def test_when_all_time_out_it_is_as_if_nobody_could(
 async def test_a_fetcher_that_is_gone_is_ignored(registry: Registry, log: Lines) -> None:
     able, _ = await registry.fetcher(priority=10)
     await registry.register(NOWHERE, priority=100)
-    assert (await choose_fetcher(registry.engine, MIKAN, "rss")).winner == able
+    assert (await choose_fetcher(registry.engine.registry, MIKAN, "rss")).winner == able
     (silent,) = [line for line in log if line["event"] == "fetcher_silent"]
     assert (silent["code"], silent["log_level"]) == ("connect_error", "warning")
 
@@ -300,7 +306,7 @@ async def test_secrets_in_a_source_url_are_not_shown_before_anything_is_assigned
 ) -> None:
     _, process = await registry.fetcher()
     url = "https://reader:hunter2@private.example/feed?passkey=hunter2&cat=anime"
-    await choose_fetcher(registry.engine, url, "rss")
+    await choose_fetcher(registry.engine.registry, url, "rss")
     said = json.loads(await process.says("heard"))
     assert said == {
         "source_url": "https://private.example/feed?passkey=REDACTED&cat=anime",
@@ -313,7 +319,7 @@ async def test_a_question_is_signed_with_the_key_the_fetcher_was_given(registry:
     signed = ("--secret", secret_of(KEY), "--now", START.isoformat())
     good, _ = await registry.fetcher(*signed, key=KEY)
     wrong, process = await registry.fetcher(*signed, key=bytes(32), priority=100)
-    choice = await choose_fetcher(registry.engine, MIKAN, "rss")
+    choice = await choose_fetcher(registry.engine.registry, MIKAN, "rss")
     assert choice.winner == good
     assert await process.says("refused") == ""
     assert wrong != good
@@ -328,7 +334,7 @@ async def test_a_key_that_does_not_open_makes_its_fetcher_silent_and_nobody_else
         await tx.run(
             "UPDATE fetcher_modules SET signing_key = ? WHERE fetcher_id = ?", b"x", broken
         )
-    assert (await choose_fetcher(registry.engine, MIKAN, "rss")).winner == able
+    assert (await choose_fetcher(registry.engine.registry, MIKAN, "rss")).winner == able
     assert levels(log, "fetcher_silent") == ["error"]
     assert await process.ended() == [f"ready {process.port}"]
 
@@ -338,7 +344,7 @@ async def test_each_answer_is_a_debug_line_and_the_choice_an_information(
 ) -> None:
     able, _ = await registry.fetcher(priority=10)
     unable, _ = await registry.fetcher(priority=100, body=NO)
-    await choose_fetcher(registry.engine, MIKAN, "rss")
+    await choose_fetcher(registry.engine.registry, MIKAN, "rss")
     answers = {
         line["fetcher"]: (line["log_level"], line["can_handle"])
         for line in log
@@ -355,18 +361,20 @@ async def test_each_answer_is_a_debug_line_and_the_choice_an_information(
 async def test_a_built_in_fetcher_is_asked_like_the_others(registry: Registry) -> None:
     mikanani = await registry.enable("mikanani")
     feed = await registry.enable("feed")
-    choice = await choose_fetcher(registry.engine, MIKAN, "rss")
+    choice = await choose_fetcher(registry.engine.registry, MIKAN, "rss")
     assert choice.winner == mikanani
-    elsewhere = await choose_fetcher(registry.engine, "https://example.org/?mikanani.me", "rss")
+    elsewhere = await choose_fetcher(
+        registry.engine.registry, "https://example.org/?mikanani.me", "rss"
+    )
     assert elsewhere.winner == feed
     other, _ = await registry.fetcher(priority=1000)
-    assert (await choose_fetcher(registry.engine, MIKAN, "rss")).winner == other
+    assert (await choose_fetcher(registry.engine.registry, MIKAN, "rss")).winner == other
 
 
 async def test_a_built_in_fetcher_can_be_disabled_like_the_others(registry: Registry) -> None:
     mikanani = await registry.enable("mikanani")
     await registry.change(mikanani, FetcherPatch(is_enabled=False))
-    await failed(choose_fetcher(registry.engine, MIKAN, "rss"))
+    await failed(choose_fetcher(registry.engine.registry, MIKAN, "rss"))
 
 
 @pytest.mark.parametrize(
@@ -381,9 +389,9 @@ async def test_a_plug_in_that_breaks_is_silent(
 ) -> None:
     plug = BuiltinFetcher("plug", "1.0.0", "A plug-in.", 70, handles)
     registry.engine.builtins = (*BUILTINS, plug)
-    await add_builtin_fetchers(registry.engine)
+    await add_builtin_fetchers(registry.engine.registry)
     feed = await registry.enable("feed")
-    assert (await choose_fetcher(registry.engine, MIKAN, "rss")).winner == feed
+    assert (await choose_fetcher(registry.engine.registry, MIKAN, "rss")).winner == feed
     (silent,) = [line for line in log if line["event"] == "fetcher_silent"]
     assert (silent["code"], silent["log_level"]) == (code, "warning")
 
@@ -391,12 +399,12 @@ async def test_a_plug_in_that_breaks_is_silent(
 async def test_a_plug_in_that_was_uninstalled_is_silent(registry: Registry, log: Lines) -> None:
     plug = BuiltinFetcher("plug", "1.0.0", "A plug-in.", 70, lambda url, kind: True)
     registry.engine.builtins = (*BUILTINS, plug)
-    await add_builtin_fetchers(registry.engine)
-    assert (await choose_fetcher(registry.engine, MIKAN, "rss")).winner == await registry.enable(
-        "plug"
-    )
+    await add_builtin_fetchers(registry.engine.registry)
+    assert (
+        await choose_fetcher(registry.engine.registry, MIKAN, "rss")
+    ).winner == await registry.enable("plug")
     registry.engine.builtins = BUILTINS
-    await refused(choose_fetcher(registry.engine, MIKAN, "rss"))
+    await refused(choose_fetcher(registry.engine.registry, MIKAN, "rss"))
     assert [line["code"] for line in log if line["event"] == "fetcher_silent"] == ["not_installed"]
 
 
@@ -407,7 +415,7 @@ async def test_a_plug_in_whose_name_is_taken_stops_no_start(registry: Registry, 
     plug = BuiltinFetcher(taken, "1.0.0", "A plug-in.", 70, lambda url, kind: True)
     good = BuiltinFetcher("good", "1.0.0", "Another.", 70, lambda url, kind: True)
     registry.engine.builtins = (*BUILTINS, plug, good)
-    await add_builtin_fetchers(registry.engine)
+    await add_builtin_fetchers(registry.engine.registry)
     async with registry.engine.database.read() as view:
         names = [each.name for each in await fetcher_rows.list_fetchers(view)]
     assert names.count(taken) == 1

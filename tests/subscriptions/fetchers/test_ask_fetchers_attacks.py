@@ -96,7 +96,7 @@ async def test_a_private_fetcher_nobody_allowed_is_never_dialled(registry: Regis
         )
         registry.engine.fetchers, opened = gated, registry.engine.fetchers
         with pytest.raises(NoCapableFetcher) as caught:
-            await choose_fetcher(registry.engine, SOURCE, "rss")
+            await choose_fetcher(registry.engine.registry, SOURCE, "rss")
         await opened.close()
         await gated.close()
     assert [each["code"] for each in caught.value.facts["asked"]] == ["blocked_address"]
@@ -107,7 +107,7 @@ async def test_a_fetcher_cannot_send_us_elsewhere(registry: Registry) -> None:
     async with Site(YES) as inside, Site(redirect(inside.url("/admin"))) as site:
         await registry.register(site.url(""))
         with pytest.raises(NoCapableFetcher):
-            await choose_fetcher(registry.engine, SOURCE, "rss")
+            await choose_fetcher(registry.engine.registry, SOURCE, "rss")
     assert (site.paths, inside.connections) == (["/can-handle-subscription"], 0)
 
 
@@ -151,7 +151,7 @@ async def test_no_answer_but_a_plain_yes_wins_or_keeps_others_waiting(
     async with Site(answer) as bad, Site(YES) as good:
         await registry.register(bad.url(""), priority=1_000)
         able = await registry.register(good.url(""), priority=1)
-        choice = await choose_fetcher(registry.engine, SOURCE, "rss")
+        choice = await choose_fetcher(registry.engine.registry, SOURCE, "rss")
     assert (choice.winner, choice.tied) == (able, ())
 
 
@@ -160,7 +160,7 @@ async def test_a_priority_in_an_answer_is_worth_nothing(registry: Registry) -> N
     async with Site(loud) as boaster, Site(YES) as modest:
         boasting = await registry.register(boaster.url(""), priority=1)
         chosen = await registry.register(modest.url(""), priority=2)
-        able = await broadcast_can_handle(registry.engine, SOURCE, "rss")
+        able = await broadcast_can_handle(registry.engine.registry, SOURCE, "rss")
     assert able[0] == (chosen, 2)
     assert (boasting, 9223372036854775808) not in able
 
@@ -220,10 +220,10 @@ async def test_a_thousand_registered_fetchers_make_no_flood(registry: Registry) 
             [(f"crowd-{n}", f"http://fetch-{n}.example.org", now, now) for n in range(1_000)],
         )
     with pytest.raises(NoCapableFetcher):
-        await choose_fetcher(registry.engine, SOURCE, "rss")
+        await choose_fetcher(registry.engine.registry, SOURCE, "rss")
     assert (crowd.asked, crowd.most) == (100, 32)
     feed = await registry.enable("feed")
-    assert (await choose_fetcher(registry.engine, SOURCE, "rss")).winner == feed
+    assert (await choose_fetcher(registry.engine.registry, SOURCE, "rss")).winner == feed
 
 
 async def test_a_fetcher_that_claims_everything_gets_only_what_our_priorities_leave_it(
@@ -233,9 +233,13 @@ async def test_a_fetcher_that_claims_everything_gets_only_what_our_priorities_le
     mikan = "https://mikanani.me/RSS/Bangumi?bangumiId=3215"
     async with Site(YES) as site:
         greedy = await registry.register(site.url(""), priority=5)
-        assert (await choose_fetcher(registry.engine, mikan, "rss")).winner == builtins["mikanani"]
-        assert (await choose_fetcher(registry.engine, SOURCE, "rss")).winner == builtins["feed"]
-        assert (await choose_fetcher(registry.engine, SOURCE, "torrents")).winner == greedy
+        assert (await choose_fetcher(registry.engine.registry, mikan, "rss")).winner == builtins[
+            "mikanani"
+        ]
+        assert (await choose_fetcher(registry.engine.registry, SOURCE, "rss")).winner == builtins[
+            "feed"
+        ]
+        assert (await choose_fetcher(registry.engine.registry, SOURCE, "torrents")).winner == greedy
 
 
 @pytest.mark.parametrize(
@@ -274,7 +278,7 @@ async def test_credentials_in_a_source_url_reach_nobody_before_the_assignment(
         "https://tracker.example/rss?%74oken=hunter2",
     ):
         with pytest.raises(NoCapableFetcher):
-            await choose_fetcher(registry.engine, url, "rss")
+            await choose_fetcher(registry.engine.registry, url, "rss")
     assert len(crowd.seen) == 5
     assert "hunter2" not in "".join(crowd.seen)
 

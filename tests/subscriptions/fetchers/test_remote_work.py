@@ -10,7 +10,6 @@ import orjson
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.errors import ConflictError, DatabaseRefused, Forbidden, NotFound, StaleClaim
 from headwater.core.values.instant import to_micros
 from headwater.core.values.response import Validators
@@ -30,6 +29,7 @@ from headwater.subscriptions.fetchers.fetcher_reports import (
 )
 from headwater.subscriptions.fetchers.remote_work import Claim
 from tests.support.clock import START, VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Post, atom, rss
 from tests.support.remote_fetcher import Remote, document
 from tests.support.scripted_engine import ScriptedWeb, an_engine
@@ -45,7 +45,7 @@ def web() -> ScriptedWeb:
 @pytest.fixture
 def engine(
     database: SqlDatabase, virtual_clock: VirtualClock, web: ScriptedWeb, tmp_path: Path
-) -> Engine:
+) -> EngineParts:
     return an_engine(database, virtual_clock, web, tmp_path)
 
 
@@ -107,7 +107,7 @@ async def test_many_claimants_at_once_never_share_a_piece_of_work(remote: Remote
 
 
 async def test_our_own_worker_never_claims_what_a_fetcher_visits(
-    remote: Remote, engine: Engine
+    remote: Remote, engine: EngineParts
 ) -> None:
     fetcher = await remote.fetcher()
     await remote.subscribe(fetcher, URL)
@@ -119,7 +119,7 @@ async def test_our_own_worker_never_claims_what_a_fetcher_visits(
 
 
 async def test_a_worker_that_starts_leaves_a_fetchers_long_lease_alone(
-    remote: Remote, engine: Engine, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     """Unless the clock was set back so far that no lease could be so long."""
     fetcher = await remote.fetcher()
@@ -147,15 +147,17 @@ async def test_another_fetchers_work_is_not_to_be_had(remote: Remote) -> None:
         await remote.report(other, work.claim, ReportedUnchanged())
     with pytest.raises(NotFound):
         await remote_work.claim_early(
-            remote.engine, other, work.claim.subscription_id, lease_seconds=60
+            remote.engine.database, other, work.claim.subscription_id, lease_seconds=60
         )
-    renewed = await remote_work.renew_claims(remote.engine, other, [work.claim], lease_seconds=60)
+    renewed = await remote_work.renew_claims(
+        remote.engine.database, other, [work.claim], lease_seconds=60
+    )
     assert (renewed.kept, renewed.lost) == ((), (work.claim.subscription_id,))
     assert await remote.rows("SELECT * FROM visits") == []
 
 
 async def test_a_disabled_fetcher_neither_claims_nor_reports(
-    remote: Remote, engine: Engine
+    remote: Remote, engine: EngineParts
 ) -> None:
     fetcher = await remote.fetcher()
     await remote.subscribe(fetcher, URL)
@@ -212,7 +214,10 @@ async def test_two_reports_of_one_claim_at_the_same_moment_are_one_visit(remote:
     work = await remote.one(fetcher)
     said = document(rss([Post("g1", "First")]))
     answers = await asyncio.gather(
-        *(remote_work.accept_report(remote.engine, fetcher, work.claim, said) for _ in range(5))
+        *(
+            remote_work.accept_report(remote.engine.registry, fetcher, work.claim, said)
+            for _ in range(5)
+        )
     )
     assert len({each.fetch_id for each in answers}) == 1
     assert len(await remote.rows("SELECT * FROM visits")) == 1
@@ -239,7 +244,7 @@ async def test_whoever_lost_the_lease_changes_nothing(
 
 
 async def test_a_reassigned_source_takes_no_report_of_its_former_fetcher(
-    remote: Remote, engine: Engine
+    remote: Remote, engine: EngineParts
 ) -> None:
     first, second = await remote.fetcher("first"), await remote.fetcher("second")
     made = await remote.subscribe(first, URL)
@@ -262,12 +267,12 @@ async def test_a_renewed_claim_is_kept_and_an_unrenewed_one_is_not(
     kept, left = (await remote.claim(fetcher)).works
     await virtual_clock.advance(100)
     renewed = await remote_work.renew_claims(
-        remote.engine, fetcher, [kept.claim], lease_seconds=120
+        remote.engine.database, fetcher, [kept.claim], lease_seconds=120
     )
     assert (renewed.kept, renewed.lost) == ((kept.claim.subscription_id,), ())
     await virtual_clock.advance(30)
     late = await remote_work.renew_claims(
-        remote.engine, fetcher, [kept.claim, left.claim], lease_seconds=120
+        remote.engine.database, fetcher, [kept.claim, left.claim], lease_seconds=120
     )
     assert late.kept == (kept.claim.subscription_id,)
     assert late.lost == (left.claim.subscription_id,)
@@ -290,7 +295,7 @@ async def test_a_renewal_makes_no_lease_shorter(
     fetcher = await remote.fetcher()
     await remote.subscribe(fetcher, URL)
     work = await remote.one(fetcher)
-    await remote_work.renew_claims(remote.engine, fetcher, [work.claim], lease_seconds=10)
+    await remote_work.renew_claims(remote.engine.database, fetcher, [work.claim], lease_seconds=10)
     await virtual_clock.advance(119)
     assert (await remote.claim(fetcher)).works == ()
     visit = await remote.report(fetcher, work.claim, document(rss([Post("g1", "First")])))
@@ -301,7 +306,7 @@ async def test_work_given_back_is_due_at_once_as_the_same_visit(remote: Remote) 
     fetcher = await remote.fetcher()
     await remote.subscribe(fetcher, URL)
     work = await remote.one(fetcher)
-    await remote_work.renew_claims(remote.engine, fetcher, [work.claim], lease_seconds=0)
+    await remote_work.renew_claims(remote.engine.database, fetcher, [work.claim], lease_seconds=0)
     assert (await remote.one(fetcher)).claim == replace(work.claim, fence=2)
 
 
@@ -312,7 +317,9 @@ async def test_a_report_without_a_claim_is_a_visit_of_this_moment(
     made = await remote.subscribe(fetcher, URL)
     moments = []
     for number in range(2):
-        claim = await remote_work.claim_early(remote.engine, fetcher, made.id, lease_seconds=60)
+        claim = await remote_work.claim_early(
+            remote.engine.database, fetcher, made.id, lease_seconds=60
+        )
         posts = [Post(f"g{each}", "A post") for each in range(number + 1)]
         visit = await remote.report(fetcher, claim, document(rss(posts)))
         assert visit.new_entries == 1
@@ -326,7 +333,7 @@ async def test_a_report_without_a_claim_is_refused_while_somebody_has_it(remote:
     made = await remote.subscribe(fetcher, URL)
     await remote.one(fetcher)
     with pytest.raises(ConflictError):
-        await remote_work.claim_early(remote.engine, fetcher, made.id, lease_seconds=60)
+        await remote_work.claim_early(remote.engine.database, fetcher, made.id, lease_seconds=60)
 
 
 async def test_nothing_new_is_believed_only_after_a_document(remote: Remote) -> None:
@@ -425,7 +432,7 @@ async def test_a_host_that_asked_for_rest_is_named_with_every_claim_of_it(
         await remote.subscribe(fetcher, f"https://busy.example/{path}")
     first, second = (await remote.claim(fetcher)).works
     await remote.report(fetcher, first.claim, ReportedThrottled(600.0))
-    await remote_work.renew_claims(remote.engine, fetcher, [second.claim], lease_seconds=0)
+    await remote_work.renew_claims(remote.engine.database, fetcher, [second.claim], lease_seconds=0)
     assert (await remote.one(fetcher)).not_before == START + timedelta(seconds=600)
 
 
@@ -436,7 +443,7 @@ async def test_a_host_that_did_not_say_how_long_rests_as_a_whole_too(remote: Rem
         await remote.subscribe(fetcher, f"https://busy.example/{path}")
     first, second = (await remote.claim(fetcher)).works
     await remote.report(fetcher, first.claim, ReportedResponse(b"slow down", 429, ()))
-    await remote_work.renew_claims(remote.engine, fetcher, [second.claim], lease_seconds=0)
+    await remote_work.renew_claims(remote.engine.database, fetcher, [second.claim], lease_seconds=0)
     assert (await remote.one(fetcher)).not_before == START + timedelta(seconds=900)
 
 
@@ -534,7 +541,7 @@ DOCUMENTS = {
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
 async def test_a_reported_document_and_our_own_visit_lead_to_the_same(
-    kind: str, remote: Remote, engine: Engine, web: ScriptedWeb
+    kind: str, remote: Remote, engine: EngineParts, web: ScriptedWeb
 ) -> None:
     bodies, content_type = DOCUMENTS[kind]
     ways: dict[str, dict[str, Any]] = {}
@@ -602,7 +609,7 @@ async def test_text_is_utf_8_whatever_its_prolog_claims(remote: Remote) -> None:
 
 
 async def test_asking_for_work_is_a_sign_of_life(
-    remote: Remote, engine: Engine, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     fetcher = await remote.fetcher()
     await virtual_clock.advance(90)
@@ -613,7 +620,7 @@ async def test_asking_for_work_is_a_sign_of_life(
 
 
 async def test_a_sign_of_life_is_written_once_a_minute(
-    remote: Remote, engine: Engine, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     fetcher = await remote.fetcher()
     await virtual_clock.advance(59)
@@ -623,12 +630,12 @@ async def test_a_sign_of_life_is_written_once_a_minute(
 
 
 async def test_a_sign_of_life_counts_after_the_clock_was_set_back(
-    remote: Remote, engine: Engine, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     """Else a fetcher that died would look alive until the clock is there again."""
     fetcher = await remote.fetcher()
     virtual_clock.step(-30 * 86_400)
-    await remote_work.claim_work(engine, fetcher, limit=1, lease_seconds=60)
+    await remote_work.claim_work(engine.registry, fetcher, limit=1, lease_seconds=60)
     async with engine.database.read() as view:
         assert (
             await fetcher_rows.get_fetcher(view, fetcher.id)
@@ -636,7 +643,7 @@ async def test_a_sign_of_life_counts_after_the_clock_was_set_back(
 
 
 async def test_what_a_fetcher_says_of_a_failure_tells_nobody_the_secrets_of_the_url(
-    remote: Remote, engine: Engine, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     """As Python's own libraries put it: `500 for url: …`, with all that is in it."""
     fetcher = await remote.fetcher()

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from headwater.core import idempotency_rows
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError
 from headwater.entrypoints.api.app import create_app
 from headwater.feeds.keyring import Credentials
@@ -15,14 +14,15 @@ from headwater.subscriptions import secret_rows
 from headwater.subscriptions.fetchers.fetcher import Fetcher
 from headwater.subscriptions.seal_credentials import seal_for_subscription
 from tests.support.api_caller import Answer, Api
+from tests.support.engine_parts import EngineParts
 from tests.support.remote_fetcher import Remote
 
 ONE, TWO = "https://one.example/list?token=a-secret", "https://two.example/list"
 
 
 @pytest.fixture
-def api(engine: Engine, tmp_path: Path) -> Api:
-    return Api(create_app(engine, Settings(data_dir=tmp_path)))
+def api(engine: EngineParts, tmp_path: Path) -> Api:
+    return Api(create_app(engine.services, Settings(data_dir=tmp_path)))
 
 
 async def claim(api: Api, fetcher: Fetcher, key: str, **said: Any) -> Answer:
@@ -105,7 +105,7 @@ async def test_a_claim_that_is_over_does_not_come_again(api: Api, remote: Remote
 
 
 async def test_credentials_come_again_and_are_not_kept_with_the_key(
-    api: Api, remote: Remote, engine: Engine
+    api: Api, remote: Remote, engine: EngineParts
 ) -> None:
     fetcher = await remote.fetcher()
     made = await remote.subscribe(fetcher, ONE)

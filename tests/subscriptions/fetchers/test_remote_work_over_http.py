@@ -10,7 +10,6 @@ import pytest
 
 from headwater.auth.token_rows import insert_token
 from headwater.auth.tokens import token_hash
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.feeds.keyring import Credentials
 from headwater.settings import load_settings
@@ -20,6 +19,7 @@ from headwater.subscriptions.fetchers.fetcher import Fetcher
 from headwater.subscriptions.seal_credentials import seal_for_subscription
 from tests.support.api_caller import Answer, Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Post, rss
 from tests.support.remote_fetcher import Remote
 
@@ -29,10 +29,10 @@ RSS = rss([Post("g1", "First")]).decode()
 
 
 @pytest.fixture
-def open_api(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
+def open_api(engine: EngineParts, tmp_path: Path) -> Callable[..., Api]:
     def app(token: str | None = ADMIN, **settings: Any) -> Api:
         chosen = load_settings(data_dir=tmp_path, admin_token=ADMIN, **settings)
-        return Api(create_app(engine, chosen), token)
+        return Api(create_app(engine.services, chosen), token)
 
     return app
 
@@ -43,7 +43,7 @@ def api(open_api: Callable[..., Api]) -> Api:
 
 
 @pytest.fixture
-def token_of(engine: Engine) -> Callable[[Fetcher], Awaitable[str]]:
+def token_of(engine: EngineParts) -> Callable[[Fetcher], Awaitable[str]]:
     """A fetcher's own token."""
 
     async def issued(fetcher: Fetcher) -> str:
@@ -107,7 +107,7 @@ async def test_claim_report_and_claim_again_over_http(api: Api, remote: Remote) 
 
 
 async def test_credentials_come_with_the_claim_and_nowhere_else(
-    api: Api, remote: Remote, engine: Engine
+    api: Api, remote: Remote, engine: EngineParts
 ) -> None:
     fetcher = await remote.fetcher()
     made = await remote.subscribe(fetcher, "https://private.example/feed")
@@ -292,7 +292,7 @@ async def test_a_malformed_report_is_refused_and_the_claim_stays(
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_reports_have_a_limit_of_their_own_and_documents_the_usual_one(
-    open_api: Callable[..., Api], remote: Remote, engine: Engine
+    open_api: Callable[..., Api], remote: Remote, engine: EngineParts
 ) -> None:
     fetcher = await remote.fetcher()
     await remote.subscribe(fetcher, URL)

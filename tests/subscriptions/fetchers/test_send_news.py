@@ -10,7 +10,6 @@ import orjson
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.values.instant import to_micros
 from headwater.core.values.signature import verify
 from headwater.entrypoints.api.app import create_app
@@ -26,6 +25,7 @@ from headwater.web.address_gate import build_address_policy
 from headwater.web.limits import WebLimits
 from tests.support.api_caller import Api
 from tests.support.clock import START, VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.event_stream import Reading, reading, while_time_passes
 from tests.support.fetcher_server import Receiver
 from tests.support.remote_fetcher import KEY, Remote
@@ -37,7 +37,7 @@ URL = "https://sources.example/list?token=a-secret"
 @pytest.fixture
 async def engine(
     database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path
-) -> AsyncIterator[Engine]:
+) -> AsyncIterator[EngineParts]:
     engine = an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
     addresses = build_address_policy(["127.0.0.0/8"])
     engine.fetchers = HttpFetcherClient(
@@ -53,16 +53,16 @@ async def receiver() -> AsyncIterator[Receiver]:
         yield listening
 
 
-async def tell(engine: Engine, *names: str) -> None:
+async def tell(engine: EngineParts, *names: str) -> None:
     """Events of these types, told now."""
     events = [Event(name, None, {"number": place}) for place, name in enumerate(names)]
     async with engine.database.write() as tx:
         await event_rows.append_events(tx, events, engine.clock.now())
 
 
-async def deliver(engine: Engine, policy: NewsPolicy | None = None) -> None:
+async def deliver(engine: EngineParts, policy: NewsPolicy | None = None) -> None:
     """One look, and everything it began."""
-    deliveries = NewsDeliveries(engine, policy or NewsPolicy())
+    deliveries = NewsDeliveries(engine.registry, policy or NewsPolicy())
     await deliveries.look()
     await deliveries.all_done()
 
@@ -76,7 +76,7 @@ async def standing(remote: Remote, fetcher: Fetcher) -> Any:
 
 
 async def test_a_new_subscription_is_told_signed_and_without_its_secrets(
-    remote: Remote, engine: Engine, receiver: Receiver
+    remote: Remote, engine: EngineParts, receiver: Receiver
 ) -> None:
     fetcher = await remote.fetcher("weather", receiver.base_url, wants_news=True)
     made = await remote.subscribe(fetcher, URL)
@@ -97,7 +97,7 @@ async def test_a_new_subscription_is_told_signed_and_without_its_secrets(
 
 
 async def test_news_comes_in_order_and_what_is_no_news_does_not_come(
-    remote: Remote, engine: Engine, receiver: Receiver
+    remote: Remote, engine: EngineParts, receiver: Receiver
 ) -> None:
     await remote.fetcher("weather", receiver.base_url, wants_news=True)
     await tell(
@@ -119,7 +119,7 @@ async def test_news_comes_in_order_and_what_is_no_news_does_not_come(
 
 
 async def test_what_is_refused_comes_again_later_the_same_and_before_all_else(
-    remote: Remote, engine: Engine, receiver: Receiver, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, receiver: Receiver, virtual_clock: VirtualClock
 ) -> None:
     fetcher = await remote.fetcher("weather", receiver.base_url, wants_news=True)
     await tell(engine, "subscription_created", "subscription_changed", "subscription_deleted")
@@ -141,7 +141,7 @@ async def test_what_is_refused_comes_again_later_the_same_and_before_all_else(
 
 
 async def test_the_pause_doubles_up_to_its_cap_with_a_little_luck(
-    remote: Remote, engine: Engine, receiver: Receiver, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, receiver: Receiver, virtual_clock: VirtualClock
 ) -> None:
     fetcher = await remote.fetcher("weather", receiver.base_url, wants_news=True)
     await tell(engine, "subscription_created")
@@ -158,7 +158,7 @@ async def test_the_pause_doubles_up_to_its_cap_with_a_little_luck(
 
 
 async def test_a_fetcher_that_is_down_is_told_when_it_is_back(
-    remote: Remote, engine: Engine, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     async with Receiver() as first:
         where = first.base_url
@@ -177,7 +177,7 @@ async def test_a_fetcher_that_is_down_is_told_when_it_is_back(
     assert (await standing(remote, fetcher)).news_failures == 0
 
 
-async def test_410_ends_the_news(remote: Remote, engine: Engine, receiver: Receiver) -> None:
+async def test_410_ends_the_news(remote: Remote, engine: EngineParts, receiver: Receiver) -> None:
     fetcher = await remote.fetcher("weather", receiver.base_url, wants_news=True)
     await tell(engine, "subscription_created", "subscription_deleted")
     receiver.status = 410
@@ -188,7 +188,7 @@ async def test_410_ends_the_news(remote: Remote, engine: Engine, receiver: Recei
 
 
 async def test_who_did_not_ask_or_is_disabled_is_told_nothing(
-    remote: Remote, engine: Engine, receiver: Receiver
+    remote: Remote, engine: EngineParts, receiver: Receiver
 ) -> None:
     await remote.fetcher("silent", receiver.base_url)
     await remote.fetcher("disabled", receiver.base_url, wants_news=True, is_enabled=False)
@@ -198,13 +198,13 @@ async def test_who_did_not_ask_or_is_disabled_is_told_nothing(
 
 
 async def test_one_that_does_not_answer_delays_nobody_else(
-    remote: Remote, engine: Engine, receiver: Receiver
+    remote: Remote, engine: EngineParts, receiver: Receiver
 ) -> None:
     async with Receiver(gate=asyncio.Event()) as stuck:
         await remote.fetcher("stuck", stuck.base_url, wants_news=True)
         await remote.fetcher("quick", receiver.base_url, wants_news=True)
         await tell(engine, "subscription_created", "subscription_deleted")
-        deliveries = NewsDeliveries(engine, NewsPolicy())
+        deliveries = NewsDeliveries(engine.registry, NewsPolicy())
         await deliveries.look()
         await receiver.until(2)
         assert receiver.numbers == [1, 2]
@@ -217,7 +217,7 @@ async def test_one_that_does_not_answer_delays_nobody_else(
 
 async def test_several_deliverers_tell_everything_once(
     remote: Remote,
-    engine: Engine,
+    engine: EngineParts,
     receiver: Receiver,
     open_another: Callable[[], SqlDatabase],
     virtual_clock: VirtualClock,
@@ -236,7 +236,7 @@ async def test_several_deliverers_tell_everything_once(
 
 
 async def test_a_dead_deliverer_is_taken_over_from_and_comes_too_late(
-    remote: Remote, engine: Engine, receiver: Receiver, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, receiver: Receiver, virtual_clock: VirtualClock
 ) -> None:
     fetcher = await remote.fetcher("weather", receiver.base_url, wants_news=True)
     await tell(engine, "subscription_created", "subscription_deleted")
@@ -256,7 +256,7 @@ async def test_a_dead_deliverer_is_taken_over_from_and_comes_too_late(
 
 
 async def test_a_cursor_far_behind_with_no_news_is_moved_on(
-    remote: Remote, engine: Engine, receiver: Receiver
+    remote: Remote, engine: EngineParts, receiver: Receiver
 ) -> None:
     fetcher = await remote.fetcher("weather", receiver.base_url, wants_news=True)
     async with engine.database.write() as tx:
@@ -272,12 +272,12 @@ async def test_a_cursor_far_behind_with_no_news_is_moved_on(
 
 
 async def test_a_stop_leaves_the_rest_for_the_next_start(
-    remote: Remote, engine: Engine, receiver: Receiver
+    remote: Remote, engine: EngineParts, receiver: Receiver
 ) -> None:
     fetcher = await remote.fetcher("weather", receiver.base_url, wants_news=True)
     await tell(engine, "subscription_created", "subscription_deleted")
     receiver.gate = asyncio.Event()
-    deliveries = NewsDeliveries(engine, NewsPolicy())
+    deliveries = NewsDeliveries(engine.registry, NewsPolicy())
     await deliveries.look()
     await receiver.until(1)
     ending = asyncio.create_task(deliveries.end(seconds=30))
@@ -291,12 +291,12 @@ async def test_a_stop_leaves_the_rest_for_the_next_start(
 
 
 @pytest.fixture
-def api(engine: Engine, tmp_path: Path) -> Api:
-    return Api(create_app(engine, Settings(data_dir=tmp_path)))
+def api(engine: EngineParts, tmp_path: Path) -> Api:
+    return Api(create_app(engine.services, Settings(data_dir=tmp_path)))
 
 
 async def test_the_stream_begins_with_now_and_goes_on(
-    remote: Remote, engine: Engine, api: Api, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, api: Api, virtual_clock: VirtualClock
 ) -> None:
     fetcher = await remote.fetcher()
     await tell(engine, "subscription_created")
@@ -321,7 +321,7 @@ async def test_the_stream_begins_with_now_and_goes_on(
 
 @pytest.mark.parametrize(("last", "expected"), [("0", [1, 3, 4]), ("1", [3, 4]), ("3", [4])])
 async def test_the_stream_goes_on_exactly_after_the_last_event(
-    last: str, expected: list[int], remote: Remote, engine: Engine, api: Api
+    last: str, expected: list[int], remote: Remote, engine: EngineParts, api: Api
 ) -> None:
     fetcher = await remote.fetcher()
     await tell(engine, "subscription_created", "feed_gone", "conflict_opened", "conflict_resolved")
@@ -388,7 +388,7 @@ async def test_a_disabled_fetcher_has_no_stream(remote: Remote, api: Api) -> Non
 
 
 async def test_who_took_something_after_a_long_silence_is_soon_told_the_rest(
-    remote: Remote, engine: Engine, receiver: Receiver, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, receiver: Receiver, virtual_clock: VirtualClock
 ) -> None:
     """It is back: one refusal after that is the first of its kind, not the twelfth."""
     fetcher = await remote.fetcher("weather", receiver.base_url, wants_news=True)
@@ -404,7 +404,7 @@ async def test_who_took_something_after_a_long_silence_is_soon_told_the_rest(
 
 
 async def test_news_goes_on_after_the_clock_was_set_back(
-    remote: Remote, engine: Engine, receiver: Receiver, virtual_clock: VirtualClock
+    remote: Remote, engine: EngineParts, receiver: Receiver, virtual_clock: VirtualClock
 ) -> None:
     await remote.fetcher("weather", receiver.base_url, wants_news=True)
     await tell(engine, "subscription_created")
@@ -416,7 +416,7 @@ async def test_news_goes_on_after_the_clock_was_set_back(
 
 
 async def test_an_event_that_cannot_be_read_keeps_no_news_from_anybody(
-    remote: Remote, engine: Engine, receiver: Receiver
+    remote: Remote, engine: EngineParts, receiver: Receiver
 ) -> None:
     await remote.fetcher("weather", receiver.base_url, wants_news=True)
     await tell(engine, "subscription_created", "subscription_changed", "subscription_deleted")

@@ -17,7 +17,7 @@ async def moved_during(world: World, made: dict[str, Any], to: int, other: Await
     """The other wish looks at its members, and waits for this one, which is on its way."""
     async with world.engine.database.write() as tx:
         there = await subscription_rows.get_subscription(tx, made["subscription_id"], lock=True)
-        await move_to_group(tx, world.engine, there, to, world.clock.now())
+        await move_to_group(tx, world.engine.schedule, there, to, world.clock.now())
         under_way = asyncio.ensure_future(other)
         await asyncio.wait({under_way}, timeout=0.3)
     await under_way
@@ -29,7 +29,7 @@ async def test_who_has_just_left_a_group_that_is_dissolved_stays_where_it_went(
     feed = world.origin.feed("/a.xml", [Post("1", "First")], address=ADDRESSES[0])
     old, new = await world.grouped("Old", priority=10), await world.grouped("New", priority=90)
     made = await world.subscribed(feed.url, group_id=old["group_id"])
-    dissolving = dissolve_group(old["group_id"], world.engine)
+    dissolving = dissolve_group(old["group_id"], world.engine.registry)
     await moved_during(world, made, new["group_id"], dissolving)
     look = (await world.api.get(f"/subscriptions/{made['subscription_id']}")).json
     priority = (await world.feed(made))["priority"]
@@ -45,7 +45,7 @@ async def test_who_has_just_left_a_group_does_not_hear_its_new_word(world: World
         await group_rows.update_group(
             tx, held, GroupPatch(shared={"priority": 10}), world.clock.now()
         )
-    telling = spread_group_change(world.engine, old["group_id"])
+    telling = spread_group_change(world.engine.registry, old["group_id"])
     await moved_during(world, made, new["group_id"], telling)
     look = (await world.api.get(f"/subscriptions/{made['subscription_id']}")).json
     priority = (await world.feed(made))["priority"]

@@ -221,16 +221,16 @@ async def test_a_change_that_was_interrupted_is_finished_later(
         )
     told = apply_group_values.SpreadResult()
     assert await apply_group_values._spread_batch(
-        world.engine, group["group_id"], told
+        world.engine.registry, group["group_id"], told
     )  # then a crash
     assert [(await ways(world, each))[1] for each in everybody] == [20, 20, 80, 80, 80]
     # Somebody leaves whom the new word has not reached.
     last = everybody[-1]
     await world.api.patch(f"/subscriptions/{last['subscription_id']}", {"group_id": None})
     assert (await ways(world, last))[1] == 50
-    await finish_spreading(world.engine)
+    await finish_spreading(world.engine.registry)
     assert [(await ways(world, each))[1] for each in everybody] == [20, 20, 20, 20, 50]
-    await finish_spreading(world.engine)
+    await finish_spreading(world.engine.registry)
 
 
 async def test_two_changes_at_once_end_with_every_member_at_the_groups_last_word(
@@ -241,11 +241,13 @@ async def test_two_changes_at_once_end_with_every_member_at_the_groups_last_word
     everybody = [await member(world, f"m{n}", group["group_id"]) for n in range(3)]
     await asyncio.gather(
         *(
-            change_group(group["group_id"], GroupPatch(shared={"priority": n}), world.engine)
+            change_group(
+                group["group_id"], GroupPatch(shared={"priority": n}), world.engine.registry
+            )
             for n in (20, 30, 40)
         )
     )
-    await spread_group_change(world.engine, group["group_id"])
+    await spread_group_change(world.engine.registry, group["group_id"])
     last = (await world.api.get(f"/groups/{group['group_id']}")).json["priority"]
     assert last in (20, 30, 40)
     assert [(await ways(world, each))[1] for each in everybody] == [last] * 3

@@ -19,6 +19,7 @@ from headwater.anime.decide.record_decisions import (
     judge_offers,
     needs_action,
 )
+from headwater.anime.services import ReleaseServices
 from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.preferences import Preferences
 from headwater.anime.shows.show import TrackedShow
@@ -29,10 +30,9 @@ from headwater.anime.torrents.entry_rows import (
     read_offers,
     release_from_title,
 )
-from headwater.core.engine import Engine
 from headwater.core.errors import ConflictError
 from headwater.core.idempotency_rows import set_key_resource
-from headwater.core.ports import Transaction
+from headwater.core.ports import Database, Transaction
 from headwater.core.telemetry.log import get_logger
 
 logger = get_logger("releases")
@@ -45,52 +45,56 @@ _UNDECIDED = ("hold", "skip", "removed")
 """What nobody has said the last word about."""
 
 
-async def catch_up(engine: Engine, tracking_id: int) -> DecisionSummary:
+async def catch_up(services: ReleaseServices, tracking_id: int) -> DecisionSummary:
     """Every entry that is kept was looked at afterwards; what lay before the watermark is looked at
     again, should that have moved. A disabled tracking decides nothing."""
-    async with engine.database.read() as view:
+    async with services.database.read() as view:
         tracking = await tracking_rows.get_tracking(view, tracking_id)
     if not tracking.enabled:
         return DecisionSummary()
     outcome = DecisionSummary()
-    async for offers in _unseen(engine, tracking):
+    async for offers in _unseen(services.database, tracking):
         outcome += await decide_offers(
-            engine.database, engine.clock, engine.collect, tracking_id, offers
+            services.database, services.clock, services.policy, tracking_id, offers
         )
     outcome += await _decide_rows_again(
-        engine, tracking_id, actions=("removed",), rule="before_watermark"
+        services, tracking_id, actions=("removed",), rule="before_watermark"
     )
     assert tracking.updated_at is not None, "it was read from the database"
-    async with engine.database.write() as tx:
+    async with services.database.write() as tx:
         await decision_rows.set_caught_up(tx, tracking_id, tracking.updated_at)
     return outcome
 
 
 async def backfill(
-    engine: Engine, tracking_id: int, since: datetime | None, *, idempotency: bytes | None = None
+    services: ReleaseServices,
+    tracking_id: int,
+    since: datetime | None,
+    *,
+    idempotency: bytes | None = None,
 ) -> DecisionSummary:
     """Earlier releases are collected too: those since that moment, or all that are kept."""
-    async with engine.database.write() as tx:
+    async with services.database.write() as tx:
         tracking = await _lock_enabled_tracking(tx, tracking_id)
         if tracking.since is not None and (since is None or since < tracking.since):
             begun = replace(tracking, since=since)
-            await tracking_rows.update_tracking(tx, begun, engine.clock.now())
+            await tracking_rows.update_tracking(tx, begun, tx.now)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(tracking_id))
-    return await catch_up(engine, tracking_id)
+    return await catch_up(services, tracking_id)
 
 
 async def decide_again(
-    engine: Engine, tracking_id: int, *, idempotency: bytes | None = None
+    services: ReleaseServices, tracking_id: int, *, idempotency: bytes | None = None
 ) -> DecisionSummary:
     """What was held, skipped or removed, by what the tracking wants now; and what was not looked at
     yet. What a person said stays."""
-    async with engine.database.write() as tx:
+    async with services.database.write() as tx:
         await _lock_enabled_tracking(tx, tracking_id)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(tracking_id))
-    caught = await catch_up(engine, tracking_id)
-    return caught + await _decide_rows_again(engine, tracking_id, actions=_UNDECIDED)
+    caught = await catch_up(services, tracking_id)
+    return caught + await _decide_rows_again(services, tracking_id, actions=_UNDECIDED)
 
 
 async def _lock_enabled_tracking(tx: Transaction, tracking_id: int) -> Tracking:
@@ -103,11 +107,11 @@ async def _lock_enabled_tracking(tx: Transaction, tracking_id: int) -> Tracking:
     return tracking
 
 
-async def _unseen(engine: Engine, tracking: Tracking) -> AsyncIterator[list[Offer]]:
+async def _unseen(database: Database, tracking: Tracking) -> AsyncIterator[list[Offer]]:
     after: bytes | None = None
     found: list[Offer] = []
     while True:
-        async with engine.database.read() as view:
+        async with database.read() as view:
             words = await list_undecided_entries(view, tracking.feed_id, tracking.id, after, _PAGE)
         read = await asyncio.to_thread(
             read_offers, words.rows, tracking.preferences, tracking.feed_id
@@ -124,11 +128,11 @@ async def _unseen(engine: Engine, tracking: Tracking) -> AsyncIterator[list[Offe
 
 
 async def _decide_rows_again(
-    engine: Engine, tracking_id: int, *, actions: Sequence[str], rule: str | None = None
+    services: ReleaseServices, tracking_id: int, *, actions: Sequence[str], rule: str | None = None
 ) -> DecisionSummary:
     outcome, before = DecisionSummary(), None
     while True:
-        async with engine.database.read() as view:
+        async with services.database.read() as view:
             rows = await decision_rows.list_decisions(
                 view,
                 tracking_id=tracking_id,
@@ -138,7 +142,7 @@ async def _decide_rows_again(
                 limit=_TOGETHER,
             )
         if rows:
-            outcome += await _decide_page_again(engine, tracking_id, rows)
+            outcome += await _decide_page_again(services, tracking_id, rows)
         if len(rows) < _TOGETHER:
             return outcome
         before = rows[-1].id
@@ -153,23 +157,23 @@ class ChangedDecisions:
 
 
 async def _decide_page_again(
-    engine: Engine, tracking_id: int, rows: Sequence[ReleaseDecision]
+    services: ReleaseServices, tracking_id: int, rows: Sequence[ReleaseDecision]
 ) -> DecisionSummary:
     """As `decide_offers`, for rows that are there."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = services.clock.now()
+    async with services.database.write() as tx:
         tracking = await tracking_rows.get_tracking(tx, tracking_id)
         if not tracking.enabled:
             return DecisionSummary()
         show = await show_rows.get_show(tx, tracking.show_id, lock=True)
         offers = await asyncio.to_thread(reread_titles, rows, tracking.preferences)
-        judgement = await judge_offers(tx, show, tracking, offers, engine.collect, now)
+        judgement = await judge_offers(tx, show, tracking, offers, services.policy, now)
         changed = changed_decisions(rows, judgement)
         made = [await decision_rows.update_decision(tx, each, now) for each in changed.loud]
         kept = [row for row in made if row is not None]
         await act_on_decisions(tx, show, tracking, kept, judgement, now)
     for at in range(0, len(changed.quiet), _PAGE):
-        async with engine.database.write() as tx:
+        async with services.database.write() as tx:
             await decision_rows.update_decisions(tx, changed.quiet[at : at + _PAGE], now)
     actions = [row.action for row in kept]
     actions += [each.deciding.action for each in changed.quiet if _is_another(each)]
@@ -214,7 +218,7 @@ def _is_same(was: ReleaseDecision, deciding: NewReleaseDecision) -> bool:
 
 
 async def decide_next_best(
-    tx: Transaction, engine: Engine, show_id: int, slots: Collection[Slot], now: datetime
+    tx: Transaction, services: ReleaseServices, show_id: int, slots: Collection[Slot], now: datetime
 ) -> DecisionSummary:
     """In the transaction in which these slots become free: what was skipped for them is looked at
     again, by every tracking of the show. What had its turn does not come again, so this ends."""
@@ -223,13 +227,13 @@ async def decide_next_best(
     for tracking in await tracking_rows.list_trackings(tx, show_id=show_id):
         if tracking.enabled:
             rows = await decision_rows.list_skipped_decisions(tx, tracking.id, slots)
-            outcome += await _decide_passed_over(tx, engine, show, tracking, rows, now)
+            outcome += await _decide_passed_over(tx, services, show, tracking, rows, now)
     return outcome
 
 
 async def _decide_passed_over(
     tx: Transaction,
-    engine: Engine,
+    services: ReleaseServices,
     show: TrackedShow,
     tracking: Tracking,
     rows: Sequence[ReleaseDecision],
@@ -239,7 +243,7 @@ async def _decide_passed_over(
     if not rows:
         return DecisionSummary()
     offers = await asyncio.to_thread(reread_titles, rows, tracking.preferences)
-    judgement = await judge_offers(tx, show, tracking, offers, engine.collect, now)
+    judgement = await judge_offers(tx, show, tracking, offers, services.policy, now)
     made = [
         await decision_rows.update_decision(tx, each, now)
         for each in changed_decisions(rows, judgement).loud

@@ -20,17 +20,16 @@ from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.show import TrackedShow
 from headwater.anime.shows.slot import FILM, Slot, SlotMatch, match_release_to_show
 from headwater.anime.shows.tracking import Tracking
-from headwater.core.engine import Engine
 from headwater.core.errors import BadInput, ConflictError
 from headwater.core.idempotency_rows import set_key_resource
-from headwater.core.ports import Transaction
+from headwater.core.ports import Database, Transaction
 from headwater.events import event_rows
 
 BY_HAND = "by_hand"
 
 
 async def take_release(
-    engine: Engine,
+    database: Database,
     release_id: int,
     slots: Sequence[Slot] = (),
     *,
@@ -38,8 +37,8 @@ async def take_release(
 ) -> ReleaseDecision:
     """It is downloaded, and takes its slots from whatever has them, better or not. `slots` say
     which they are; without any, those that its title names. One on its way stays as it is."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = database.clock.now()
+    async with database.write() as tx:
         row, tracking, show = await _lock_release(tx, release_id)
         download = await decision_rows.find_download_of_release(tx, release_id)
         if download is None or not download.is_standing:
@@ -51,10 +50,10 @@ async def take_release(
 
 
 async def refuse_release(
-    engine: Engine, release_id: int, *, idempotency: bytes | None = None
+    database: Database, release_id: int, *, idempotency: bytes | None = None
 ) -> ReleaseDecision:
     """Neither it nor its torrent comes again for this show, unless it is taken."""
-    async with engine.database.write() as tx:
+    async with database.write() as tx:
         row, _, _ = await _lock_release(tx, release_id)
         download = await decision_rows.find_download_of_release(tx, release_id)
         if download is not None and download.state in STATES_WITH_SLOTS:
@@ -65,7 +64,7 @@ async def refuse_release(
             )
         if row.action != "refused":
             row = await _change_decision(
-                tx, row, "refused", "A person does not want it.", row.slots, engine.clock.now()
+                tx, row, "refused", "A person does not want it.", row.slots, tx.now
             )
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(release_id))

@@ -6,9 +6,9 @@ from functools import partial
 from headwater.anime.decide.decision_rows import forget_caught_up
 from headwater.anime.decide.policy import ReleasePolicy
 from headwater.anime.decide.record_decisions import decide_entries
+from headwater.anime.services import ReleaseServices
 from headwater.anime.shows.tracking_rows import has_trackings
 from headwater.anime.torrents.entry_rows import list_entry_uids_in_log
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError
 from headwater.core.ports import Clock, Database, Transaction
 from headwater.core.telemetry.log import get_logger
@@ -28,7 +28,7 @@ RELEASES = "releases"
 _WANTED = EventFilter(types=("new_entry", "updated_entry"), tracked=True)
 
 
-async def ensure_release_sink(tx: Transaction, engine: Engine) -> bool:
+async def ensure_release_sink(tx: Transaction, services: ReleaseServices) -> bool:
     """It is there and runs: whether it had to be made. A new one is told what comes from now on;
     what is kept already is looked at by catching up."""
     while True:
@@ -36,30 +36,32 @@ async def ensure_release_sink(tx: Transaction, engine: Engine) -> bool:
         own = next((sink for sink in there if sink.kind == RELEASES), None)
         if own is None:
             wish = SinkDefinition(free_name(RELEASES, there), RELEASES, wanted=_WANTED)
-            plan = engine.outlets.checked(SinkConfig(wish.name, RELEASES, {}, {}))
+            plan = services.sinks.kinds.checked(SinkConfig(wish.name, RELEASES, {}, {}))
             try:
-                made = await insert_new_sink(tx, engine, wish, plan, most=0, origin="settings")
+                made = await insert_new_sink(
+                    tx, services.sinks, wish, plan, most=0, origin="settings"
+                )
             except SinkNameTaken:  # by another process, which is done by now: its sink can be seen
                 continue
             logger.info("sink_made", sink=made.name, kind=RELEASES, cursor=made.cursor)
             return True
         if not own.runs or own.wanted != _WANTED:
             patch = SinkPatch(enabled=True, wanted=_WANTED)
-            await sink_rows.update_sink(tx, own.id, patch, engine.clock.now())
+            await sink_rows.update_sink(tx, own.id, patch, tx.now)
             logger.info("sink_changed", sink=own.name, kind=RELEASES)
         return False
 
 
-async def sync_release_sink(engine: Engine) -> None:
+async def sync_release_sink(services: ReleaseServices) -> None:
     """As `ensure_release_sink` while something is tracked; without a tracking there is none."""
-    async with engine.database.read() as view:
+    async with services.database.read() as view:
         tracked = await has_trackings(view)
         own = [sink for sink in await sink_rows.list_sinks(view) if sink.kind == RELEASES]
     if tracked == bool(own) and all(sink.runs and sink.wanted == _WANTED for sink in own):
         return
-    async with engine.database.write() as tx:
+    async with services.database.write() as tx:
         if await has_trackings(tx):
-            if await ensure_release_sink(tx, engine):
+            if await ensure_release_sink(tx, services):
                 # Nobody can say what was told in the meantime.
                 await forget_caught_up(tx)
             return

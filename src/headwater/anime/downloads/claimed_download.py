@@ -14,11 +14,11 @@ from headwater.anime.downloads.download_services import DownloadServices
 from headwater.anime.downloads.map_client_paths import path_for_client, path_from_client
 from headwater.anime.downloads.ports import ClientTorrent
 from headwater.anime.naming.safe_path import is_safe_relative_path
+from headwater.anime.services import ReleaseServices
 from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.show import TrackedShow
 from headwater.anime.shows.tracking import Tracking
 from headwater.anime.torrents.torrent_file import Torrent, TorrentFile, parse_torrent
-from headwater.core.engine import Engine
 from headwater.core.ports import Transaction, View
 from headwater.events import event_rows
 from headwater.events.event import Event
@@ -60,26 +60,26 @@ class DownloadContext:
 class ClaimedDownload:
     """One claimed download. Whoever lost the claim writes nothing."""
 
-    engine: Engine
+    services: ReleaseServices
     media: DownloadServices
     fetcher: PoliteFetcher
     download: Download
 
     @property
     def now(self) -> datetime:
-        return self.engine.clock.now()
+        return self.services.clock.now()
 
     @property
     def lease_end(self) -> datetime:
         return self.now + timedelta(seconds=self.media.policy.lease)
 
     async def facts(self) -> DownloadContext:
-        async with self.engine.database.read() as view:
+        async with self.services.database.read() as view:
             return await get_download_context(view, self.download)
 
     async def go_on(self, step: StepResult) -> Download | None:
         """Written, and still ours: the next step follows at once."""
-        return await self._written(step, (), self.engine.worker)
+        return await self._written(step, (), self.services.registry.feeds.worker)
 
     async def put_down(self, step: StepResult, events: Sequence[Event] = ()) -> None:
         """Written, and free for whoever comes when its time has come."""
@@ -88,7 +88,7 @@ class ClaimedDownload:
     async def _written(
         self, step: StepResult, events: Sequence[Event], holder: str | None
     ) -> Download | None:
-        async with self.engine.database.write() as tx:
+        async with self.services.database.write() as tx:
             written = await download_rows.update_claimed_download(
                 tx, self.download, step, self.now, holder=holder
             )
@@ -129,7 +129,7 @@ class ClaimedDownload:
 
     async def torrent(self) -> Torrent:
         """As it was fetched; for a magnet link as the client lists it, without hashes."""
-        async with self.engine.database.read() as view:
+        async with self.services.database.read() as view:
             body = await download_rows.find_torrent_file(view, self.download.id)
         if body is None:
             return await self._listed()

@@ -11,8 +11,7 @@ from headwater.anime.downloads.download_rows import StepResult
 from headwater.anime.downloads.download_services import DownloadServices
 from headwater.anime.downloads.map_client_paths import path_from_client
 from headwater.anime.downloads.ports import ClientTorrent, NewClientTorrent
-from headwater.core.engine import Engine
-from headwater.core.ports import View
+from headwater.core.ports import Database, View
 
 _FULL = 1_000
 _UNSEEN = timedelta(hours=2)
@@ -23,7 +22,7 @@ most, and a look may come a little late."""
 async def add_to_client(work: ClaimedDownload) -> Download | None:
     """ready → added. The row was there first; adding it again is no trouble."""
     await _check_free_space(work)
-    async with work.engine.database.read() as view:
+    async with work.services.database.read() as view:
         body = await download_rows.find_torrent_file(view, work.download.id)
     job = NewClientTorrent(
         work.infohash, work.client_folder(), body, None if body else work.download.magnet
@@ -38,7 +37,7 @@ async def add_to_client(work: ClaimedDownload) -> Download | None:
 
 async def _check_free_space(work: ClaimedDownload) -> None:
     policy = work.media.policy
-    async with work.engine.database.read() as view:
+    async with work.services.database.read() as view:
         promised = await download_rows.count_remaining_bytes(view)
     needed = promised + (work.download.size or 0) + policy.free_bytes
     free = await work.media.library.free_bytes()
@@ -55,10 +54,10 @@ async def list_client_torrents(
 
 
 def step_from_client(
-    download: Download, job: ClientTorrent | None, media: DownloadServices, engine: Engine
+    download: Download, job: ClientTorrent | None, media: DownloadServices, database: Database
 ) -> StepResult:
     """What a look at the client says of a download; StepFailed when it says nothing good."""
-    policy, now = media.policy, engine.clock.now()
+    policy, now = media.policy, database.clock.now()
     if job is None:
         raise StepFailed("lost_by_client", "The client does not have it any more.", state="ready")
     if job.state == "complete":
@@ -86,11 +85,11 @@ def stalled_since(download: Download, now: datetime, *, is_unseen: bool = False)
     return min(now, since + away) if is_unseen or away > _UNSEEN else since
 
 
-async def write_steps(engine: Engine, steps: Sequence[tuple[Download, StepResult]]) -> None:
+async def write_steps(database: Database, steps: Sequence[tuple[Download, StepResult]]) -> None:
     """All looks in one transaction; whose claim is lost is left out."""
-    async with engine.database.write() as tx:
+    async with database.write() as tx:
         for download, step in steps:
-            await download_rows.update_claimed_download(tx, download, step, engine.clock.now())
+            await download_rows.update_claimed_download(tx, download, step, tx.now)
 
 
 async def verify_download(work: ClaimedDownload) -> Download | None:
@@ -116,7 +115,7 @@ async def restart_in_client(work: ClaimedDownload) -> None:
 
 async def is_our_torrent(work: ClaimedDownload, job: ClientTorrent) -> bool:
     """By its tag and by our own record: it is in a folder that we made for this very torrent."""
-    async with work.engine.database.read() as view:
+    async with work.services.database.read() as view:
         return job.is_ours and await _is_recorded(view, work, job)
 
 

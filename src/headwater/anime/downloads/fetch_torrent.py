@@ -55,7 +55,7 @@ async def fetch_torrent(work: ClaimedDownload) -> Download | None:
     """intended → ready. Nothing was asked of the client yet."""
     facts = await work.facts()
     candidate = facts.row.candidate
-    async with work.engine.database.read() as view:
+    async with work.services.database.read() as view:
         body = await download_rows.find_torrent_file(view, work.download.id)
     if body is None and _wants_magnet(candidate, work.download.attempts):
         return await _ready(work, facts, _magnet_hash(candidate), None, None)
@@ -131,13 +131,13 @@ async def _ready(
     step = replace(work.onward("ready"), infohash=infohash)
     if body is not None and size is not None:
         step = replace(step, torrent=body, size=size)
-    async with work.engine.database.write() as tx:
+    async with work.services.database.write() as tx:
         await show_rows.get_show(tx, facts.show.id, lock=True)
         is_wish = facts.row.rule == BY_HAND
         known = None if is_wish else await _why_known_already(tx, work.download, infohash)
         if known is not None:
             step = StepResult("dropped", None, detail=known, infohash=infohash)
-        holder = None if known is not None else work.engine.worker
+        holder = None if known is not None else work.services.registry.feeds.worker
         written = await download_rows.update_claimed_download(
             tx, work.download, step, work.now, holder=holder
         )
@@ -175,8 +175,8 @@ def _not_fetched(work: ClaimedDownload, outcome: Outcome) -> NoReturn:
     match outcome:
         case Throttled(exchange=exchange, retry_after=seconds):
             rest = seconds or work.media.policy.pause(work.download.attempts + 5)
-            moment = work.engine.clock.monotonic() + rest
-            work.engine.turns.rest(host_of(exchange.answer.url), moment)
+            moment = work.services.clock.monotonic() + rest
+            work.services.registry.feeds.fetcher.turns.rest(host_of(exchange.answer.url), moment)
             raise StepFailed("throttled", "The site asks for a rest.", counts=False, wait=rest)
         case Gone():
             has_magnet = work.download.magnet is not None
@@ -209,13 +209,13 @@ def _age(work: ClaimedDownload) -> float:
 
 async def _question(work: ClaimedDownload, facts: DownloadContext, url: str) -> FetchRequest:
     """A private feed's credentials go along to its own origin, and nowhere else."""
-    async with work.engine.database.read() as view:
+    async with work.services.database.read() as view:
         try:
             feed = await feed_rows.get_feed(view, facts.tracking.feed_id)
         except NotFound:  # gone for good; what it said may still be had without it
             return FetchRequest(url)
     try:
-        keys = await work.engine.feeds.keyrings.open(feed.pk, feed.url)
+        keys = await work.services.registry.feeds.keyrings.open(feed.pk, feed.url)
     except SecretUnreadable as trouble:
         raise StepFailed(trouble.code, trouble.message, counts=False) from trouble
     return FetchRequest(url, verify_tls=feed.overrides.verify_tls, keys=keys)

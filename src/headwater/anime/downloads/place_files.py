@@ -140,7 +140,7 @@ async def _get_downloaded_files(work: ClaimedDownload) -> DownloadedFiles:
 
 async def _is_awaited(work: ClaimedDownload) -> bool:
     """Another show is to have files of the same torrent, and has not got them yet."""
-    async with work.engine.database.read() as view:
+    async with work.services.database.read() as view:
         others = await download_rows.list_downloads_of_torrent(view, work.infohash)
     coming = STATES_WITH_SLOTS - STATES_IN_LIBRARY
     return any(each.state in coming for each in others if each.id != work.download.id)
@@ -151,7 +151,7 @@ async def _plan_files(
 ) -> list[FileToPlace] | None:
     """Every file that will be there is written down, and whose place it takes. None when there is
     nothing for us to do any more."""
-    async with work.engine.database.write() as tx:
+    async with work.services.database.write() as tx:
         await show_rows.get_show(tx, work.download.show_id, lock=True)
         if not await work.is_ours(tx):
             return None
@@ -337,7 +337,7 @@ async def _take_back(
     """The place is a stranger's after all: another one is chosen for the video and what is beside
     it. What we had there once is not ours any more; what stands beside that is not switched."""
     together = [each for each in placings if each.file.slots == taken.file.slots]
-    async with work.engine.database.write() as tx:
+    async with work.services.database.write() as tx:
         for old in taken.olds:
             await library_file_rows.mark_file_gone(tx, old.id, "left", None, work.now)
         for old in (old for each in together if each is not taken for old in each.olds):
@@ -351,7 +351,7 @@ async def _commit_linked(
     """The library shows it: this, and who lost what by it, become true together. False when it is
     not ours any more."""
     facts, now = load.facts, work.now
-    async with work.engine.database.write() as tx:
+    async with work.services.database.write() as tx:
         await show_rows.get_show(tx, facts.show.id, lock=True)
         if not await work.is_ours(tx):
             return False
@@ -373,7 +373,7 @@ async def _commit_linked(
             tx, [await _event(tx, facts, linked, done.paths, former)], now
         )
         lacking = set(work.download.slots) - set(slots)
-        outcome = await decide_next_best(tx, work.engine, facts.show.id, lacking, now)
+        outcome = await decide_next_best(tx, work.services, facts.show.id, lacking, now)
     count_decisions(outcome, tracking=facts.tracking.id)
     return True
 

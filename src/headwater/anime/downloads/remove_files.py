@@ -96,7 +96,7 @@ async def cancel_switch(tx: Transaction, file: LibraryFile, now: datetime) -> No
 async def remove_leaving_files(work: ClaimedDownload) -> None:
     """Files that are to leave do, each with a note of where it is now. Again after a crash, it
     finds what is gone."""
-    async with work.engine.database.read() as view:
+    async with work.services.database.read() as view:
         found = await download_rows.list_library_files(view, work.download.id)
     if any(file.state == "switching" for file in found):
         said = "A file of another download is coming into its place."
@@ -115,14 +115,14 @@ async def _remove_file(work: ClaimedDownload, file: LibraryFile) -> None:
     except NotOurs as trouble:
         state = "left"
         logger.warning("file_left", download=work.download.id, detail=trouble.message)
-    async with work.engine.database.write() as tx:
+    async with work.services.database.write() as tx:
         await library_file_rows.mark_file_gone(tx, file.id, state, kept, work.now)
 
 
 async def remove_late_files(work: ClaimedDownload, came: Sequence[tuple[LibraryFile, str]]) -> None:
     """It lost its place while its files, each with its mark, were on their way: they came too late,
     and leave again."""
-    async with work.engine.database.read() as view:
+    async with work.services.database.read() as view:
         rows = {
             row.id: row for row in await download_rows.list_library_files(view, work.download.id)
         }
@@ -137,7 +137,7 @@ async def remove_late_files(work: ClaimedDownload, came: Sequence[tuple[LibraryF
 async def remove_placed_files(work: ClaimedDownload) -> None:
     """It is given up: what of it came before the trouble leaves again, while its rows still say
     whose that is. A place that is another download's, too, is left to that one."""
-    async with work.engine.database.read() as view:
+    async with work.services.database.read() as view:
         if (await download_rows.get_download(view, work.download.id)).fence != work.download.fence:
             return  # somebody else is at it
         coming = [
@@ -166,7 +166,7 @@ _LOOK_SECONDS = 2.0
 async def finish_download(work: ClaimedDownload) -> Download | None:
     """linked → done, once everybody who lost a place by it is gone from there."""
     await remove_leaving_files(work)
-    async with work.engine.database.read() as view:
+    async with work.services.database.read() as view:
         for loss in work.download.replaces:
             try:
                 loser = await download_rows.get_download(view, loss.download_id)
@@ -191,7 +191,7 @@ async def tidy_download(work: ClaimedDownload) -> Download | None:
 async def finish_retiring(work: ClaimedDownload) -> Download | None:
     """retiring → retired, or dropped."""
     await remove_leaving_files(work)
-    async with work.engine.database.write() as tx:
+    async with work.services.database.write() as tx:
         await cancel_own_switches(tx, work.download, work.now)
     if work.download.infohash is not None and not await _is_needed(work):
         await _leave_client(work)
@@ -214,7 +214,7 @@ async def _is_needed(work: ClaimedDownload) -> bool:
     """The torrent is another download's too, or people want it seeded."""
     if work.media.policy.keep_seeding and work.download.linked_at is not None:
         return True
-    async with work.engine.database.read() as view:
+    async with work.services.database.read() as view:
         others = await download_rows.list_downloads_of_torrent(view, work.infohash)
     return any(
         each.state in STATES_WITH_SLOTS or (each.state == "retiring" and each.id > work.download.id)

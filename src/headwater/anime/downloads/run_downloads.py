@@ -44,8 +44,8 @@ from headwater.anime.downloads.remove_files import (
 )
 from headwater.anime.metrics import count_download_step
 from headwater.anime.release_events import release_failed
+from headwater.anime.services import ReleaseServices
 from headwater.anime.shows import show_rows
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError, HeadwaterError
 from headwater.core.telemetry.log import get_logger
 from headwater.events import event_rows
@@ -81,7 +81,7 @@ logger = get_logger("downloads")
 class DownloadRunner:
     """All downloads of this process. Several processes take turns by their claims."""
 
-    engine: Engine
+    services: ReleaseServices
     media: DownloadServices
     _fetcher: PoliteFetcher = field(init=False)
     _running: dict[asyncio.Task[None], list[Download]] = field(default_factory=dict)
@@ -91,8 +91,12 @@ class DownloadRunner:
     _swept: float | None = None
 
     def __post_init__(self) -> None:
-        torrents = replace(self.engine.fetch, accept=ACCEPT, accepted_types=None)
-        self._fetcher = replace(self.engine.feeds.fetcher, web=self.media.web, policy=torrents)
+        torrents = replace(
+            self.services.registry.feeds.fetcher.policy, accept=ACCEPT, accepted_types=None
+        )
+        self._fetcher = replace(
+            self.services.registry.feeds.fetcher, web=self.media.web, policy=torrents
+        )
 
     async def look(self) -> None:
         """Begins the next step of everything whose time has come."""
@@ -101,10 +105,8 @@ class DownloadRunner:
             self._has_begun = True
         await self._sweep()
         await self._keep_leases()
-        async with self.engine.database.read() as view:
-            wait = await download_rows.seconds_until_next_step(
-                view, self.engine.clock.now(), self._too_far()
-            )
+        async with self.services.database.read() as view:
+            wait = await download_rows.seconds_until_next_step(view, view.now, self._too_far())
         if wait is not None and wait <= 0:
             await self._begin()
 
@@ -124,18 +126,18 @@ class DownloadRunner:
 
     async def _give_back(self) -> None:
         """What was in our hands when we died, or stop: due now."""
-        async with self.engine.database.write() as tx:
-            await download_rows.release_downloads(tx, self.engine.worker, self.engine.clock.now())
+        async with self.services.database.write() as tx:
+            await download_rows.release_downloads(tx, self.services.registry.feeds.worker, tx.now)
 
     async def _begin(self) -> None:
-        policy, clock = self.media.policy, self.engine.clock
+        policy, clock = self.media.policy, self.services.clock
         now, client_rests = clock.now(), clock.monotonic() < self._client_rests_until
         lease_end = now + timedelta(seconds=policy.lease)
         states = _WITHOUT_CLIENT if client_rests else tuple(STEPS)
         watching = any(held and held[0].state == "added" for held in self._running.values())
         room = policy.at_once - len(self._running) + watching
-        who = self.engine.worker
-        async with self.engine.database.write() as tx:
+        who = self.services.registry.feeds.worker
+        async with self.services.database.write() as tx:
             await download_rows.reset_far_steps(tx, now, self._too_far())
             claimed = await download_rows.claim_downloads(tx, who, states, now, lease_end, room)
             watched = []
@@ -151,9 +153,13 @@ class DownloadRunner:
     def _too_far(self) -> datetime:
         """No step is planned later than this: the longest wait is the rest that a site asks for."""
         policy = self.media.policy
-        pauses = policy.look, policy.pause_cap, self.engine.fetch.retry_after_cap
+        pauses = (
+            policy.look,
+            policy.pause_cap,
+            self.services.registry.feeds.fetcher.policy.retry_after_cap,
+        )
         longest = max(policy.lease, *pauses)
-        return self.engine.clock.now() + timedelta(seconds=longest + _SLACK_SECONDS)
+        return self.services.clock.now() + timedelta(seconds=longest + _SLACK_SECONDS)
 
     def _start(self, work: Awaitable[None], held: list[Download]) -> None:
         task = asyncio.ensure_future(work)
@@ -169,8 +175,8 @@ class DownloadRunner:
         """Hashing a large pack takes longer than a lease."""
         held = [each for some in self._running.values() for each in some]
         if held:
-            end = self.engine.clock.now() + timedelta(seconds=self.media.policy.lease)
-            async with self.engine.database.write() as tx:
+            end = self.services.clock.now() + timedelta(seconds=self.media.policy.lease)
+            async with self.services.database.write() as tx:
                 await download_rows.renew_downloads(tx, held, end)
 
     async def _through(self, download: Download) -> None:
@@ -183,7 +189,7 @@ class DownloadRunner:
             current = await self._step(self._work(current))
 
     def _work(self, download: Download) -> ClaimedDownload:
-        return ClaimedDownload(self.engine, self.media, self._fetcher, download)
+        return ClaimedDownload(self.services, self.media, self._fetcher, download)
 
     async def _step(self, work: ClaimedDownload) -> Download | None:
         state = work.download.state
@@ -212,10 +218,12 @@ class DownloadRunner:
         for download in downloads:
             try:
                 job = jobs.get(download.infohash or "")
-                steps.append((download, step_from_client(download, job, self.media, self.engine)))
+                steps.append(
+                    (download, step_from_client(download, job, self.media, self.services.database))
+                )
             except StepFailed as trouble:
                 await self._after_trouble(self._work(download), trouble)
-        await write_steps(self.engine, steps)
+        await write_steps(self.services.database, steps)
 
     async def _after_trouble(self, work: ClaimedDownload, trouble: Exception) -> None:
         """Written down, so that it does not repeat at once and people can see it."""
@@ -240,12 +248,12 @@ class DownloadRunner:
 
     async def _put_off(self, work: ClaimedDownload, trouble: ClientDown) -> None:
         """A client that is down is nobody's failure, and lasts as long as it lasts."""
-        pause = max(0.0, self._client_rests_until - self.engine.clock.monotonic())
+        pause = max(0.0, self._client_rests_until - self.services.clock.monotonic())
         setback = StepFailed(trouble.code, trouble.message, counts=False, wait=pause)
         await self._write_setback(work, setback)
 
     def _let_client_rest(self, trouble: ClientDown) -> None:
-        clock = self.engine.clock
+        clock = self.services.clock
         if clock.monotonic() < self._client_rests_until:
             return
         self._client_failures += 1
@@ -286,7 +294,7 @@ class DownloadRunner:
             await remove_placed_files(work)
         except LibraryTrouble as trouble:
             logger.warning("file_left", download=work.download.id, detail=trouble.message)
-        async with self.engine.database.read() as view:
+        async with self.services.database.read() as view:
             facts = await get_download_context(view, work.download)
         event = release_failed(
             facts.tracking.feed_id, facts.show, facts.row, setback.code, setback.detail
@@ -300,7 +308,7 @@ class DownloadRunner:
         self, work: ClaimedDownload, step: StepResult, event: Event, facts: DownloadContext
     ) -> DecisionSummary:
         """That it is given up, and what is downloaded in its place, become true together."""
-        async with self.engine.database.write() as tx:
+        async with self.services.database.write() as tx:
             await show_rows.get_show(tx, facts.show.id, lock=True)
             if (
                 await download_rows.update_claimed_download(tx, work.download, step, work.now)
@@ -310,16 +318,16 @@ class DownloadRunner:
             await cancel_own_switches(tx, work.download, work.now)
             await event_rows.append_events(tx, [event], work.now)
             return await decide_next_best(
-                tx, self.engine, facts.show.id, work.download.slots, work.now
+                tx, self.services, facts.show.id, work.download.slots, work.now
             )
 
     async def _sweep(self) -> None:
         """What was recycled long enough ago goes for good."""
-        now, days = self.engine.clock.monotonic(), self.media.policy.recycle_days
+        now, days = self.services.clock.monotonic(), self.media.policy.recycle_days
         if days <= 0 or (self._swept is not None and now - self._swept < _SWEEP_SECONDS):
             return
         self._swept = now
-        before = self.engine.clock.now() - timedelta(days=days)
+        before = self.services.clock.now() - timedelta(days=days)
         try:
             gone = await self.media.library.sweep(f"{before:%Y-%m-%d}")
         except LibraryTrouble as trouble:

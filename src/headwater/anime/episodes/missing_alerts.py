@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from headwater.anime.episodes import gap_rows
 from headwater.anime.episodes.episodes import gaps_of
 from headwater.anime.release_events import episode_missing
+from headwater.anime.services import ReleaseServices
 from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.show import TrackedShow
 from headwater.anime.shows.slot import Slot
 from headwater.anime.shows.tracking import Tracking
-from headwater.core.engine import Engine
 from headwater.core.errors import NotFound
-from headwater.core.ports import View
+from headwater.core.ports import Database, View
 from headwater.core.telemetry.log import get_logger
 from headwater.events import event_rows
 
@@ -21,23 +21,23 @@ _PAGE = 1_000
 logger = get_logger("releases")
 
 
-async def announce_missing_episodes(engine: Engine) -> int:
+async def announce_missing_episodes(services: ReleaseServices) -> int:
     """How many episodes were told to be missing now, of all shows that are collected."""
     told = 0
-    for show_id, wishes in (await _collected(engine)).items():
+    for show_id, wishes in (await _collected(services.database)).items():
         try:
-            told += await _announce_for_show(engine, show_id, wishes)
+            told += await _announce_for_show(services, show_id, wishes)
         except NotFound:  # somebody has just let it go
             continue
     return told
 
 
-async def _collected(engine: Engine) -> dict[int, list[Tracking]]:
+async def _collected(database: Database) -> dict[int, list[Tracking]]:
     """Trackings that are enabled, by show."""
     found: dict[int, list[Tracking]] = {}
     after = 0
     while True:
-        async with engine.database.read() as view:
+        async with database.read() as view:
             page = await tracking_rows.list_trackings(view, after=after, limit=_PAGE)
         for tracking in page:
             if tracking.enabled:
@@ -47,21 +47,23 @@ async def _collected(engine: Engine) -> dict[int, list[Tracking]]:
         after = page[-1].id
 
 
-async def _announce_for_show(engine: Engine, show_id: int, wishes: Sequence[Tracking]) -> int:
+async def _announce_for_show(
+    services: ReleaseServices, show_id: int, wishes: Sequence[Tracking]
+) -> int:
     """Looks first, and writes only when there is something to write."""
-    before = engine.clock.now() - timedelta(hours=engine.collect.gap_hours)
-    async with engine.database.read() as view:
+    before = services.clock.now() - timedelta(hours=services.policy.gap_hours)
+    async with services.database.read() as view:
         show = await show_rows.get_show(view, show_id)
         due, filled = await _find_gap_changes(view, show, wishes, before)
     if not due and not filled:
         return 0
-    async with engine.database.write() as tx:
+    async with services.database.write() as tx:
         show = await show_rows.get_show(tx, show_id, lock=True)
         due, filled = await _find_gap_changes(tx, show, wishes, before)
         await gap_rows.delete_gaps(tx, show_id, filled)
-        new = await gap_rows.insert_gaps(tx, show_id, due, engine.clock.now())
+        new = await gap_rows.insert_gaps(tx, show_id, due, tx.now)
         events = [episode_missing(wishes[0].feed_id, show, slot) for slot in new]
-        await event_rows.append_events(tx, events, engine.clock.now())
+        await event_rows.append_events(tx, events, tx.now)
     for slot in new:
         logger.warning("episode_missing", show=show_id, episode=str(slot))
     return len(new)

@@ -14,6 +14,7 @@ from headwater.anime.decide.record_decisions import judge_offers
 from headwater.anime.downloads import download_rows
 from headwater.anime.episodes.calendar import Airing, airings_of
 from headwater.anime.episodes.episodes import Episode, episodes_of, seen_releases
+from headwater.anime.services import ReleaseServices
 from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.preferences import Preferences
 from headwater.anime.shows.propose import Proposal, propose_show
@@ -21,8 +22,8 @@ from headwater.anime.shows.show import Show, TrackedShow
 from headwater.anime.shows.slot import SlotMatch, match_release_to_show
 from headwater.anime.shows.tracking import Tracking, TrackingPatch, apply_tracking_patch
 from headwater.anime.torrents.entry_rows import list_entries_after, readable_offers
-from headwater.core.engine import Engine
 from headwater.core.errors import NotFound
+from headwater.core.ports import Database
 from headwater.feeds import feed_rows
 from headwater.feeds.feed import Feed
 
@@ -63,15 +64,15 @@ class KeptOffers:
 
 
 async def kept_offers(
-    engine: Engine, feed_id: str, preferences: Preferences, most: int = MOST_ENTRIES
+    database: Database, feed_id: str, preferences: Preferences, most: int = MOST_ENTRIES
 ) -> KeptOffers:
     """Titles are read in another thread: there may be thousands."""
-    async with engine.database.read() as view:
+    async with database.read() as view:
         feed = await feed_rows.get_feed(view, feed_id)
     found: list[Offer] = []
     after: bytes | None = None
     while len(found) < most:
-        async with engine.database.read() as view:
+        async with database.read() as view:
             words = await list_entries_after(view, feed_id, after, min(_PAGE, most - len(found)))
         found += await asyncio.to_thread(readable_offers, words.rows, preferences, feed_id)
         after = words.after
@@ -80,18 +81,18 @@ async def kept_offers(
     return KeptOffers(feed, found, is_cut=True)
 
 
-async def proposal_of(engine: Engine, feed_id: str, title: str | None = None) -> Proposal:
+async def proposal_of(database: Database, feed_id: str, title: str | None = None) -> Proposal:
     """The show that a feed is about; `title` where a person named it."""
-    kept = await kept_offers(engine, feed_id, Preferences())
+    kept = await kept_offers(database, feed_id, Preferences())
     return await asyncio.to_thread(propose_show, kept.feed.publisher_title, kept.offers, title)
 
 
-async def earlier_releases(engine: Engine, tracking: Tracking, show: Show) -> int:
+async def earlier_releases(database: Database, tracking: Tracking, show: Show) -> int:
     """How many of the show that are kept came out before it begins: backfilling takes them."""
     if tracking.since is None:
         return 0
     try:
-        kept = await kept_offers(engine, tracking.feed_id, tracking.preferences)
+        kept = await kept_offers(database, tracking.feed_id, tracking.preferences)
     except NotFound:  # its feed is gone for good
         return 0
     since = tracking.since
@@ -104,20 +105,18 @@ async def earlier_releases(engine: Engine, tracking: Tracking, show: Show) -> in
 
 
 async def preview(
-    engine: Engine, tracking_id: int, patch: TrackingPatch, most: int = MOST_ENTRIES
+    services: ReleaseServices, tracking_id: int, patch: TrackingPatch, most: int = MOST_ENTRIES
 ) -> Preview:
     """A dry run of filter and plan, as the tracking is or would be after a change. Disabled ones
     can be looked at too."""
-    async with engine.database.read() as view:
+    async with services.database.read() as view:
         there = apply_tracking_patch(
             await tracking_rows.get_current_tracking(view, tracking_id), patch
         )
         show = await show_rows.get_show(view, there.show_id)
-    kept = await kept_offers(engine, there.feed_id, there.preferences, most)
-    async with engine.database.read() as view:
-        found = await judge_offers(
-            view, show, there, kept.offers, engine.collect, engine.clock.now()
-        )
+    kept = await kept_offers(services.database, there.feed_id, there.preferences, most)
+    async with services.database.read() as view:
+        found = await judge_offers(view, show, there, kept.offers, services.policy, view.now)
     entries = tuple(_previewed(each, found.plans) for each in found.deciding)
     removed = Counter(each.rule for each in found.deciding if each.action == "removed")
     verdicts = Counter(each.action for each in found.deciding if each.action != "removed")
@@ -129,9 +128,11 @@ async def preview(
     )
 
 
-async def get_show_with_episodes(engine: Engine, show_id: int) -> tuple[TrackedShow, list[Episode]]:
+async def get_show_with_episodes(
+    database: Database, show_id: int
+) -> tuple[TrackedShow, list[Episode]]:
     """Every episode that is known of: here, on its way or missing."""
-    async with engine.database.read() as view:
+    async with database.read() as view:
         show = await show_rows.get_show(view, show_id)
         rows = await show_rows.list_seen_rows(view, show_id, limit=MOST_SEEN)
         standing = await download_rows.list_held_releases(view, show_id)
@@ -141,22 +142,22 @@ async def get_show_with_episodes(engine: Engine, show_id: int) -> tuple[TrackedS
 
 
 async def list_airings(
-    engine: Engine, *, back: timedelta, ahead: timedelta, show_id: int | None = None
+    database: Database, *, back: timedelta, ahead: timedelta, show_id: int | None = None
 ) -> list[Airing]:
     """Episodes of all shows that are collected, in order of time."""
     found: list[Airing] = []
-    now = engine.clock.now()
-    for each in await collected_shows(engine, show_id):
-        async with engine.database.read() as view:
+    now = database.clock.now()
+    for each in await collected_shows(database, show_id):
+        async with database.read() as view:
             rows = await show_rows.list_seen_rows(view, each.id, limit=_CALENDAR_SEEN)
         seen = await asyncio.to_thread(seen_releases, rows, each.show)
         found += airings_of(each, seen, now, back=back, ahead=ahead)
     return sorted(found, key=lambda airing: (airing.day, airing.title, airing.slot))
 
 
-async def collected_shows(engine: Engine, show_id: int | None = None) -> list[TrackedShow]:
+async def collected_shows(database: Database, show_id: int | None = None) -> list[TrackedShow]:
     """Those with a tracking that is enabled; of one show itself, tracked or not."""
-    async with engine.database.read() as view:
+    async with database.read() as view:
         if show_id is not None:
             return [await show_rows.get_show(view, show_id)]
         return await show_rows.list_tracked_shows(view)

@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater import __version__
-from headwater.core.engine import Engine
 from headwater.core.errors import BadSettings
 from headwater.entrypoints.api import collections, sinks
 from headwater.entrypoints.api.anime import downloads, preview, releases, shows, trackings
@@ -48,6 +47,7 @@ from headwater.entrypoints.api.system.metrics_report import MetricsReport
 from headwater.entrypoints.console import pages
 from headwater.entrypoints.server.listener import is_loopback
 from headwater.settings import Settings
+from headwater.wiring.services import Services
 
 API_DESCRIPTION = (
     "Follow feeds, read their entries, the raw bytes behind them and the event log."
@@ -92,7 +92,7 @@ ROUTERS = [
 ROUTES: list[Route] = [route for router in ROUTERS for route in router.routes]
 
 
-def create_app(engine: Engine, settings: Settings) -> FastAPI:
+def create_app(services: Services, settings: Settings) -> FastAPI:
     """The whole API. BadSettings when it would be open to more than this machine."""
     _check_bind(settings)
     app = FastAPI(
@@ -110,22 +110,22 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
         # Its own spans and logs would carry exception texts to wherever the environment says.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.state.desk = ApiContext(engine, settings, SharedStreams(engine))
-    app.state.scrape = MetricsReport(engine, settings)
-    app.state.pulse = status.database_probe(engine)
-    app.state.newsstand = PersonalFeedServer(engine, settings)
+    app.state.desk = ApiContext(services, settings, SharedStreams(services.database))
+    app.state.scrape = MetricsReport(services, settings)
+    app.state.pulse = status.database_probe(services.database)
+    app.state.newsstand = PersonalFeedServer(services, settings)
     _extend_openapi(app)
     app.add_exception_handler(RequestValidationError, _bad_fields)
     app.add_exception_handler(HTTPException, _router_refused)
-    _add_middleware(app, engine, settings)
+    _add_middleware(app, services, settings)
     return app
 
 
-def _add_middleware(app: FastAPI, engine: Engine, settings: Settings) -> None:
+def _add_middleware(app: FastAPI, services: Services, settings: Settings) -> None:
     """The last one added is the outermost."""
     app.add_middleware(ETagMiddleware)
     app.add_middleware(RequestBodyMiddleware, settings=settings)
-    app.add_middleware(AuthMiddleware, engine=engine, settings=settings)
+    app.add_middleware(AuthMiddleware, database=services.database, settings=settings)
     app.add_middleware(RouteMatchMiddleware, routes=ROUTES)
     app.add_middleware(PersonalFeedsMiddleware, newsstand=app.state.newsstand, routes=ROUTES)
     app.add_middleware(HostAndOriginMiddleware, settings=settings)

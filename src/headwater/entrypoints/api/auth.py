@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headwater.auth import token_rows
 from headwater.auth.tokens import Credential, has_right, same_token, token_hash
-from headwater.core.engine import Engine
 from headwater.core.errors import Forbidden, NotFound, Unauthorized
+from headwater.core.ports import Database
 from headwater.entrypoints.api.errors import LoginNeeded, MethodNotAllowed
 from headwater.entrypoints.api.rate_limit import RateLimiter
 from headwater.entrypoints.api.router import RouteMatch, RouteRules
@@ -28,8 +28,8 @@ _NOTED_EVERY = timedelta(minutes=1)
 class Authenticator:
     """Without an admin token everything is open, to this machine alone."""
 
-    def __init__(self, engine: Engine, settings: Settings) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self._database = database
         self._admin = settings.admin_secret
         self._rates = RateLimiter(settings.api_rate_per_minute)
 
@@ -38,7 +38,7 @@ class Authenticator:
         if self._admin is None:
             return _loopback_credential(peer)
         credential = await self._known(given) if given else None
-        now = self._engine.clock.monotonic()
+        now = self._database.clock.monotonic()
         if credential is None:
             self._rates.spend(f"refused {peer}", now)
             raise Unauthorized("A valid token is needed: Authorization: Bearer …")
@@ -48,7 +48,7 @@ class Authenticator:
     async def _known(self, given: str) -> Credential | None:
         if self._admin is not None and same_token(given, self._admin):
             return Credential("admin", "admin")
-        async with self._engine.database.read() as view:
+        async with self._database.read() as view:
             token = await token_rows.find_valid_token(view, token_hash(given))
             if token is None:
                 return None
@@ -57,10 +57,10 @@ class Authenticator:
                 if token.scope == "fetcher"
                 else None
             )
-        now = self._engine.clock.now()
+        now = self._database.clock.now()
         used = token.last_used_at
         if used is None or not timedelta() <= now - used < _NOTED_EVERY:  # a clock may be set back
-            async with self._engine.database.write() as tx:
+            async with self._database.write() as tx:
                 await token_rows.set_last_used(tx, token.id, now)
                 if own is not None:
                     await fetcher_rows.set_last_seen(tx, own.id, now)
@@ -103,9 +103,9 @@ def _loopback_credential(peer: str) -> Credential:
 class AuthMiddleware:
     """Lets a request pass whose caller has the right that its route needs, and no other."""
 
-    def __init__(self, app: ASGIApp, engine: Engine, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, database: Database, settings: Settings) -> None:
         self._app = app
-        self._authenticator = Authenticator(engine, settings)
+        self._authenticator = Authenticator(database, settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and not _is_open(scope):

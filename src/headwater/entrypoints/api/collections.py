@@ -113,7 +113,7 @@ async def _answer(
     path = f"/meta/{quote(name, safe='')}.{format.suffix}"
     address = FeedAddress(base_url_of(request, at.settings), path, limit)
     holder: TokenHolder | None = request.scope.get("holder")
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         of = await _collection(view, name, holder)
         page = await collection_rows.get_collection_page(
             view, of, after=after, limit=at.page_size(limit)
@@ -124,7 +124,7 @@ async def _answer(
         tag = _etag_of(of, page, places, made_at)
         headers = {
             "etag": tag,
-            "last-modified": last_modified(changed, to_micros(at.engine.clock.now())),
+            "last-modified": last_modified(changed, to_micros(view.now)),
             "cache-control": CACHING,
             "link": link_header({"self": places.self_url, "next": places.next, "hub": places.hub}),
         }

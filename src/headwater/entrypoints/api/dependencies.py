@@ -14,13 +14,19 @@ from pydantic import AfterValidator, BaseModel, PlainValidator
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headwater.anime.services import ReleaseServices
 from headwater.auth.tokens import Credential
-from headwater.core.engine import Engine
 from headwater.core.errors import NotFound
+from headwater.core.ports import Clock, Database
 from headwater.core.ports import View as DatabaseView
 from headwater.core.values import ids
 from headwater.entrypoints.api.events.stream import SharedStreams
+from headwater.feeds.services import FeedServices
+from headwater.personal_feeds.services import PersonalServices
 from headwater.settings import Settings
+from headwater.sinks.services import SinkServices
+from headwater.subscriptions.services import RegistryServices
+from headwater.wiring.services import Services
 
 USUAL_PAGE = 50
 
@@ -29,14 +35,41 @@ USUAL_PAGE = 50
 class ApiContext:
     """What the routes work with; put on the app when it is made.
 
-    `live` is what all event streams share; `streams` counts those of fetchers, by fetcher. Reports
-    of fetchers share their commits through `feeds`.
+    `live` is what all event streams share; `streams` counts those of fetchers, by fetcher.
     """
 
-    engine: Engine
+    services: Services
     settings: Settings
     live: SharedStreams
     streams: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def database(self) -> Database:
+        return self.services.database
+
+    @property
+    def clock(self) -> Clock:
+        return self.services.clock
+
+    @property
+    def feeds(self) -> FeedServices:
+        return self.services.feeds
+
+    @property
+    def registry(self) -> RegistryServices:
+        return self.services.registry
+
+    @property
+    def sinks(self) -> SinkServices:
+        return self.services.sinks
+
+    @property
+    def personal(self) -> PersonalServices:
+        return self.services.personal
+
+    @property
+    def releases(self) -> ReleaseServices:
+        return self.services.releases
 
     @property
     def closing(self) -> asyncio.Event:
@@ -70,7 +103,7 @@ RouteContext = App
 
 
 async def _view_of(app: App) -> AsyncIterator[DatabaseView]:
-    async with app.engine.database.read() as view:
+    async with app.database.read() as view:
         yield view
 
 

@@ -17,7 +17,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.core import idempotency_rows
-from headwater.core.engine import Engine
 from headwater.core.idempotency import (
     LONGEST_KEY,
     Answered,
@@ -27,7 +26,9 @@ from headwater.core.idempotency import (
     Mismatch,
     attempt_of,
 )
+from headwater.core.ports import Database
 from headwater.entrypoints.api.errors import BadRequest, IdempotencyInProgress, IdempotencyMismatch
+from headwater.wiring.services import Services
 
 LEASE_MARGIN = timedelta(seconds=60)
 """What a request may take beside its fetch before it counts as dead."""
@@ -94,7 +95,8 @@ class IdempotentHandler:
         key = _key_of(request)
         if key is None:
             return await _answer(self.handle, request)
-        engine: Engine = request.app.state.desk.engine
+        services: Services = request.app.state.desk.services
+        database = services.database
         attempt = attempt_of(
             key,
             request.scope["credential"].name,
@@ -102,7 +104,7 @@ class IdempotentHandler:
             "?".join(filter(None, (request.url.path, request.url.query))),
             await request.body(),
         )
-        earlier = await _earlier_attempt(engine, attempt)
+        earlier = await _earlier_attempt(services, attempt)
         if isinstance(earlier, Answered):
             return self._replay(earlier)
         request.scope["keeps_answer"] = self.keep
@@ -111,27 +113,29 @@ class IdempotentHandler:
             response = await _answer(self.again, request)
             response.headers.update(REPLAYED)
         else:
-            response = await self._answer_first(request, engine, attempt)
+            response = await self._answer_first(request, database, attempt)
         if request.scope["keeps_answer"]:
-            await self._remember(engine, attempt, response)
+            await self._remember(database, attempt, response)
         elif earlier is None:
-            async with engine.database.write() as tx:
+            async with database.write() as tx:
                 await idempotency_rows.mark_key_used(tx, attempt.key_hash, request.url.path)
         return response
 
-    async def _answer_first(self, request: Request, engine: Engine, attempt: Attempt) -> Response:
+    async def _answer_first(
+        self, request: Request, database: Database, attempt: Attempt
+    ) -> Response:
         request.scope["idempotency_key"] = attempt.key_hash
         try:
             return await _answer(self.handle, request)
         except Exception:
             # No effect, or one that is written down: only an unused key is free again.
-            async with engine.database.write() as tx:
+            async with database.write() as tx:
                 await idempotency_rows.release_key(tx, attempt.key_hash)
             raise
 
-    async def _remember(self, engine: Engine, attempt: Attempt, response: Response) -> None:
+    async def _remember(self, database: Database, attempt: Attempt, response: Response) -> None:
         body, location = self._body_to_keep(response), response.headers.get("location")
-        async with engine.database.write() as tx:
+        async with database.write() as tx:
             await idempotency_rows.set_key_answer(
                 tx, attempt.key_hash, response.status_code, body, location
             )
@@ -157,10 +161,10 @@ async def _answer(handle: Handle, request: Request) -> Response:
         return await handle(request)
 
 
-async def _earlier_attempt(engine: Engine, attempt: Attempt) -> Answered | DoneBefore | None:
-    lease = timedelta(seconds=engine.fetch.deadline) + LEASE_MARGIN
-    async with engine.database.write() as tx:
-        state = await idempotency_rows.claim_key(tx, attempt, engine.clock.now(), lease)
+async def _earlier_attempt(services: Services, attempt: Attempt) -> Answered | DoneBefore | None:
+    lease = timedelta(seconds=services.feeds.fetcher.policy.deadline) + LEASE_MARGIN
+    async with services.database.write() as tx:
+        state = await idempotency_rows.claim_key(tx, attempt, tx.now, lease)
     if isinstance(state, Mismatch):
         raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
     if isinstance(state, InProgress):

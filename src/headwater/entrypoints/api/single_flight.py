@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
-from headwater.core.engine import Engine
 from headwater.core.errors import ConnectionLost
+from headwater.core.ports import Database
 
 T = TypeVar("T")
 
@@ -21,8 +21,8 @@ class SingleFlight(Generic[T]):
     is not cancelled either, for that would wait for the same server.
     """
 
-    def __init__(self, engine: Engine, put: Callable[[], Awaitable[T]]) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, put: Callable[[], Awaitable[T]]) -> None:
+        self._database = database
         self._put = put
         self._open: asyncio.Task[T] | None = None
 
@@ -32,7 +32,7 @@ class SingleFlight(Generic[T]):
             self._open = asyncio.create_task(self._asked())
             self._open.add_done_callback(_consume_exception)
         question = self._open
-        patience = asyncio.create_task(self._engine.clock.sleep(ANSWERS_WITHIN))
+        patience = asyncio.create_task(self._database.clock.sleep(ANSWERS_WITHIN))
         try:
             await asyncio.wait({question, patience}, return_when=asyncio.FIRST_COMPLETED)
         finally:

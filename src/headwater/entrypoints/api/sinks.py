@@ -328,7 +328,7 @@ async def list_sinks(
     """In the order they were made."""
     size = at.page_size(limit)
     (after,) = decode_cursor(cursor_, "sinks", 1) if cursor_ else (0,)
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         every = await sink_rows.list_sink_statuses(view)
     found = sorted((e for e in every if e.sink.id > after), key=lambda each: each.sink.id)
     more = cursor("sinks", found[size - 1].sink.id) if len(found) > size else None
@@ -340,12 +340,12 @@ async def list_sinks(
 @router.get("/sinks/{name}", right="read")
 async def show_sink(name: str, app: App) -> SinkRecord:
     """One sink."""
-    return SinkRecord.of(await sink_commands.get_sink_status(app.engine, name))
+    return SinkRecord.of(await sink_commands.get_sink_status(app.database, name))
 
 
 async def show_sink_without_secret(name: str, app: App) -> SecretSinkRecord:
     """The secret was in the answer that was lost."""
-    return SecretSinkRecord.of(await sink_commands.get_sink_status(app.engine, name))
+    return SecretSinkRecord.of(await sink_commands.get_sink_status(app.database, name))
 
 
 @router.post(
@@ -358,9 +358,9 @@ async def show_sink_without_secret(name: str, app: App) -> SecretSinkRecord:
 async def make_sink(body: NewSinkIn, app: App, key: IdempotencyKey) -> SecretSinkRecord:
     """A webhook's secret is made unless you give one; it is in this answer and nowhere else."""
     created = await sink_commands.create_sink(
-        app.engine, body.wish(), most=app.settings.sinks_max, idempotency=key
+        app.sinks, body.wish(), most=app.settings.sinks_max, idempotency=key
     )
-    status = await sink_commands.get_sink_status(app.engine, created.sink.name)
+    status = await sink_commands.get_sink_status(app.database, created.sink.name)
     return SecretSinkRecord.with_secret(status, created.secret)
 
 
@@ -368,14 +368,14 @@ async def make_sink(body: NewSinkIn, app: App, key: IdempotencyKey) -> SecretSin
 async def change_sink(name: str, body: SinkChanges, at: RouteContext) -> Response:
     """Only what is named changes; it goes on from where it was. Enabling one that was stopped
     starts it again."""
-    await sink_commands.change_sink(at.engine, name, body.changes())
-    return json_response(SinkRecord.of(await sink_commands.get_sink_status(at.engine, name)))
+    await sink_commands.change_sink(at.sinks, name, body.changes())
+    return json_response(SinkRecord.of(await sink_commands.get_sink_status(at.database, name)))
 
 
 @router.delete("/sinks/{name}", right="admin", response_model=RemovedSinkRecord)
 async def remove_sink(name: str, at: RouteContext) -> Response:
     """With its cursor and its dead letters. What it was told stays where it is."""
-    gone = await sink_commands.remove_sink(at.engine, name)
+    gone = await sink_commands.remove_sink(at.sinks, name)
     return json_response(RemovedSinkRecord(name=gone.name, kind=gone.kind, cursor=gone.cursor))
 
 
@@ -383,15 +383,15 @@ async def remove_sink(name: str, at: RouteContext) -> Response:
 async def replay_to_sink(name: str, body: ReplayIn, app: App, key: IdempotencyKey) -> SinkRecord:
     """Everything from there on is delivered once more, with the same ids. Nothing that was not
     delivered yet is left out."""
-    sink = await sink_commands.replay_sink(app.engine, name, body.start, idempotency=key)
-    return SinkRecord.of(await sink_commands.get_sink_status(app.engine, sink.name))
+    sink = await sink_commands.replay_sink(app.database, name, body.start, idempotency=key)
+    return SinkRecord.of(await sink_commands.get_sink_status(app.database, sink.name))
 
 
 @router.post("/sinks/{name}/test", right="admin")
 async def test_sink(name: str, app: App, body: NothingIn | None = None) -> SinkTestRecord:
     """One signed message of the type `test` to a webhook, now. It is in no log."""
     # A second message after a crash does no harm, so the effect is not tied to the request's key.
-    return SinkTestRecord.of(name, await sink_commands.send_test_event(app.engine, name))
+    return SinkTestRecord.of(name, await sink_commands.send_test_event(app.sinks, name))
 
 
 @router.post("/sinks/{name}/rotate-secret", right="admin", again=show_sink_without_secret)
@@ -408,11 +408,11 @@ async def rotate_secret(
         raise BadInput("Finishing makes no new secret.", field="secret")
     secret: str | None = None
     if finish:
-        await sink_commands.finish_rotation(app.engine, name, idempotency=key)
+        await sink_commands.finish_rotation(app.sinks, name, idempotency=key)
     else:
-        rotated = await sink_commands.rotate_secret(app.engine, name, own, idempotency=key)
+        rotated = await sink_commands.rotate_secret(app.sinks, name, own, idempotency=key)
         secret = rotated.secret
-    status = await sink_commands.get_sink_status(app.engine, name)
+    status = await sink_commands.get_sink_status(app.database, name)
     return SecretSinkRecord.with_secret(status, secret)
 
 
@@ -426,8 +426,8 @@ async def list_dead_letters(
     """Events it would not take, and why."""
     size = at.page_size(limit)
     (after,) = decode_cursor(cursor_, "dead letters", 1) if cursor_ else (0,)
-    sink = (await sink_commands.get_sink_status(at.engine, name)).sink
-    async with at.engine.database.read() as view:
+    sink = (await sink_commands.get_sink_status(at.database, name)).sink
+    async with at.database.read() as view:
         found = await sink_rows.list_dead_letters(view, sink.id, after=after, limit=size + 1)
     more = cursor("dead letters", found[size - 1].seq) if len(found) > size else None
     letters = [DeadLetterRecord.of(each) for each in found[:size]]
@@ -444,7 +444,7 @@ async def retry_dead_letters(
     name: str, body: RetryIn, app: App, key: IdempotencyKey
 ) -> DeadLetterRetryRecord:
     """They are tried before anything else, as soon as the sink is delivered to."""
-    asked = await sink_commands.retry_dead_letters(app.engine, name, body.seqs, idempotency=key)
+    asked = await sink_commands.retry_dead_letters(app.database, name, body.seqs, idempotency=key)
     return DeadLetterRetryRecord(name=name, asked=asked)
 
 
@@ -464,5 +464,5 @@ async def forget_dead_letters(
         raise BadInput(
             f"Name each seq (at most {MOST_DEAD_LETTERS}), or say all=true.", field="seq"
         )
-    forgotten = await sink_commands.delete_dead_letters(at.engine, name, None if all else seq)
+    forgotten = await sink_commands.delete_dead_letters(at.database, name, None if all else seq)
     return json_response(ForgottenDeadLettersRecord(name=name, forgotten=forgotten))

@@ -20,7 +20,7 @@ from headwater.entrypoints.server.in_process import AsgiApp, InProcessConnection
 from headwater.entrypoints.server.schema import bring_up_to_date, check_schema_known, is_up_to_date
 from headwater.settings import Settings
 from headwater.subscriptions.fetchers.fetcher_commands import add_builtin_fetchers
-from headwater.wiring.app import open_engine
+from headwater.wiring.app import open_services
 
 
 @contextmanager
@@ -76,10 +76,10 @@ def _check_no_worker(settings: Settings) -> None:
 @asynccontextmanager
 async def _app(settings: Settings, *, writes: bool) -> AsyncIterator[AsgiApp]:
     await check_schema_known(settings)
-    async with open_engine(settings) as engine:
+    async with open_services(settings) as services:
         if writes:
-            await add_builtin_fetchers(engine)
-        yield create_app(engine, settings)
+            await add_builtin_fetchers(services.registry)
+        yield create_app(services, settings)
 
 
 def _own_host(settings: Settings) -> str:

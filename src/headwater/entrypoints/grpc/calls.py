@@ -208,11 +208,7 @@ async def send_raw(
     at: ApiContext, asked: headwater_pb2.GetRawRequest, context: CallContext
 ) -> None:
     raw = await feeds_raw.raw_fetch(at, text_field(asked, "fetch_id", 100) or "")
-    body = (
-        b""
-        if asked.meta_only
-        else await read_archived_body(at.engine.database, at.engine.blobs, raw)
-    )
+    body = b"" if asked.meta_only else await read_archived_body(at.database, at.feeds.blobs, raw)
     record = to_message(headwater_pb2.RawFetch, RawFetchRecord.of(raw))
     await context.write(headwater_pb2.GetRawResponse(record=record))
     for start in range(0, len(body), CHUNK_BYTES):
@@ -287,7 +283,7 @@ class _EventStreamCall:
                 await self._until_it_grows()
 
     async def _page(self) -> LogPage:
-        async with self._at.engine.database.read() as view:
+        async with self._at.database.read() as view:
             return await event_rows.read_wire_events(
                 view, self._seen, limit=PAGE_EVENTS, wanted=self._wanted
             )
@@ -341,7 +337,7 @@ class _EventStreamCall:
             raise CallEnded(exhausted, "too_slow", slow) from trouble
 
     def _now(self) -> float:
-        return self._at.engine.clock.monotonic()
+        return self._at.clock.monotonic()
 
 
 def _unreadable(told: DamagedEvent) -> headwater_pb2.UnreadableEvent:

@@ -56,7 +56,7 @@ class GrpcCalls:
 
     def __init__(self, at: ApiContext) -> None:
         self._at = at
-        self._gate = Authenticator(at.engine, at.settings)
+        self._gate = Authenticator(at.database, at.settings)
         self._working: set[asyncio.Task[Any]] = set()
         self.streams = EventStreams(at)
 

@@ -1,4 +1,4 @@
-"""The running service: locks taken, engine opened, API and worker in one loop, a calm stop."""
+"""The running service: locks taken, services opened, API and worker in one loop, a calm stop."""
 
 import asyncio
 import os
@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from headwater import __version__
 from headwater.anime.tracking_commands import apply_track_policy
-from headwater.core.engine import Engine
 from headwater.core.telemetry.log import configure
 from headwater.core.values.ids import WorkerId
 from headwater.core.values.instant import rfc3339
@@ -45,7 +44,7 @@ from headwater.personal_feeds.own_sink import ensure_personal_sink
 from headwater.settings import Settings
 from headwater.sinks.from_settings import apply_sink_settings
 from headwater.subscriptions.fetchers.fetcher_commands import add_builtin_fetchers
-from headwater.wiring.app import open_engine
+from headwater.wiring.app import open_services
 from headwater.wiring.background import (
     build_worker,
     download_loop,
@@ -55,6 +54,7 @@ from headwater.wiring.background import (
     sink_loop,
 )
 from headwater.wiring.policies import sink_definitions, track_policy
+from headwater.wiring.services import Services
 
 GRACE_SECONDS = 2.0
 """What the parts may take beyond their own time to come to an end."""
@@ -114,13 +114,13 @@ async def _run_parts(
         door = stack.enter_context(metrics_socket(settings)) if apart else None
         await _make_ready(settings, roles, migrate=migrate, say=say)
         worker_id = _name_of_this_process(settings, roles)
-        engine = await stack.enter_async_context(open_engine(settings, worker_id))
-        await add_builtin_fetchers(engine)
-        parts: list[ServicePart] = [personal_loop(engine, settings)]
+        services = await stack.enter_async_context(open_services(settings, worker_id))
+        await add_builtin_fetchers(services.registry)
+        parts: list[ServicePart] = [personal_loop(services, settings)]
         if "work" in roles:
-            parts += await _worker_parts(engine, settings)
+            parts += await _worker_parts(services, settings)
         if listener is not None:
-            app = create_app(engine, settings)
+            app = create_app(services, settings)
             closing = app.state.desk.closing
             parts.append(HttpServer(app, listener, settings, closing))
             stack.enter_context(publish_notice(settings.data_dir, _notice(url_of_socket(listener))))
@@ -129,7 +129,7 @@ async def _run_parts(
                     lazy_import("headwater.entrypoints.grpc.server:GrpcServer")(rpc, app.state.desk)
                 )
         if door is not None:
-            parts.append(_metrics_server(engine, settings, door))
+            parts.append(_metrics_server(services, settings, door))
             say(f"metrics on {url_of_socket(door)}/metrics")
         url = url_of_socket(listener) if listener else None
         for line in greeting(settings, url, roles, rpc and rpc.address):
@@ -137,18 +137,18 @@ async def _run_parts(
         return await _until_stopped(parts, stop, settings.stop_seconds, say)
 
 
-async def _worker_parts(engine: Engine, settings: Settings) -> list[ServicePart]:
-    await apply_sink_settings(engine, sink_definitions(settings), most=settings.sinks_max)
-    await ensure_personal_sink(engine, days=settings.personal_days)
-    await apply_track_policy(engine, track_policy(settings))
+async def _worker_parts(services: Services, settings: Settings) -> list[ServicePart]:
+    await apply_sink_settings(services.sinks, sink_definitions(settings), most=settings.sinks_max)
+    await ensure_personal_sink(services.personal, days=settings.personal_days)
+    await apply_track_policy(services.releases, track_policy(settings))
     parts: list[ServicePart] = [
-        build_worker(engine, settings),
-        news_loop(engine, settings),
-        sink_loop(engine, settings),
-        release_loop(engine),
+        build_worker(services, settings),
+        news_loop(services, settings),
+        sink_loop(services, settings),
+        release_loop(services),
     ]
-    if engine.media is not None:
-        parts.append(download_loop(engine, engine.media, settings))
+    if services.releases.downloads is not None:
+        parts.append(download_loop(services, services.releases.downloads, settings))
     return parts
 
 
@@ -194,9 +194,9 @@ class HttpServer:
         self._closing.set()
 
 
-def _metrics_server(engine: Engine, settings: Settings, door: socket) -> ServicePart:
+def _metrics_server(services: Services, settings: Settings, door: socket) -> ServicePart:
     """A worker without an API still shows how it goes."""
-    app = metrics_app(engine, settings)
+    app = metrics_app(services, settings)
     return HttpServer(app, door, settings, asyncio.Event())
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BadInput, ConflictError, NotFound
 from headwater.core.values.ids import FeedId
 from headwater.feeds.entries.diff_entries import Difference, FieldChange, diff_entries
@@ -17,6 +16,7 @@ from headwater.feeds.read_document import (
     parse_job_of,
     read_document,
 )
+from headwater.feeds.services import FeedServices
 
 _OF_THE_FEED = ("format", "title", "home_link")
 
@@ -32,9 +32,11 @@ class Comparison:
     entries: tuple[Difference, ...]
 
 
-async def compare_payloads(engine: Engine, fetch_id: str, other_id: str | None) -> Comparison:
+async def compare_payloads(
+    services: FeedServices, fetch_id: str, other_id: str | None
+) -> Comparison:
     """`other_id` None: the payload before this one. Whatever the order given, older → newer."""
-    async with engine.database.read() as view:
+    async with services.database.read() as view:
         one = await raw_rows.get_raw_fetch(view, fetch_id)
         if other_id is None:
             other = await raw_rows.find_document_before(view, one)
@@ -49,14 +51,14 @@ async def compare_payloads(engine: Engine, fetch_id: str, other_id: str | None) 
     if before.body_sha256 == after.body_sha256:
         return Comparison(before, after, True, (), ())
     old, new = (
-        await _parse_payload(engine, before, identity),
-        await _parse_payload(engine, after, identity),
+        await _parse_payload(services, before, identity),
+        await _parse_payload(services, after, identity),
     )
     return Comparison(before, after, False, _feed_changes(old, new), _entry_changes(old, new))
 
 
 async def parse_archived_body(
-    engine: Engine,
+    services: FeedServices,
     raw: ArchivedFetch,
     feed_id: FeedId,
     identity: dict[str, object] | None,
@@ -65,14 +67,14 @@ async def parse_archived_body(
 ) -> ReadResult:
     """A body of the archive, read as a visit would read it today. `url` is where it came from."""
     job = parse_job_of(url, tuple(raw.response_headers.items()), feed_id, identity)
-    body = await read_archived_body(engine.database, engine.blobs, raw)
-    return await read_document(engine.parsers, job, body, engine.reading)
+    body = await read_archived_body(services.database, services.blobs, raw)
+    return await read_document(services.parsers, job, body, services.reading)
 
 
 async def _parse_payload(
-    engine: Engine, raw: ArchivedFetch, identity: dict[str, object] | None
+    services: FeedServices, raw: ArchivedFetch, identity: dict[str, object] | None
 ) -> ReadFeed:
-    said = await parse_archived_body(engine, raw, raw.feed_id, identity, url=raw.url)
+    said = await parse_archived_body(services, raw, raw.feed_id, identity, url=raw.url)
     if isinstance(said, ReadFeed):
         return said
     assert isinstance(said, UnreadableDocument), "no document was named as known"

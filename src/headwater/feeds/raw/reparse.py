@@ -7,7 +7,6 @@ came from it, and for entries that nobody has seen yet. Nothing is ever deleted.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BlobDamaged, RawExpired
 from headwater.core.ports import Transaction
 from headwater.core.values.instant import to_micros
@@ -26,6 +25,7 @@ from headwater.feeds.raw import raw_rows
 from headwater.feeds.raw.compare_payloads import parse_archived_body
 from headwater.feeds.raw.raw_rows import ArchivedFetch
 from headwater.feeds.read_document import ReadFeed, UnreadableDocument, killed_its_parser
+from headwater.feeds.services import FeedServices
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,59 +58,64 @@ class _PayloadChanges:
 
 
 async def reparse(
-    engine: Engine, feed_id: str, *, after: str | None, limit: int, dry_run: bool
+    services: FeedServices, feed_id: str, *, after: str | None, limit: int, dry_run: bool
 ) -> ReparseResult:
     """Some payloads of a feed, oldest first, from the one after `after`."""
-    async with engine.database.read() as view:
+    async with services.database.read() as view:
         feed = await feed_rows.get_feed_to_reparse(view, feed_id)
         payloads = await raw_rows.list_documents(view, feed.pk, after=after, limit=limit)
     result = ReparseResult(next=payloads[-1].fetch_id if len(payloads) == limit else None)
     for raw in payloads:
         result.payloads += 1
-        await _reparse_one(engine, feed, raw, result, dry_run=dry_run)
+        await _reparse_one(services, feed, raw, result, dry_run=dry_run)
     return result
 
 
 async def _reparse_one(
-    engine: Engine, feed: FeedToReparse, raw: ArchivedFetch, result: ReparseResult, *, dry_run: bool
+    services: FeedServices,
+    feed: FeedToReparse,
+    raw: ArchivedFetch,
+    result: ReparseResult,
+    *,
+    dry_run: bool,
 ) -> None:
-    said = await _read(engine, feed, raw)
+    said = await _read(services, feed, raw)
     if not isinstance(said, ReadFeed):
         result.unread.append(UnreadPayload(raw.fetch_id, said.code, said.detail))
         return
-    async with engine.database.write() as tx:
+    async with services.database.write() as tx:
         # Its lock keeps a visit's commit and this one apart.
         now_feed = await feed_rows.get_feed_to_reparse(tx, feed.id, lock=True)
         found = await _payload_changes(tx, now_feed, raw, said)
         if found.changes != MergeChanges() and not dry_run:
-            await _write(engine, tx, now_feed, raw, said, found.changes)
+            await _write(tx, now_feed, raw, said, found.changes)
     result.same += found.same
     result.differences += [(raw.fetch_id, each) for each in found.differences]
 
 
 async def _read(
-    engine: Engine, feed: FeedToReparse, raw: ArchivedFetch
+    services: FeedServices, feed: FeedToReparse, raw: ArchivedFetch
 ) -> ReadFeed | UnreadableDocument:
-    async with engine.database.write() as tx:
+    async with services.database.write() as tx:
         deaths = (await raw_rows.count_parser_deaths(tx, [raw.body_sha256])).get(raw.body_sha256, 0)
-    if deaths >= engine.rules.parser_deaths_allowed:
+    if deaths >= services.rules.parser_deaths_allowed:
         return UnreadableDocument("quarantined", "this very document killed its parser before")
     try:
-        said = await _read_as_then(engine, feed, raw)
+        said = await _read_as_then(services, feed, raw)
     except (RawExpired, BlobDamaged) as trouble:
         return UnreadableDocument(trouble.code, trouble.message)
     if isinstance(said, UnreadableDocument) and killed_its_parser(said):
-        async with engine.database.write() as tx:
-            await raw_rows.upsert_parser_death(tx, raw.body_sha256, said.code, engine.clock.now())
+        async with services.database.write() as tx:
+            await raw_rows.upsert_parser_death(tx, raw.body_sha256, said.code, tx.now)
     return said
 
 
 async def _read_as_then(
-    engine: Engine, feed: FeedToReparse, raw: ArchivedFetch
+    services: FeedServices, feed: FeedToReparse, raw: ArchivedFetch
 ) -> ReadFeed | UnreadableDocument:
     """Links in a document may begin with its own address, whose secrets the archive has not."""
     readings = [
-        await parse_archived_body(engine, raw, feed.id, feed.identity, url=url)
+        await parse_archived_body(services, raw, feed.id, feed.identity, url=url)
         for url in _addresses(feed, raw)
     ]
     said = readings[0]
@@ -207,11 +212,11 @@ def _known_at_the_time(
 
 
 async def _write(
-    engine: Engine, tx: Transaction, feed: FeedToReparse, raw: ArchivedFetch, said: ReadFeed,
+    tx: Transaction, feed: FeedToReparse, raw: ArchivedFetch, said: ReadFeed,
     changes: MergeChanges,
 ) -> None:  # fmt: skip
     """As a visit would: the entries, their history, their events, in one transaction."""
-    now = engine.clock.now()
+    now = tx.now
     is_newest = feed.document_hash == said.document_hash
     merged = EntriesToSave(
         feed=feed.pk,

@@ -317,7 +317,7 @@ class Worker:
             for task in unfinished:
                 task.cancel()
             await asyncio.gather(*unfinished, return_exceptions=True)
-        await self._services.commits.close()
+        await self._services.commits.drain()
         released = [(due, 0.0) for due in unfinished.values()]
         await self._if_the_database_lets_us(self._claims.give_back(released))
         await self._if_the_database_lets_us(self._claims.leave())

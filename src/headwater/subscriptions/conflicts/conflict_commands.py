@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BadConfig, BadInput, ConflictError, InvalidFetcher, NotFound
 from headwater.core.idempotency_rows import set_key_resource
-from headwater.core.ports import Transaction, View
+from headwater.core.ports import Database, Transaction, View
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.ids import FetcherId
 from headwater.core.values.url import redacted
@@ -41,11 +40,11 @@ class DetectedConflict:
 
 
 async def open_conflict(
-    said: DetectedConflict, engine: Engine, who: str, *, idempotency: bytes | None = None
+    said: DetectedConflict, database: Database, who: str, *, idempotency: bytes | None = None
 ) -> tuple[Conflict, bool]:
     """A new one and True, or the one that is open already and False."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = database.clock.now()
+    async with database.write() as tx:
         subscription = await _find_subscription(tx, said)
         await _check_known(tx, said.candidates)
         conflict, is_new = await conflict_rows.insert_conflict(
@@ -66,7 +65,7 @@ async def open_conflict(
 async def resolve_conflict(
     conflict_id: int,
     fetcher_id: FetcherId,
-    engine: Engine,
+    database: Database,
     who: str,
     *,
     reason: str | None = None,
@@ -77,8 +76,8 @@ async def resolve_conflict(
 
     `automatic` marks a choice that no person made.
     """
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = database.clock.now()
+    async with database.write() as tx:
         conflict = await conflict_rows.get_conflict(tx, conflict_id, lock=True)
         is_news = is_new_choice(conflict, fetcher_id)
         events: Sequence[Event] = ()
@@ -91,7 +90,7 @@ async def resolve_conflict(
             await set_key_resource(tx, idempotency, str(conflict.id))
         await event_rows.append_events(tx, events, now)
     if is_news:
-        engine.database.woken("feeds").set()
+        database.woken("feeds").set()
         logger.info("conflict_resolved", conflict=conflict.id, fetcher=fetcher_id, by=who)
     return conflict
 

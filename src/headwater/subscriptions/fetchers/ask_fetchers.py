@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BroadcastFailed, DatabaseError, NoCapableFetcher, SecretUnreadable
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.ids import FetcherId
@@ -20,6 +19,7 @@ from headwater.subscriptions.fetchers.rank_candidates import (
     Ranking,
     decide_winner,
 )
+from headwater.subscriptions.services import RegistryServices
 
 logger = get_logger("assigning")
 RETRY_DATABASE_SECONDS = 5
@@ -43,19 +43,19 @@ class ChosenFetcher:
 
 
 async def broadcast_can_handle(
-    engine: Engine,
+    services: RegistryServices,
     source_url: str,
     source_type: str,
     timeout: float | None = None,  # noqa: ASYNC109 -- what 60 s means is our clock's to say
     target: FetcherId | None = None,
 ) -> list[tuple[FetcherId, int]]:
     """Those who can, with our own priority of each, best first; nobody waits for the slow rest."""
-    race = await _run_broadcast(engine, source_url, source_type, timeout, target)
+    race = await _run_broadcast(services, source_url, source_type, timeout, target)
     return [(each.fetcher_id, each.priority) for each in race.standing.able]
 
 
 async def choose_fetcher(
-    engine: Engine,
+    services: RegistryServices,
     source_url: str,
     source_type: str,
     timeout: float | None = None,  # noqa: ASYNC109 -- what 60 s means is our clock's to say
@@ -65,7 +65,7 @@ async def choose_fetcher(
 
     `target` asks that one alone. BroadcastFailed when the question could not even be put.
     """
-    race = await _run_broadcast(engine, source_url, source_type, timeout, target)
+    race = await _run_broadcast(services, source_url, source_type, timeout, target)
     shown, stands = redacted(source_url), race.standing
     if stands.winner is None:
         logger.info("no_capable_fetcher", source_url=shown, source_type=source_type, target=target)
@@ -92,15 +92,15 @@ class _Broadcast:
 
     def __init__(
         self,
-        engine: Engine,
+        services: RegistryServices,
         question: _Question,
         asked: Sequence[Fetcher],
         sealed: Mapping[FetcherId, bytes],
     ) -> None:
-        self._engine, self._question, self.asked, self._sealed = engine, question, asked, sealed
-        self._builtins = {builtin.base_url: builtin for builtin in engine.builtins}
+        self._services, self._question, self.asked, self._sealed = services, question, asked, sealed
+        self._builtins = {builtin.base_url: builtin for builtin in services.builtins}
         self._entrants = [CandidateFetcher(each.id, each.priority) for each in asked]
-        self._turns = asyncio.Semaphore(engine.broadcast.at_once)
+        self._turns = asyncio.Semaphore(services.broadcast.at_once)
         self.answers: dict[FetcherId, FetcherAnswer] = {}
 
     @property
@@ -115,8 +115,8 @@ class _Broadcast:
                 self._hear(fetcher, self._in_process(fetcher))
         if self.standing.is_certain:
             return
-        ends_at = self._engine.clock.monotonic() + seconds
-        limit = asyncio.create_task(self._engine.clock.sleep(seconds))
+        ends_at = self._services.clock.monotonic() + seconds
+        limit = asyncio.create_task(self._services.clock.sleep(seconds))
         asking = {
             asyncio.create_task(self._ask(fetcher, ends_at)): fetcher
             for fetcher in self.asked
@@ -150,20 +150,20 @@ class _Broadcast:
         except SecretUnreadable as trouble:
             return FetcherAnswer("silent", trouble.code, trouble.message)
         async with self._turns:
-            left = ends_at - self._engine.clock.monotonic()
-            return await self._engine.fetchers.can_handle(
+            left = ends_at - self._services.clock.monotonic()
+            return await self._services.fetchers.can_handle(
                 fetcher.base_url,
                 key,
                 self._question.shown_url,
                 self._question.source_type,
-                min(left, self._engine.broadcast.answer_timeout),
+                min(left, self._services.broadcast.answer_timeout),
             )
 
     def _key(self, fetcher: Fetcher) -> bytes | None:
         sealed = self._sealed.get(fetcher.id)
         if sealed is None:
             return None
-        return self._engine.vault.open(sealed, about=about_fetcher(fetcher.name))
+        return self._services.vault.open(sealed, about=about_fetcher(fetcher.name))
 
     def _in_process(self, fetcher: Fetcher) -> FetcherAnswer:
         builtin = self._builtins.get(fetcher.base_url)
@@ -201,28 +201,28 @@ def _ask_builtin(builtin: BuiltinFetcher, question: _Question) -> FetcherAnswer:
 
 
 async def _run_broadcast(
-    engine: Engine,
+    services: RegistryServices,
     source_url: str,
     source_type: str,
     seconds: float | None,
     target: FetcherId | None,
 ) -> "_Broadcast":
     try:
-        asked, sealed = await _fetchers_to_ask(engine, target)
+        asked, sealed = await _fetchers_to_ask(services, target)
     except BroadcastFailed as failed:
         logger.error("broadcast_failed", source_url=redacted(source_url), detail=failed.message)
         raise
-    race = _Broadcast(engine, _Question(source_url, source_type), asked, sealed)
-    await race.run(engine.broadcast.timeout if seconds is None else seconds)
+    race = _Broadcast(services, _Question(source_url, source_type), asked, sealed)
+    await race.run(services.broadcast.timeout if seconds is None else seconds)
     return race
 
 
 async def _fetchers_to_ask(
-    engine: Engine, target: FetcherId | None
+    services: RegistryServices, target: FetcherId | None
 ) -> tuple[list[Fetcher], Mapping[FetcherId, bytes]]:
     """Best first, with the sealed keys that sign what each is asked."""
     try:
-        async with engine.database.read() as view:
+        async with services.database.read() as view:
             enabled = rank_fetchers(list(await fetcher_rows.list_fetchers(view, enabled_only=True)))
             sealed = await fetcher_rows.list_signing_keys(view)
     except DatabaseError as trouble:
@@ -233,7 +233,7 @@ async def _fetchers_to_ask(
         ) from trouble
     wanted = [each for each in enabled if target in (None, each.id)]
     _check_askable(wanted, target)
-    return _not_too_many(wanted, engine.broadcast.max_fetchers), sealed
+    return _not_too_many(wanted, services.broadcast.max_fetchers), sealed
 
 
 def _not_too_many(wanted: Sequence[Fetcher], most: int) -> list[Fetcher]:

@@ -5,19 +5,20 @@ from datetime import datetime
 
 from headwater.auth.token_rows import insert_token, revoke_token
 from headwater.auth.tokens import Credential, token_hash
-from headwater.core.engine import Engine
 from headwater.core.errors import ConflictError, Forbidden, NameTaken
 from headwater.core.idempotency_rows import set_key_resource
-from headwater.core.ports import Transaction
+from headwater.core.ports import Transaction, Vault
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.ids import FetcherId
 from headwater.core.values.keep import KEEP
 from headwater.core.values.signature import secret_of
+from headwater.feeds.services import FeedServices
 from headwater.subscriptions.fetchers import fetcher_rows, receiver_rows
 from headwater.subscriptions.fetchers.address import about_fetcher, check_base_url
 from headwater.subscriptions.fetchers.config_schema import check_config_schema
 from headwater.subscriptions.fetchers.fetcher import Fetcher, FetcherPatch, Registration
 from headwater.subscriptions.fetchers.fetcher_rows import FetcherOwner
+from headwater.subscriptions.services import RegistryServices
 from headwater.web.address_gate import check_url
 
 join_logger = get_logger("joining")
@@ -56,7 +57,7 @@ class JoinResult:
 
 async def register_fetcher(
     registration: Registration,
-    engine: Engine,
+    services: RegistryServices,
     credential: Credential,
     keys: NewFetcherKeys,
     terms: JoinRules,
@@ -65,13 +66,11 @@ async def register_fetcher(
     idempotency: bytes | None = None,
 ) -> JoinResult:
     """New under this name, or brought up to date by whoever the name belongs to."""
-    checked = _check_registration(registration, engine)
+    checked = _check_registration(registration, services.feeds)
     while True:
         try:
-            async with engine.database.write() as tx:
-                joining = _RegistrationUpdate(
-                    tx, engine, credential, keys, terms, engine.clock.now()
-                )
+            async with services.database.write() as tx:
+                joining = _RegistrationUpdate(tx, services.vault, credential, keys, terms, tx.now)
                 joined = await joining.run(checked, rotate=rotate)
                 if idempotency is not None:
                     await set_key_resource(tx, idempotency, str(joined.fetcher.id))
@@ -92,14 +91,14 @@ async def register_fetcher(
 
 
 async def change_fetcher(
-    fetcher_id: FetcherId, patch: FetcherPatch, engine: Engine, who: str
+    fetcher_id: FetcherId, patch: FetcherPatch, services: RegistryServices, who: str
 ) -> Fetcher:
     """What an operator decides about a fetcher."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = services.clock.now()
+    async with services.database.write() as tx:
         there = await fetcher_rows.get_fetcher(tx, fetcher_id)
         if patch.base_url is not KEEP and not there.is_builtin:
-            patch = replace(patch, base_url=_check_reachable(patch.base_url, engine))
+            patch = replace(patch, base_url=_check_reachable(patch.base_url, services.feeds))
         changed = await fetcher_rows.update_fetcher(tx, fetcher_id, patch, now)
     join_logger.info(
         "fetcher_changed",
@@ -118,7 +117,7 @@ class _NameJustTaken(Exception):
 @dataclass(frozen=True, slots=True)
 class _RegistrationUpdate:
     tx: Transaction
-    engine: Engine
+    vault: Vault
     credential: Credential
     keys: NewFetcherKeys
     terms: JoinRules
@@ -176,32 +175,32 @@ class _RegistrationUpdate:
             self.tx, f"fetcher {name}", "fetcher", token_hash(self.keys.token), self.now
         )
         about = about_fetcher(name)
-        return token.id, self.engine.vault.seal(self.keys.signing_key, about=about)
+        return token.id, self.vault.seal(self.keys.signing_key, about=about)
 
 
-def _check_registration(registration: Registration, engine: Engine) -> Registration:
+def _check_registration(registration: Registration, services: FeedServices) -> Registration:
     return replace(
         registration,
-        base_url=_check_reachable(registration.base_url, engine),
+        base_url=_check_reachable(registration.base_url, services),
         config_schema=check_config_schema(registration.config_schema),
     )
 
 
-def _check_reachable(base_url: str, engine: Engine) -> str:
+def _check_reachable(base_url: str, services: FeedServices) -> str:
     """Names are looked up when they are asked; addresses that are plainly wrong are told now."""
     checked = check_base_url(base_url)
-    check_url(checked, engine.fetch.address)
+    check_url(checked, services.fetcher.policy.address)
     return checked
 
 
-async def add_builtin_fetchers(engine: Engine) -> None:
+async def add_builtin_fetchers(services: RegistryServices) -> None:
     """A fetcher that came with an installed package gets its row when a service starts."""
-    async with engine.database.read() as view:
-        if await fetcher_rows.has_all_builtins(view, engine.builtins):
+    async with services.database.read() as view:
+        if await fetcher_rows.has_all_builtins(view, services.builtins):
             return
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
-        for builtin in engine.builtins:
+    now = services.clock.now()
+    async with services.database.write() as tx:
+        for builtin in services.builtins:
             try:
                 await fetcher_rows.insert_missing_builtins(tx, (builtin,), now)
             except NameTaken as taken:  # a plug-in's trouble must not stop a start

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 import orjson
 
-from headwater.core.engine import Engine
 from headwater.core.errors import (
     ConflictError,
     DatabaseRefused,
@@ -16,7 +15,7 @@ from headwater.core.errors import (
     StaleClaim,
 )
 from headwater.core.idempotency_rows import set_key_resource
-from headwater.core.ports import Transaction, View
+from headwater.core.ports import Database, Transaction, View
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.ids import FeedPk, FetcherId, WorkerId
 from headwater.core.values.instant import from_micros, maybe_moment, to_micros
@@ -25,6 +24,8 @@ from headwater.feeds import visit_rows
 from headwater.feeds.commit_visits import ClaimLost
 from headwater.feeds.fetch.outcome import Outcome, Unchanged
 from headwater.feeds.schedule.due import DueFeed, wants_whole_document
+from headwater.feeds.schedule.policy import SchedulePolicy
+from headwater.feeds.services import FeedServices
 from headwater.feeds.visit import record_visit
 from headwater.feeds.visit_report import report_visit
 from headwater.feeds.visit_rows import Visit
@@ -39,6 +40,7 @@ from headwater.subscriptions.fetchers.fetcher_reports import (
     outcome_of_report,
 )
 from headwater.subscriptions.fetchers.remote_claim_rows import AssignedFeed, HeldClaim
+from headwater.subscriptions.services import RegistryServices
 
 logger = get_logger("remote_work")
 
@@ -90,7 +92,7 @@ class RenewedClaims:
 
 
 async def claim_work(
-    engine: Engine,
+    services: RegistryServices,
     fetcher: Fetcher,
     *,
     limit: int,
@@ -99,35 +101,37 @@ async def claim_work(
 ) -> ClaimedWork:
     """Due work of this fetcher, which is its own until the lease ends or it has reported."""
     check_may_work(fetcher)
-    now = engine.clock.now()
+    now = services.clock.now()
     until = now + timedelta(seconds=lease_seconds)
-    await _note_heartbeat(engine, fetcher, now)
-    async with engine.database.read() as view:
+    await _note_heartbeat(services.database, fetcher, now)
+    async with services.database.read() as view:
         next_due = await remote_claim_rows.find_next_due(view, fetcher.id)
     if idempotency is None and (next_due is None or next_due > to_micros(now)):
         return ClaimedWork((), until, maybe_moment(next_due))
-    async with engine.database.write() as tx:
+    async with services.database.write() as tx:
         found = await remote_claim_rows.claim_assigned_feeds(
             tx, fetcher.id, to_micros(now), to_micros(until), limit
         )
-        resting = await _resting(tx, engine, fetcher, now)
+        resting = await _resting(tx, services.feeds.schedule, fetcher, now)
         next_due = await remote_claim_rows.find_next_due(tx, fetcher.id)
         if idempotency is not None:
             claims = [_claim_on(each) for each in found]
             await set_key_resource(tx, idempotency, _encode_claims(claims, until, next_due))
-    works = [await _remote_visit_of(engine, each, resting, now) for each in found]
+    works = [await _remote_visit_of(services.feeds, each, resting, now) for each in found]
     return ClaimedWork(tuple(works), until, maybe_moment(next_due))
 
 
-async def repeat_claim_answer(engine: Engine, fetcher: Fetcher, name: str) -> ClaimedWork:
+async def repeat_claim_answer(
+    services: RegistryServices, fetcher: Fetcher, name: str
+) -> ClaimedWork:
     """What `claim` answered then, without what is not the fetcher's any more."""
     check_may_work(fetcher)
-    now = engine.clock.now()
+    now = services.clock.now()
     until, next_due, *names = orjson.loads(name)
-    async with engine.database.write() as tx:
+    async with services.database.write() as tx:
         found = await _still_claimed(tx, fetcher.id, [decode_claim(each) for each in names], now)
-        resting = await _resting(tx, engine, fetcher, now)
-    works = [await _remote_visit_of(engine, each, resting, now) for each in found]
+        resting = await _resting(tx, services.feeds.schedule, fetcher, now)
+    works = [await _remote_visit_of(services.feeds, each, resting, now) for each in found]
     return ClaimedWork(tuple(works), from_micros(until), maybe_moment(next_due))
 
 
@@ -156,45 +160,47 @@ async def _still_claimed(
     return [found[each] for each in claims if each in found]
 
 
-async def _resting(view: View, engine: Engine, fetcher: Fetcher, now: datetime) -> dict[str, int]:
+async def _resting(
+    view: View, schedule: SchedulePolicy, fetcher: Fetcher, now: datetime
+) -> dict[str, int]:
     """Hosts that asked this fetcher to rest, and until when."""
-    unsaid = engine.schedule.initial_interval
+    unsaid = schedule.initial_interval
     return await remote_claim_rows.list_resting_hosts(view, fetcher.id, unsaid, to_micros(now))
 
 
-async def _note_heartbeat(engine: Engine, fetcher: Fetcher, now: datetime) -> None:
+async def _note_heartbeat(database: Database, fetcher: Fetcher, now: datetime) -> None:
     """Who asks for work is there; writing that down now and then is enough."""
     seen = fetcher.last_seen_at
     if seen is None or not timedelta() <= now - seen < _SEEN_EVERY:  # a clock may be set back
-        async with engine.database.write() as tx:
+        async with database.write() as tx:
             await fetcher_rows.set_last_seen(tx, fetcher.id, now)
 
 
 async def _remote_visit_of(
-    engine: Engine, assigned: AssignedFeed, resting: dict[str, int], now: datetime
+    services: FeedServices, assigned: AssignedFeed, resting: dict[str, int], now: datetime
 ) -> RemoteVisit:
     due = assigned.due
-    whole = wants_whole_document(due, to_micros(now), engine.rules.whole_fetch_days)
+    whole = wants_whole_document(due, to_micros(now), services.rules.whole_fetch_days)
     return RemoteVisit(
         claim=_claim_on(assigned),
         assigned=assigned,
         validators=Validators() if whole else due.validators,
         not_before=maybe_moment(resting.get(due.host)),
-        headers=await _secret_headers(engine, due) if due.has_credentials else (),
+        headers=await _secret_headers(services, due) if due.has_credentials else (),
     )
 
 
-async def _secret_headers(engine: Engine, due: DueFeed) -> Headers:
+async def _secret_headers(services: FeedServices, due: DueFeed) -> Headers:
     """A secret that does not open must not keep a fetcher from all its other work."""
     try:
-        return (await engine.feeds.keyrings.open(due.feed, due.url)).headers_for(due.url)
+        return (await services.keyrings.open(due.feed, due.url)).headers_for(due.url)
     except SecretUnreadable as trouble:
         logger.error("secret_unreadable", feed=due.feed_id, detail=trouble.message)
         return ()
 
 
 async def renew_claims(
-    engine: Engine,
+    database: Database,
     fetcher: Fetcher,
     claims: Sequence[Claim],
     *,
@@ -203,11 +209,11 @@ async def renew_claims(
 ) -> RenewedClaims:
     """A longer lease for work under way. With no time at all it is given back, due at once."""
     check_may_work(fetcher)
-    now = engine.clock.now()
+    now = database.clock.now()
     until = now + timedelta(seconds=lease_seconds)
     kept: list[int] = []
     lost: list[int] = []
-    async with engine.database.write() as tx:
+    async with database.write() as tx:
         feeds = await remote_claim_rows.list_feeds_of_fetcher(
             tx, fetcher.id, [each.subscription_id for each in claims]
         )
@@ -233,7 +239,7 @@ def _in_order_of(feeds: Mapping[int, FeedPk], claims: Sequence[Claim]) -> list[C
 
 
 async def claim_early(
-    engine: Engine,
+    database: Database,
     fetcher: Fetcher,
     subscription_id: int,
     *,
@@ -242,9 +248,9 @@ async def claim_early(
 ) -> Claim:
     """A claim for whoever has something to report without having claimed it."""
     check_may_work(fetcher)
-    now = engine.clock.now()
+    now = database.clock.now()
     until = to_micros(now + timedelta(seconds=lease_seconds))
-    async with engine.database.write() as tx:
+    async with database.write() as tx:
         feeds = await remote_claim_rows.list_feeds_of_fetcher(tx, fetcher.id, [subscription_id])
         if subscription_id not in feeds:
             raise _no_such_subscription()
@@ -262,7 +268,7 @@ async def claim_early(
 
 
 async def accept_report(
-    engine: Engine,
+    services: RegistryServices,
     fetcher: Fetcher,
     claim: Claim,
     said: FetcherReport,
@@ -271,46 +277,48 @@ async def accept_report(
 ) -> Visit:
     """The committed visit. Said again, the same answer and no second effect."""
     check_may_work(fetcher)
-    feed, due = await _extend_claim(engine, fetcher.id, claim)
+    feed, due = await _extend_claim(services.database, fetcher.id, claim)
     by = _worker_name_of(fetcher.id, claim)
     if due is None:
-        return await _find_reported_visit(engine, feed, claim, by)
-    outcome = _outcome(engine, due, said, elapsed)
-    with start_visit_trace(engine.tracer, due) as trail:
+        return await _find_reported_visit(services.database, feed, claim, by)
+    outcome = _outcome(services, due, said, elapsed)
+    with start_visit_trace(services.feeds.tracer, due) as trail:
         trail.tell(describe_report, due, outcome, by)
         remembered = await record_visit(
-            due, outcome, engine.feeds, conditional=isinstance(outcome, Unchanged), by=by
+            due, outcome, services.feeds, conditional=isinstance(outcome, Unchanged), by=by
         )
         report_visit(due, remembered)
     if isinstance(remembered, DatabaseRefused):
-        await _release_for_long(engine, due)
+        await _release_for_long(services, due)
         raise remembered
     if isinstance(remembered, ClaimLost):
-        return await _find_reported_visit(engine, feed, claim, by)
-    visit = await _find_visit(engine, feed, claim.scheduled_at)
+        return await _find_reported_visit(services.database, feed, claim, by)
+    visit = await _find_visit(services.database, feed, claim.scheduled_at)
     assert visit is not None, "a visit that was remembered is in the history"
     return visit
 
 
-def _outcome(engine: Engine, due: DueFeed, said: FetcherReport, elapsed: float) -> Outcome:
+def _outcome(
+    services: RegistryServices, due: DueFeed, said: FetcherReport, elapsed: float
+) -> Outcome:
     errand = ReportContext(
         url=due.url,
-        started_at=engine.clock.now() - timedelta(seconds=elapsed),
+        started_at=services.clock.now() - timedelta(seconds=elapsed),
         elapsed=elapsed,
         has_document=due.documents_seen > 0,
-        retry_after_cap=engine.fetch.retry_after_cap,
-        accepted_types=engine.fetch.accepted_types,
+        retry_after_cap=services.feeds.fetcher.policy.retry_after_cap,
+        accepted_types=services.feeds.fetcher.policy.accepted_types,
     )
     return outcome_of_report(said, errand)
 
 
 async def _extend_claim(
-    engine: Engine, fetcher: FetcherId, claim: Claim
+    database: Database, fetcher: FetcherId, claim: Claim
 ) -> tuple[FeedPk, DueFeed | None]:
     """Checked and kept long enough in one step, so that the lease does not end under our hands."""
-    now = engine.clock.now()
+    now = database.clock.now()
     until = to_micros(now + _REPORT_TIME)
-    async with engine.database.write() as tx:
+    async with database.write() as tx:
         feeds = await remote_claim_rows.list_feeds_of_fetcher(tx, fetcher, [claim.subscription_id])
         if claim.subscription_id not in feeds:
             raise _no_such_subscription()
@@ -320,9 +328,11 @@ async def _extend_claim(
         )
 
 
-async def _find_reported_visit(engine: Engine, feed: FeedPk, claim: Claim, by: WorkerId) -> Visit:
+async def _find_reported_visit(
+    database: Database, feed: FeedPk, claim: Claim, by: WorkerId
+) -> Visit:
     """The visit that this very claim led to; StaleClaim when it led to none."""
-    visit = await _find_visit(engine, feed, claim.scheduled_at)
+    visit = await _find_visit(database, feed, claim.scheduled_at)
     if visit is not None and visit.worker == by:
         return visit
     raise StaleClaim(
@@ -331,17 +341,17 @@ async def _find_reported_visit(engine: Engine, feed: FeedPk, claim: Claim, by: W
     )
 
 
-async def _find_visit(engine: Engine, feed: FeedPk, scheduled_at: datetime) -> Visit | None:
+async def _find_visit(database: Database, feed: FeedPk, scheduled_at: datetime) -> Visit | None:
     after = to_micros(scheduled_at) + 1
-    async with engine.database.read() as view:
+    async with database.read() as view:
         found = await visit_rows.list_visits(view, feed, before=after, limit=1)
     return found[0] if found and found[0].scheduled_at == scheduled_at else None
 
 
-async def _release_for_long(engine: Engine, due: DueFeed) -> None:
+async def _release_for_long(services: RegistryServices, due: DueFeed) -> None:
     """What the database will not take is not asked for again at once."""
-    later = engine.clock.now() + timedelta(seconds=engine.schedule.max_interval)
-    async with engine.database.write() as tx:
+    later = services.clock.now() + timedelta(seconds=services.feeds.schedule.max_interval)
+    async with services.database.write() as tx:
         await claim_rows.release_claims(tx, [(due, to_micros(later))])
 
 

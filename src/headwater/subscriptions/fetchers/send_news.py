@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass, replace
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BadUrl, HeadwaterError
+from headwater.core.ports import Database
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.instant import to_micros
 from headwater.events import event_rows
@@ -15,6 +15,7 @@ from headwater.subscriptions.fetchers.address import about_fetcher, news_url
 from headwater.subscriptions.fetchers.ports import HttpReply
 from headwater.subscriptions.fetchers.receiver_rows import Receiver
 from headwater.subscriptions.registry_events import NEWS_TYPES
+from headwater.subscriptions.services import RegistryServices
 
 logger = get_logger("news")
 _PAGE = 100
@@ -44,8 +45,8 @@ def encode_news(event: LoggedEvent) -> bytes:
     )
 
 
-async def read_news(engine: Engine, after: int) -> LoggedEvents:
-    async with engine.database.read() as view:
+async def read_news(database: Database, after: int) -> LoggedEvents:
+    async with database.read() as view:
         return await event_rows.read_events(view, after, limit=_PAGE, types=NEWS_TYPES)
 
 
@@ -55,8 +56,8 @@ class NewsDeliveries:
     A fetcher may get one event twice (we died before we noted that it has it), never none.
     """
 
-    def __init__(self, engine: Engine, policy: NewsPolicy) -> None:
-        self._engine = engine
+    def __init__(self, services: RegistryServices, policy: NewsPolicy) -> None:
+        self._services = services
         self._policy = policy
         self._reached: dict[int, int] = {}
         self._running: dict[int, asyncio.Task[None]] = {}
@@ -64,8 +65,8 @@ class NewsDeliveries:
 
     async def look(self) -> None:
         """Begins a delivery for each fetcher that has not been told everything."""
-        engine = self._engine
-        async with engine.database.read() as view:
+        services = self._services
+        async with services.database.read() as view:
             last = await event_rows.get_last_seq(view)
             now = self._now()
             waiting = await receiver_rows.list_due_receivers(view, now, self._too_far(now))
@@ -93,7 +94,7 @@ class NewsDeliveries:
     async def _deliver(self, receiver: Receiver) -> None:
         """One at a time here; the lease makes it one at a time everywhere."""
         try:
-            telling = await read_news(self._engine, self._start(receiver))
+            telling = await read_news(self._services.database, self._start(receiver))
             if not telling.events:
                 await self._nothing_new(receiver, telling.next)
             elif (lease_end := await self._hold(receiver)) is not None:
@@ -113,12 +114,12 @@ class NewsDeliveries:
     async def _nothing_new(self, receiver: Receiver, reached: int) -> None:
         self._reached[receiver.fetcher_id] = reached
         if reached - receiver.told >= _FAR_BEHIND:
-            async with self._engine.database.write() as tx:
+            async with self._services.database.write() as tx:
                 await receiver_rows.note_reached(tx, receiver, reached)
 
     async def _hold(self, receiver: Receiver) -> int | None:
         now, lease_end = self._now(), self._lease_end()
-        async with self._engine.database.write() as tx:
+        async with self._services.database.write() as tx:
             ours = await receiver_rows.claim_receiver(
                 tx, receiver, now, self._too_far(now), lease_end
             )
@@ -141,7 +142,7 @@ class NewsDeliveries:
         except BadUrl as trouble:
             return HttpReply(None, trouble=trouble.code, detail=trouble.message)
         key = self._opened_key(receiver)
-        return await self._engine.fetchers.post(
+        return await self._services.fetchers.post(
             url, key, encode_news(event), self._policy.deadline, message_id=event.event_id
         )
 
@@ -157,7 +158,7 @@ class NewsDeliveries:
         """The new end of the lease while there is more to tell; None when this is the end."""
         who, until = receiver.fetcher_id, None if last else self._lease_end()
         delivered = reply.trouble is None and reply.status is not None and reply.status // 100 == 2
-        async with self._engine.database.write() as tx:
+        async with self._services.database.write() as tx:
             if delivered:
                 ours = await receiver_rows.note_told(tx, who, lease_end, event.seq, until)
             elif reply.status == _GONE:
@@ -176,15 +177,15 @@ class NewsDeliveries:
     def _pause(self, failures: int) -> float:
         """Twice as long each time, up to the cap, with a little luck so that not all come back."""
         pause = min(_FIRST_PAUSE * 2.0 ** min(failures, 30), self._policy.pause_cap)
-        return pause * (1 + _JITTER * self._engine.clock.luck())
+        return pause * (1 + _JITTER * self._services.clock.luck())
 
     def _opened_key(self, receiver: Receiver) -> bytes | None:
         if receiver.signing_key is None:
             return None
-        return self._engine.vault.open(receiver.signing_key, about=about_fetcher(receiver.name))
+        return self._services.vault.open(receiver.signing_key, about=about_fetcher(receiver.name))
 
     def _now(self) -> int:
-        return to_micros(self._engine.clock.now())
+        return to_micros(self._services.clock.now())
 
     def _too_far(self, now: int) -> int:
         """No lease or pause ends later than this, unless the clock was set back meanwhile."""

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from headwater.core.engine import Engine
 from headwater.core.errors import BadConfig
 from headwater.core.ports import Transaction
 from headwater.core.values.ids import FeedPk
@@ -11,6 +10,7 @@ from headwater.events import event_rows
 from headwater.events.event import Event
 from headwater.feeds import feed_rows
 from headwater.feeds.feed import Feed
+from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.schedule.replan import replan_feed
 from headwater.subscriptions import subscription_rows
 from headwater.subscriptions.fetchers.config_schema import check_config
@@ -27,6 +27,7 @@ from headwater.subscriptions.groups.group import (
     settings_after_change,
 )
 from headwater.subscriptions.registry_events import subscription_changed
+from headwater.subscriptions.services import RegistryServices
 from headwater.subscriptions.subscription import Subscription, SubscriptionPatch
 
 BATCH = 100
@@ -52,7 +53,7 @@ class SpreadResult:
 
 async def move_to_group(
     tx: Transaction,
-    engine: Engine,
+    schedule: SchedulePolicy,
     subscription: Subscription,
     to: int | None,
     now: datetime,
@@ -78,43 +79,43 @@ async def move_to_group(
     moved = await subscription_rows.update_subscription(
         tx, subscription.id, SubscriptionPatch(group_id=to), now
     )
-    await _apply_values(tx, engine, moved, before, after, now)
+    await _apply_values(tx, schedule, moved, before, after, now)
     return await subscription_rows.get_subscription(tx, subscription.id)
 
 
 async def apply_group_values(
-    tx: Transaction, engine: Engine, subscription: Subscription, now: datetime
+    tx: Transaction, schedule: SchedulePolicy, subscription: Subscription, now: datetime
 ) -> Subscription:
     """A new subscription that was made inside a group begins with the values of that group."""
     if subscription.group_id is None:
         return subscription
     group = await group_rows.lock_group(tx, subscription.group_id)
     check_not_full(group, joining=0)
-    await _apply_values(tx, engine, subscription, NO_GROUP_VALUES, group.shared, now)
+    await _apply_values(tx, schedule, subscription, NO_GROUP_VALUES, group.shared, now)
     return await subscription_rows.get_subscription(tx, subscription.id)
 
 
-async def spread_group_change(engine: Engine, group_id: int) -> SpreadResult:
+async def spread_group_change(services: RegistryServices, group_id: int) -> SpreadResult:
     """Carry a group's change to all of its members; safe to begin again after a crash."""
     result = SpreadResult()
-    while await _spread_batch(engine, group_id, result):
+    while await _spread_batch(services, group_id, result):
         pass
-    engine.database.woken("feeds").set()
+    services.database.woken("feeds").set()
     return result
 
 
-async def finish_spreading(engine: Engine) -> None:
+async def finish_spreading(services: RegistryServices) -> None:
     """Finish the changes that a crash interrupted; the worker looks every minute."""
-    async with engine.database.read() as view:
+    async with services.database.read() as view:
         group_ids = await group_rows.list_unfinished_changes(view)
     for group_id in group_ids:
-        await spread_group_change(engine, group_id)
+        await spread_group_change(services, group_id)
 
 
-async def _spread_batch(engine: Engine, group_id: int, result: SpreadResult) -> bool:
+async def _spread_batch(services: RegistryServices, group_id: int, result: SpreadResult) -> bool:
     """One batch; False when every member has the new values."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = services.clock.now()
+    async with services.database.write() as tx:
         change = (await group_rows.get_group(tx, group_id)).spreading
         if change is None:
             return False
@@ -130,7 +131,7 @@ async def _spread_batch(engine: Engine, group_id: int, result: SpreadResult) -> 
             if subscription.group_id != group_id:
                 continue  # it went elsewhere while its lock was waited for
             events += await _spread_to_member(
-                tx, engine, subscription, change.before, group.shared, now, result
+                tx, services.feeds.schedule, subscription, change.before, group.shared, now, result
             )
         done = len(members) < BATCH
         rest = None if done else replace(change, after=members[-1].feed_pk)
@@ -141,14 +142,14 @@ async def _spread_batch(engine: Engine, group_id: int, result: SpreadResult) -> 
 
 async def _spread_to_member(
     tx: Transaction,
-    engine: Engine,
+    schedule: SchedulePolicy,
     subscription: Subscription,
     before: GroupValues,
     after: GroupValues,
     now: datetime,
     result: SpreadResult,
 ) -> list[Event]:
-    change = await _apply_values(tx, engine, subscription, before, after, now)
+    change = await _apply_values(tx, schedule, subscription, before, after, now)
     if change.refusal is not None:
         result.refused.append(RefusedMember(subscription.id, change.refusal))
     if not change.changed:
@@ -169,7 +170,7 @@ class _MemberChange:
 
 async def _apply_values(
     tx: Transaction,
-    engine: Engine,
+    schedule: SchedulePolicy,
     subscription: Subscription,
     before: GroupValues,
     after: GroupValues,
@@ -184,7 +185,7 @@ async def _apply_values(
     refusal = await _config_refusal(tx, subscription, wanted) if wanted != held else None
     if refusal is not None:
         wanted = await _without_config(tx, subscription, wanted)
-    await _write(tx, engine, feed, held, wanted, now)
+    await _write(tx, schedule, feed, held, wanted, now)
     if wanted.config != held.config:
         await subscription_rows.update_subscription(
             tx, subscription.id, SubscriptionPatch(config=wanted.config), now
@@ -194,7 +195,7 @@ async def _apply_values(
 
 async def _write(
     tx: Transaction,
-    engine: Engine,
+    schedule: SchedulePolicy,
     feed: Feed,
     held: FetchSettings,
     wanted: FetchSettings,
@@ -210,7 +211,7 @@ async def _write(
     )
     await feed_rows.update_feed_options(tx, after, now)
     if wanted.interval_sec != held.interval_sec:
-        await replan_feed(tx, feed, after, engine.schedule, now)
+        await replan_feed(tx, feed, after, schedule, now)
 
 
 async def _config_refusal(

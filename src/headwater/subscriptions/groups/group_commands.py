@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError, HeadwaterError, NotFound
 from headwater.core.idempotency_rows import set_key_resource
+from headwater.core.ports import Database
 from headwater.events import event_rows
 from headwater.feeds.change_feed import change_feed, refetch
 from headwater.feeds.feed import FeedPatch
@@ -22,6 +22,7 @@ from headwater.subscriptions.groups.apply_group_values import (
 )
 from headwater.subscriptions.groups.group import Group, GroupPatch, NewGroup
 from headwater.subscriptions.registry_events import subscription_changed
+from headwater.subscriptions.services import RegistryServices
 from headwater.subscriptions.subscription import Subscription, SubscriptionPatch
 from headwater.subscriptions.unsubscribe import delete_subscription
 
@@ -59,55 +60,57 @@ class MemberResult:
         return self.error is None
 
 
-async def create_group(new: NewGroup, engine: Engine, *, idempotency: bytes | None = None) -> Group:
+async def create_group(
+    new: NewGroup, database: Database, *, idempotency: bytes | None = None
+) -> Group:
     check_config(new.shared.config, None)
-    async with engine.database.write() as tx:
-        group = await group_rows.insert_group(tx, new, engine.clock.now())
+    async with database.write() as tx:
+        group = await group_rows.insert_group(tx, new, tx.now)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(group.id))
     return group
 
 
 async def change_group(
-    group_id: int, patch: GroupPatch, engine: Engine
+    group_id: int, patch: GroupPatch, services: RegistryServices
 ) -> tuple[Group, SpreadResult]:
     """The changed group, and what the change did to its members.
 
     One change spreads at a time: one that is under way is finished before and after ours.
     """
     check_config(patch.shared.get("config"), None)
-    await spread_group_change(engine, group_id)
-    while not await _try_change(group_id, patch, engine):
-        await spread_group_change(engine, group_id)
-    spread = await spread_group_change(engine, group_id)
-    async with engine.database.read() as view:
+    await spread_group_change(services, group_id)
+    while not await _try_change(group_id, patch, services.database):
+        await spread_group_change(services, group_id)
+    spread = await spread_group_change(services, group_id)
+    async with services.database.read() as view:
         return await group_rows.get_group(view, group_id), spread
 
 
-async def _try_change(group_id: int, patch: GroupPatch, engine: Engine) -> bool:
+async def _try_change(group_id: int, patch: GroupPatch, database: Database) -> bool:
     """False while another change is on its way to the members."""
-    async with engine.database.write() as tx:
+    async with database.write() as tx:
         group = await group_rows.lock_group(tx, group_id)
         if group.spreading is not None:
             return False
-        await group_rows.update_group(tx, group, patch, engine.clock.now())
+        await group_rows.update_group(tx, group, patch, tx.now)
     return True
 
 
-async def dissolve_group(group_id: int, engine: Engine) -> Group:
+async def dissolve_group(group_id: int, services: RegistryServices) -> Group:
     """The group as it was. Its subscriptions stay, without the values that they had from it."""
-    async with engine.database.read() as view:
+    async with services.database.read() as view:
         group = await group_rows.get_group(view, group_id)
-    while not await _remove_some_members(group_id, engine):
+    while not await _remove_some_members(group_id, services):
         pass
-    engine.database.woken("feeds").set()
+    services.database.woken("feeds").set()
     return group
 
 
-async def _remove_some_members(group_id: int, engine: Engine) -> bool:
+async def _remove_some_members(group_id: int, services: RegistryServices) -> bool:
     """A batch of members leaves. True when these were the last ones: the group is deleted too."""
-    now = engine.clock.now()
-    async with engine.database.write() as tx:
+    now = services.clock.now()
+    async with services.database.write() as tx:
         members = await group_rows.list_members_by_feed(
             tx, group_id, after=0, limit=REMOVED_AT_ONCE
         )
@@ -117,7 +120,7 @@ async def _remove_some_members(group_id: int, engine: Engine) -> bool:
             subscription = await subscription_rows.get_subscription(tx, member.subscription_id)
             if subscription.group_id != group_id:
                 continue  # it went elsewhere while its lock was waited for
-            left = await move_to_group(tx, engine, subscription, None, now, locked)
+            left = await move_to_group(tx, services.feeds.schedule, subscription, None, now, locked)
             if left.is_active:
                 events.append(subscription_changed(left, ["group_id"]))
         if is_last := len(members) < REMOVED_AT_ONCE:
@@ -127,29 +130,29 @@ async def _remove_some_members(group_id: int, engine: Engine) -> bool:
 
 
 async def join_group(
-    group_id: int, subscription_id: int, engine: Engine, who: str, gap: timedelta
+    group_id: int, subscription_id: int, services: RegistryServices, who: str, gap: timedelta
 ) -> Subscription:
     """From whatever group it is in; NotFound where there is no such group."""
-    async with engine.database.read() as view:
+    async with services.database.read() as view:
         await group_rows.get_group(view, group_id)
     update = SubscriptionUpdate(SubscriptionPatch(group_id=group_id))
-    return await change_subscription(subscription_id, update, engine, who, gap=gap)
+    return await change_subscription(subscription_id, update, services, who, gap=gap)
 
 
 async def leave_group(
-    group_id: int, subscription_id: int, engine: Engine, who: str, gap: timedelta
+    group_id: int, subscription_id: int, services: RegistryServices, who: str, gap: timedelta
 ) -> Subscription:
-    async with engine.database.read() as view:
+    async with services.database.read() as view:
         _check_member(await subscription_rows.get_subscription(view, subscription_id), group_id)
     update = SubscriptionUpdate(SubscriptionPatch(group_id=None))
-    return await change_subscription(subscription_id, update, engine, who, gap=gap)
+    return await change_subscription(subscription_id, update, services, who, gap=gap)
 
 
 async def act_on_members(
     subscription_ids: Sequence[int],
     group_id: int,
     action: MemberAction,
-    engine: Engine,
+    services: RegistryServices,
     who: str,
     gap: timedelta,
 ) -> list[MemberResult]:
@@ -159,7 +162,8 @@ async def act_on_members(
     to ask again.
     """
     return [
-        await _act_on_member(each, group_id, action, engine, who, gap) for each in subscription_ids
+        await _act_on_member(each, group_id, action, services, who, gap)
+        for each in subscription_ids
     ]
 
 
@@ -167,17 +171,17 @@ async def _act_on_member(
     subscription_id: int,
     group_id: int,
     action: MemberAction,
-    engine: Engine,
+    services: RegistryServices,
     who: str,
     gap: timedelta,
 ) -> MemberResult:
     source_url: str | None = None
     try:
-        async with engine.database.read() as view:
+        async with services.database.read() as view:
             subscription = await subscription_rows.get_subscription(view, subscription_id)
         source_url = subscription.source_url
         _check_member(subscription, group_id)
-        next_visit_at = await _carry_out(subscription, action, engine, who, gap)
+        next_visit_at = await _carry_out(subscription, action, services, who, gap)
     except DatabaseError:
         raise
     except HeadwaterError as refusal:
@@ -192,25 +196,33 @@ async def _act_on_member(
 
 
 async def _carry_out(
-    subscription: Subscription, action: MemberAction, engine: Engine, who: str, gap: timedelta
+    subscription: Subscription,
+    action: MemberAction,
+    services: RegistryServices,
+    who: str,
+    gap: timedelta,
 ) -> datetime | None:
     """The time of the next visit, where the action decides it."""
     match action.action:
         case "pause" | "resume":
             state: Literal["paused", "active"] = "paused" if action.action == "pause" else "active"
-            feed = await change_feed(subscription.feed_id, FeedPatch(state=state), engine, gap)
+            feed = await change_feed(
+                subscription.feed_id, FeedPatch(state=state), services.feeds, gap
+            )
             return feed.schedule.next_visit_at
         case "refetch":
-            result = await refetch(subscription.feed_id, engine, whole=action.whole, gap=gap)
+            result = await refetch(
+                subscription.feed_id, services.feeds, whole=action.whole, gap=gap
+            )
             return result.next_visit_at
         case "delete":
-            await delete_subscription(subscription.id, engine, who, hard=action.hard)
+            await delete_subscription(subscription.id, services.database, who, hard=action.hard)
         case "move":
             update = SubscriptionUpdate(SubscriptionPatch(group_id=action.to_group_id))
-            await change_subscription(subscription.id, update, engine, who, gap=gap)
+            await change_subscription(subscription.id, update, services, who, gap=gap)
         case "set":
             update = SubscriptionUpdate(action.patch)
-            await change_subscription(subscription.id, update, engine, who, gap=gap)
+            await change_subscription(subscription.id, update, services, who, gap=gap)
     return None
 
 

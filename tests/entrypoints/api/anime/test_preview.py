@@ -19,7 +19,7 @@ async def tracked(harbour: Harbour, *items: str, **said: Any) -> str:
     answer = await harbour.api.post("/trackings", {"feed_url": URL, **said})
     assert answer.status == 201, answer.body
     harbour.feed_id = answer.json["feed_id"]
-    await catch_up(harbour.engine, answer.json["id"])
+    await catch_up(harbour.engine.releases, answer.json["id"])
     return f"/trackings/{answer.json['id']}"
 
 
@@ -156,9 +156,9 @@ async def test_a_preview_of_more_than_it_looks_at_says_so(harbour: Harbour) -> N
 
     path = await tracked(harbour, ani("01", day=2), ani("02", day=2), ani("03", day=2))
     number = int(path.rpartition("/")[2])
-    cut = await preview.preview(harbour.engine, number, TrackingPatch(), most=2)
+    cut = await preview.preview(harbour.engine.releases, number, TrackingPatch(), most=2)
     assert (len(cut.entries), cut.is_cut) == (2, True)
-    whole = await preview.preview(harbour.engine, number, TrackingPatch(), most=4)
+    whole = await preview.preview(harbour.engine.releases, number, TrackingPatch(), most=4)
     assert (len(whole.entries), whole.is_cut) == (3, False)
 
 
@@ -272,7 +272,7 @@ async def test_a_readers_token_opens_the_calendar_and_nothing_beside_it(harbour:
     await tracked(harbour, ani("01", day=30), show={"air_weekday": 1})
     reader = (await harbour.api.post("/readers", {"name": "Ada"})).json["id"]
     secret = (await harbour.api.post(f"/readers/{reader}/tokens")).json["token"]
-    app = create_app(harbour.engine, Settings(admin_token=ADMIN))
+    app = create_app(harbour.engine.services, Settings(admin_token=ADMIN))
     stranger, admin = Api(app), Api(app, ADMIN)
     for path in ("/trackings/calendar.ics", "/trackings/calendar"):
         assert (await stranger.get(path)).status == 401

@@ -17,7 +17,7 @@ ODD = item("odd", "[ANi] Tides [1080P][CHT]")
 async def kept(harbour: Harbour, *items: str, **wishes: Any) -> int:
     await harbour.follow(*items)
     tracking = await harbour.track(**wishes)
-    await catch_up(harbour.engine, tracking.id)
+    await catch_up(harbour.engine.releases, tracking.id)
     return tracking.id
 
 
@@ -185,7 +185,7 @@ async def test_what_is_not_there_is_not_found(harbour: Harbour) -> None:
 async def test_reading_is_for_readers_and_deciding_for_admins(harbour: Harbour) -> None:
     await kept(harbour, ODD)
     guarded = Settings(admin_token="hush-hush-hush-hush")
-    admin = Api(create_app(harbour.engine, guarded), token="hush-hush-hush-hush")
+    admin = Api(create_app(harbour.engine.services, guarded), token="hush-hush-hush-hush")
     made = await admin.post("/tokens", {"name": "eye", "scope": "read"})
     reader = Api(admin.app, token=made.json["token"])
     assert (await reader.get("/releases")).status == 200

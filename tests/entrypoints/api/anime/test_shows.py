@@ -72,7 +72,7 @@ async def test_what_no_library_could_hold_is_refused(harbour: Harbour) -> None:
 async def test_a_show_that_is_tracked_stays(harbour: Harbour) -> None:
     harbour.publish(ani("01", day=2))
     made = (await harbour.api.post("/trackings", {"feed_url": URL, "back_catalogue": True})).json
-    await catch_up(harbour.engine, made["id"])
+    await catch_up(harbour.engine.releases, made["id"])
     refused = await harbour.api.delete("/shows/1")
     assert (refused.status, refused.error) == (409, "conflict")
     await harbour.api.delete(f"/trackings/{made['id']}")

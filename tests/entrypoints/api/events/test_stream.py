@@ -12,7 +12,6 @@ import pytest
 from headwater.adapters.database import SqlDatabase
 from headwater.auth import token_rows
 from headwater.auth.tokens import token_hash
-from headwater.core.engine import Engine
 from headwater.core.errors import ConnectionLost
 from headwater.entrypoints.api.app import create_app
 from headwater.entrypoints.api.events import stream
@@ -25,6 +24,7 @@ from headwater.feeds.feed import FeedOptions
 from headwater.settings import Settings
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.event_stream import Reading, reading, while_time_passes
 from tests.support.scripted_engine import River, ScriptedWeb, an_engine, an_entry
 
@@ -33,14 +33,14 @@ STREAM = "/events/stream"
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def open_api(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
+def open_api(engine: EngineParts, tmp_path: Path) -> Callable[..., Api]:
     def app(token: str | None = None, **settings: Any) -> Api:
-        return Api(create_app(engine, Settings(data_dir=tmp_path, **settings)), token)
+        return Api(create_app(engine.services, Settings(data_dir=tmp_path, **settings)), token)
 
     return app
 
@@ -50,13 +50,17 @@ def api(open_api: Callable[..., Api]) -> Api:
     return open_api()
 
 
-async def tell(engine: Engine, *names: str, feed_id: str | None = None, **payload: Any) -> None:
+async def tell(
+    engine: EngineParts, *names: str, feed_id: str | None = None, **payload: Any
+) -> None:
     events = [Event(name, feed_id, {"number": n, **payload}) for n, name in enumerate(names)]
     async with engine.database.write() as tx:
         await append_events(tx, events, engine.clock.now())
 
 
-async def test_a_frame_is_number_type_and_the_line_of_every_sink(engine: Engine, api: Api) -> None:
+async def test_a_frame_is_number_type_and_the_line_of_every_sink(
+    engine: EngineParts, api: Api
+) -> None:
     feed = "01900000-0000-7000-8000-000000000001"
     await tell(engine, "feed_gone", feed_id=feed, said="two\nlines é")
     async with engine.database.read() as view:
@@ -78,7 +82,7 @@ async def test_a_frame_is_number_type_and_the_line_of_every_sink(engine: Engine,
 
 
 async def test_it_begins_with_now_and_goes_on(
-    engine: Engine, api: Api, virtual_clock: VirtualClock
+    engine: EngineParts, api: Api, virtual_clock: VirtualClock
 ) -> None:
     await tell(engine, "feed_gone", "feed_gone")
     async with reading(api, STREAM) as reader:
@@ -97,7 +101,7 @@ async def test_it_begins_with_now_and_goes_on(
 
 @pytest.mark.parametrize(("last", "expected"), [("0", [1, 2, 3]), ("2", [3])])
 async def test_it_goes_on_exactly_after_the_last_id(
-    last: str, expected: list[int], engine: Engine, api: Api
+    last: str, expected: list[int], engine: EngineParts, api: Api
 ) -> None:
     await tell(engine, "feed_gone", "feed_failing", "new_entry")
     async with reading(api, f"{STREAM}?after={last}") as reader:
@@ -108,7 +112,7 @@ async def test_it_goes_on_exactly_after_the_last_id(
         assert reader.numbers == expected
 
 
-async def test_a_long_log_comes_whole_and_in_order(engine: Engine, api: Api) -> None:
+async def test_a_long_log_comes_whole_and_in_order(engine: EngineParts, api: Api) -> None:
     for _ in range(5):
         await tell(engine, *["new_entry"] * 500)
     async with reading(api, STREAM, last_event_id="0") as reader:
@@ -118,7 +122,7 @@ async def test_a_long_log_comes_whole_and_in_order(engine: Engine, api: Api) -> 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_a_large_page_goes_out_in_pieces(
-    engine: Engine, api: Api, monkeypatch: pytest.MonkeyPatch
+    engine: EngineParts, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream, "PIECE_BYTES", 1_000)
     await tell(engine, "feed_gone", "feed_gone", text="x" * 2_500)
@@ -128,7 +132,7 @@ async def test_a_large_page_goes_out_in_pieces(
         assert [orjson.loads(event["data"])["seq"] for event in reader.events] == [1, 2]
 
 
-async def test_only_what_is_wanted_is_told(engine: Engine, api: Api) -> None:
+async def test_only_what_is_wanted_is_told(engine: EngineParts, api: Api) -> None:
     river = River(engine, ScriptedWeb())
     news = await river.feed("news", FeedOptions(categories=("news",)))
     blog = await river.feed("blog")
@@ -153,7 +157,7 @@ async def test_only_what_is_wanted_is_told(engine: Engine, api: Api) -> None:
 
 
 async def test_a_ping_tells_how_far_a_filter_has_looked(
-    engine: Engine, api: Api, virtual_clock: VirtualClock
+    engine: EngineParts, api: Api, virtual_clock: VirtualClock
 ) -> None:
     await tell(engine, "feed_gone", "new_entry", "new_entry")
     async with reading(api, f"{STREAM}?type=feed_gone", last_event_id="0") as reader:
@@ -171,7 +175,7 @@ async def test_a_ping_tells_how_far_a_filter_has_looked(
 
 
 async def test_a_filter_that_hides_a_long_log_still_pings(
-    engine: Engine, api: Api, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+    engine: EngineParts, api: Api, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await tell(engine, "new_entry", "new_entry")
     monkeypatch.setattr(event_rows, "MAX_SCAN", 1)
@@ -187,7 +191,7 @@ async def test_a_filter_that_hides_a_long_log_still_pings(
 
 
 async def test_a_reader_ahead_of_the_log_is_told_so(
-    engine: Engine, api: Api, virtual_clock: VirtualClock
+    engine: EngineParts, api: Api, virtual_clock: VirtualClock
 ) -> None:
     """The log was restored from a backup: its numbers are given again."""
     await tell(engine, "feed_gone", "feed_gone")
@@ -203,7 +207,7 @@ async def test_a_reader_ahead_of_the_log_is_told_so(
 
 
 async def test_a_log_that_is_set_back_under_a_reader_is_told_too(
-    engine: Engine, api: Api, virtual_clock: VirtualClock
+    engine: EngineParts, api: Api, virtual_clock: VirtualClock
 ) -> None:
     await tell(engine, "feed_gone", "feed_gone", "feed_gone")
     async with reading(api, STREAM, last_event_id="2") as reader:
@@ -217,7 +221,7 @@ async def test_a_log_that_is_set_back_under_a_reader_is_told_too(
         assert reader.events[1] == {"id": "1", "event": "log_reset", "data": '{"last_seq":1}'}
 
 
-async def test_an_event_that_cannot_be_read_is_told_as_such(engine: Engine, api: Api) -> None:
+async def test_an_event_that_cannot_be_read_is_told_as_such(engine: EngineParts, api: Api) -> None:
     await tell(engine, "feed_gone", "feed_failing", "feed_gone")
     async with engine.database.write() as tx:
         await tx.run("UPDATE events SET payload = '[]' WHERE seq = 2")
@@ -246,7 +250,7 @@ async def test_it_ends_when_the_service_stops(api: Api, virtual_clock: VirtualCl
 
 @pytest.mark.parametrize("query", ["get_last_seq", "read_wire_events"])
 async def test_nothing_is_read_any_more_when_the_app_has_ended(
-    query: str, engine: Engine, api: Api, virtual_clock: VirtualClock, monkeypatch: Any
+    query: str, engine: EngineParts, api: Api, virtual_clock: VirtualClock, monkeypatch: Any
 ) -> None:
     asked, answer = asyncio.Event(), asyncio.Event()
     real, answered = getattr(event_rows, query), []
@@ -288,7 +292,7 @@ async def test_it_ends_after_an_hour(api: Api, virtual_clock: VirtualClock) -> N
 
 
 async def test_it_ends_when_its_token_is_revoked(
-    engine: Engine, open_api: Callable[..., Api], virtual_clock: VirtualClock
+    engine: EngineParts, open_api: Callable[..., Api], virtual_clock: VirtualClock
 ) -> None:
     async with engine.database.write() as tx:
         gone = await token_rows.insert_token(
@@ -310,7 +314,7 @@ async def test_it_ends_when_its_token_is_revoked(
 
 
 async def test_a_database_that_fails_ends_it_with_an_end(
-    engine: Engine, api: Api, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+    engine: EngineParts, api: Api, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(*_: Any, **__: Any) -> None:
         raise ConnectionLost("the database is away")
@@ -365,7 +369,7 @@ async def test_questions_that_make_no_sense_are_422(query: str, api: Api) -> Non
 
 
 async def test_whoever_may_not_read_gets_no_stream(
-    engine: Engine, open_api: Callable[..., Api]
+    engine: EngineParts, open_api: Callable[..., Api]
 ) -> None:
     async with engine.database.write() as tx:
         await token_rows.insert_token(tx, "p", "publish", token_hash("hw_p"), engine.clock.now())
@@ -374,7 +378,7 @@ async def test_whoever_may_not_read_gets_no_stream(
 
 
 async def test_idle_readers_cost_no_queries_of_their_own(
-    engine: Engine, api: Api, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+    engine: EngineParts, api: Api, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[int] = []
     plain = event_rows.get_last_seq
@@ -399,7 +403,7 @@ async def test_idle_readers_cost_no_queries_of_their_own(
 
 
 async def test_a_page_is_made_once_for_all_who_wait_for_it(
-    engine: Engine, api: Api, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+    engine: EngineParts, api: Api, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
     plain = event_rows.read_wire_events
@@ -420,11 +424,11 @@ async def test_a_page_is_made_once_for_all_who_wait_for_it(
 
 
 async def test_old_pages_are_shared_too_and_not_for_ever(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: EngineParts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_watch, "PAGE_EVENTS", 2)
     await tell(engine, *["feed_gone"] * 7)
-    pages = log_watch.LogPageCache(engine, stream.encode_frames, kept_bytes=1_000)
+    pages = log_watch.LogPageCache(engine.database, stream.encode_frames, kept_bytes=1_000)
     first = await pages.after(0, EVERYTHING)
     assert (first.events, first.next, first.last_seq) == (2, 2, 7)
     assert await pages.after(0, EVERYTHING) is first
@@ -447,14 +451,18 @@ async def test_old_pages_are_shared_too_and_not_for_ever(
 
 
 async def test_a_page_ends_after_so_many_bytes(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: EngineParts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And not after the last event that fits: what cannot be read behind it comes with the next."""
     monkeypatch.setattr(log_watch, "PAGE_BYTES", 2_500)
     await tell(engine, *["feed_gone"] * 6, text="x" * 1_000)
     async with engine.database.write() as tx:
         await tx.run("UPDATE events SET payload = '[]' WHERE seq IN (2, 5)")
-    pages, after, sent = log_watch.LogPageCache(engine, stream.encode_frames), 0, list[bytes]()
+    pages, after, sent = (
+        log_watch.LogPageCache(engine.database, stream.encode_frames),
+        0,
+        list[bytes](),
+    )
     while after < 6:
         told = await pages.after(after, EVERYTHING)
         after = told.next
@@ -466,7 +474,7 @@ async def test_a_page_ends_after_so_many_bytes(
 
 
 async def test_whoever_reads_while_others_write_misses_nothing(
-    engine: Engine, api: Api, virtual_clock: VirtualClock
+    engine: EngineParts, api: Api, virtual_clock: VirtualClock
 ) -> None:
     async def write(kind: str) -> None:
         for _ in range(20):

@@ -9,21 +9,21 @@ import pytest
 
 from headwater.adapters.clock import SystemClock
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.settings import Settings
 from tests.support.api_server import Served, served
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 
 LARGE = "x" * 20_000
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, tmp_path: Path) -> EngineParts:
     return an_engine(database, SystemClock(), ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-async def service(engine: Engine, tmp_path: Path) -> AsyncIterator[Served]:
+async def service(engine: EngineParts, tmp_path: Path) -> AsyncIterator[Served]:
     settings = Settings(data_dir=tmp_path, port=0, stream_slow_seconds=1, stop_seconds=5)
     async with served(engine, settings) as running:
         yield running
@@ -111,7 +111,7 @@ async def test_a_reader_that_leaves_is_not_counted_any_more(service: Served) -> 
 
 
 async def test_a_stopping_service_ends_every_stream_with_an_end(
-    engine: Engine, tmp_path: Path
+    engine: EngineParts, tmp_path: Path
 ) -> None:
     settings = Settings(data_dir=tmp_path, port=0, stop_seconds=5)
     async with served(engine, settings) as service:

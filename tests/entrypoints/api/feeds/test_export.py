@@ -186,7 +186,7 @@ async def test_young_payloads_are_held_back(
     river: River, virtual_clock: VirtualClock, tmp_path: Any
 ) -> None:
     """An id is made before its row is committed: until that is surely over, it is not shown."""
-    api = Api(create_app(river.engine, Settings(data_dir=tmp_path)))
+    api = Api(create_app(river.engine.services, Settings(data_dir=tmp_path)))
     fetch_id = await river.raw(await river.feed(), b"body")
     young = first_id_at(virtual_clock.now())
     async with river.engine.database.write() as tx:

@@ -16,7 +16,6 @@ import structlog
 
 from headwater.adapters.database import SqlDatabase
 from headwater.auth.tokens import SECRET_BYTES, token_hash
-from headwater.core.engine import Engine
 from headwater.core.errors import ConnectionLost
 from headwater.core.telemetry.log import configure
 from headwater.core.values.instant import to_micros
@@ -26,6 +25,7 @@ from headwater.settings import Settings
 from tests.support.api_caller import Answer, Api
 from tests.support.api_server import served
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.readers import Readers
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 
@@ -37,17 +37,17 @@ pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def readers(engine: Engine) -> Readers:
+def readers(engine: EngineParts) -> Readers:
     return Readers(engine)
 
 
 @pytest.fixture
-def app(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
+def app(engine: EngineParts, tmp_path: Path) -> Callable[..., Api]:
     def made(token: str | None = None, **settings: object) -> Api:
         every: dict[str, Any] = {
             "data_dir": tmp_path,
@@ -55,7 +55,7 @@ def app(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
             "personal_guesses_per_minute": 1_000_000,
             "personal_rate_per_minute": 1_000_000,
         }
-        return Api(create_app(engine, Settings(**(every | settings))), token)
+        return Api(create_app(engine.services, Settings(**(every | settings))), token)
 
     return made
 
@@ -167,7 +167,7 @@ async def test_odd_ways_to_give_a_token_are_refused_with_little_work(
         assert (await api.ask("GET", path, headers=headers)).status == 422
 
 
-async def test_a_token_of_a_megabyte_never_reaches_us(engine: Engine, tmp_path: Path) -> None:
+async def test_a_token_of_a_megabyte_never_reaches_us(engine: EngineParts, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, port=0)
     async with served(engine, settings) as service:
         with socket.create_connection(service.place, timeout=10) as peer:
@@ -310,7 +310,7 @@ def files_with(text: str, folder: Path) -> list[Path]:
 
 async def test_a_planted_token_appears_nowhere(
     app: Callable[..., Api],
-    engine: Engine,
+    engine: EngineParts,
     readers: Readers,
     tmp_path: Path,
     virtual_clock: VirtualClock,
@@ -351,7 +351,7 @@ async def test_a_planted_token_appears_nowhere(
 
 async def _trouble(
     place: tuple[str, int],
-    engine: Engine,
+    engine: EngineParts,
     monkeypatch: pytest.MonkeyPatch,
     clock: VirtualClock,
 ) -> None:

@@ -10,13 +10,13 @@ import orjson
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.errors import ConnectionLost
 from headwater.entrypoints.api.app import create_app
 from headwater.personal_feeds.ports import AddedItem, ItemAttachment, KeptItem
 from headwater.settings import Settings
 from tests.support.api_caller import Answer, Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 
 ADMIN = "an-admin-token-of-the-tests"
@@ -33,16 +33,16 @@ LINES = {"content-type": "application/x-ndjson"}
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def opened(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
+def opened(engine: EngineParts, tmp_path: Path) -> Callable[..., Api]:
     """The API without an admin token; call it with settings."""
 
     def app(**settings: Any) -> Api:
-        return Api(create_app(engine, Settings(data_dir=tmp_path, **settings)))
+        return Api(create_app(engine.services, Settings(data_dir=tmp_path, **settings)))
 
     return app
 
@@ -52,7 +52,7 @@ def api(opened: Callable[..., Api]) -> Api:
     return opened()
 
 
-async def kept(engine: Engine, *categories: str) -> list[KeptItem]:
+async def kept(engine: EngineParts, *categories: str) -> list[KeptItem]:
     """Newest first."""
     shelf = await engine.personal.newest(categories or ("sea: tides",), 100, NOON)
     return list(shelf.items)
@@ -69,7 +69,7 @@ def lines_of(answer: Answer) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in answer.body.splitlines()]
 
 
-async def test_an_item_is_kept_in_the_words_it_was_given(api: Api, engine: Engine) -> None:
+async def test_an_item_is_kept_in_the_words_it_was_given(api: Api, engine: EngineParts) -> None:
     answer = await api.post("/internal/rss/item", ITEM)
     assert answer.status == 201
     said = answer.json
@@ -95,7 +95,7 @@ async def test_an_item_is_kept_in_the_words_it_was_given(api: Api, engine: Engin
     ]
 
 
-async def test_everything_an_item_may_say_is_kept(api: Api, engine: Engine) -> None:
+async def test_everything_an_item_may_say_is_kept(api: Api, engine: EngineParts) -> None:
     more = {
         "pub_date": "2026-01-04T12:00:00+01:00",
         "content": "<p>The whole <script>story</script></p>",
@@ -133,7 +133,7 @@ async def test_everything_an_item_may_say_is_kept(api: Api, engine: Engine) -> N
     ],
 )
 async def test_a_date_without_a_zone_is_utc_and_one_of_the_future_is_now(
-    api: Api, engine: Engine, said: str | None, meant: int
+    api: Api, engine: EngineParts, said: str | None, meant: int
 ) -> None:
     assert (await api.post("/internal/rss/item", ITEM | {"pub_date": said})).status == 201
     assert [item.pub_date for item in await kept(engine)] == [meant]
@@ -170,7 +170,7 @@ async def test_a_date_without_a_zone_is_utc_and_one_of_the_future_is_now(
     ],
 )
 async def test_a_field_that_does_not_work_is_named_and_nothing_is_kept(
-    api: Api, engine: Engine, wrong: dict[str, object], where: str
+    api: Api, engine: EngineParts, wrong: dict[str, object], where: str
 ) -> None:
     answer = await api.post("/internal/rss/item", ITEM | wrong)
     assert (answer.status, answer.error) == (422, "validation_error")
@@ -184,7 +184,7 @@ async def test_a_field_that_does_not_work_is_named_and_nothing_is_kept(
 
 @pytest.mark.parametrize("category", ["*", "a:b", "[a-z]?", " both sides ", "..", "ünïcode 🌊"])
 async def test_any_text_is_a_category_and_none_is_a_pattern(
-    api: Api, engine: Engine, category: str
+    api: Api, engine: EngineParts, category: str
 ) -> None:
     await api.post("/internal/rss/item", ITEM)
     answer = await api.post("/internal/rss/item", ITEM | {"category": category})
@@ -194,7 +194,7 @@ async def test_any_text_is_a_category_and_none_is_a_pattern(
 
 
 async def test_only_allowed_categories_are_filled_where_there_is_a_list(
-    opened: Callable[..., Api], engine: Engine
+    opened: Callable[..., Api], engine: EngineParts
 ) -> None:
     api = opened(personal_categories=["sea: tides"])
     assert (await api.post("/internal/rss/item", ITEM)).status == 201
@@ -206,7 +206,7 @@ async def test_only_allowed_categories_are_filled_where_there_is_a_list(
     assert len(await kept(engine, "sea: tides", "garden")) == 1
 
 
-async def test_what_has_an_id_comes_into_a_category_once(api: Api, engine: Engine) -> None:
+async def test_what_has_an_id_comes_into_a_category_once(api: Api, engine: EngineParts) -> None:
     first = await api.post("/internal/rss/item", ITEM | {"id": "tide-1"})
     again = await api.post("/internal/rss/item", ITEM | {"id": "tide-1", "title": "Other words"})
     assert (first.status, again.status) == (201, 200)
@@ -217,7 +217,7 @@ async def test_what_has_an_id_comes_into_a_category_once(api: Api, engine: Engin
 
 
 async def test_an_id_is_free_again_when_its_item_has_expired(
-    api: Api, engine: Engine, virtual_clock: VirtualClock
+    api: Api, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     first = await api.post("/internal/rss/item", ITEM | {"id": "tide-1"})
     await virtual_clock.advance(14 * 86_400)
@@ -228,7 +228,7 @@ async def test_an_id_is_free_again_when_its_item_has_expired(
 
 
 async def test_no_program_can_take_the_name_of_an_entry_or_of_a_request(
-    api: Api, engine: Engine
+    api: Api, engine: EngineParts
 ) -> None:
     for name in ("entry:f:0", "request:00:0", "item:x"):
         await api.post("/internal/rss/item", ITEM | {"id": name})
@@ -236,7 +236,7 @@ async def test_no_program_can_take_the_name_of_an_entry_or_of_a_request(
     assert names == {"item:entry:f:0", "item:request:00:0", "item:item:x"}
 
 
-async def test_one_idempotency_key_is_one_item(api: Api, engine: Engine) -> None:
+async def test_one_idempotency_key_is_one_item(api: Api, engine: EngineParts) -> None:
     first = await api.post("/internal/rss/item", ITEM, idempotency_key="k1")
     again = await api.post("/internal/rss/item", ITEM, idempotency_key="k1")
     assert (first.status, again.status) == (201, 201)
@@ -248,7 +248,7 @@ async def test_one_idempotency_key_is_one_item(api: Api, engine: Engine) -> None
 
 
 async def test_a_crash_between_the_item_and_its_answer_makes_no_second_item(
-    api: Api, engine: Engine
+    api: Api, engine: EngineParts
 ) -> None:
     first = await api.post("/internal/rss/item", ITEM, idempotency_key="k1")
     async with engine.database.write() as tx:
@@ -264,7 +264,7 @@ async def test_a_crash_between_the_item_and_its_answer_makes_no_second_item(
     assert len(await kept(engine)) == 2
 
 
-async def test_the_same_item_from_many_at_once_is_there_once(api: Api, engine: Engine) -> None:
+async def test_the_same_item_from_many_at_once_is_there_once(api: Api, engine: EngineParts) -> None:
     answers = await asyncio.gather(
         *(api.post("/internal/rss/item", ITEM | {"id": "tide-1"}) for _ in range(8))
     )
@@ -273,7 +273,7 @@ async def test_the_same_item_from_many_at_once_is_there_once(api: Api, engine: E
     assert len(await kept(engine)) == 1
 
 
-async def test_an_item_without_an_id_may_come_twice(api: Api, engine: Engine) -> None:
+async def test_an_item_without_an_id_may_come_twice(api: Api, engine: EngineParts) -> None:
     for _ in range(2):
         assert (await api.post("/internal/rss/item", ITEM)).status == 201
     assert len(await kept(engine)) == 2
@@ -283,9 +283,9 @@ async def test_an_item_without_an_id_may_come_twice(api: Api, engine: Engine) ->
     ("scope", "status"), [("publish", 201), ("admin", 201), ("read", 403), ("register", 403)]
 )
 async def test_the_scope_publish_opens_this_and_nothing_else(
-    engine: Engine, tmp_path: Path, scope: str, status: int
+    engine: EngineParts, tmp_path: Path, scope: str, status: int
 ) -> None:
-    app = create_app(engine, Settings(data_dir=tmp_path, admin_token=ADMIN))
+    app = create_app(engine.services, Settings(data_dir=tmp_path, admin_token=ADMIN))
     made = await Api(app, ADMIN).post("/tokens", {"name": "tides", "scope": scope})
     mine = Api(app, made.json["token"])
     assert (await mine.post("/internal/rss/item", ITEM)).status == status
@@ -297,7 +297,9 @@ async def test_the_scope_publish_opens_this_and_nothing_else(
     assert (await nobody.post("/internal/rss/item", ITEM)).status == 401
 
 
-async def test_items_have_a_limit_of_their_own(opened: Callable[..., Api], engine: Engine) -> None:
+async def test_items_have_a_limit_of_their_own(
+    opened: Callable[..., Api], engine: EngineParts
+) -> None:
     api = opened(personal_item_max_bytes=2_048, api_max_body_bytes=1_024)
     fits = ITEM | {"description": "x" * 1_800}
     assert (await api.post("/internal/rss/item", fits)).status == 201
@@ -313,7 +315,7 @@ async def test_items_have_a_limit_of_their_own(opened: Callable[..., Api], engin
 
 
 async def test_a_batch_has_one_answer_on_each_line_and_its_last_item_is_the_newest(
-    api: Api, engine: Engine
+    api: Api, engine: EngineParts
 ) -> None:
     answer = await batch(api, *(ITEM | {"title": f"Tide {n}"} for n in range(5)))
     assert answer.status == 201
@@ -324,7 +326,7 @@ async def test_a_batch_has_one_answer_on_each_line_and_its_last_item_is_the_newe
     assert [item.guid for item in reversed(items)] == [line["guid"] for line in told]
 
 
-async def test_a_batch_says_which_items_were_there(api: Api, engine: Engine) -> None:
+async def test_a_batch_says_which_items_were_there(api: Api, engine: EngineParts) -> None:
     first = await api.post("/internal/rss/item", ITEM | {"id": "a"})
     answer = await batch(api, ITEM | {"id": "b"}, ITEM | {"id": "a"}, ITEM | {"id": "b"})
     told = lines_of(answer)
@@ -336,7 +338,7 @@ async def test_a_batch_says_which_items_were_there(api: Api, engine: Engine) -> 
     assert len(await kept(engine)) == 2
 
 
-async def test_every_bad_line_is_named_and_none_is_kept(api: Api, engine: Engine) -> None:
+async def test_every_bad_line_is_named_and_none_is_kept(api: Api, engine: EngineParts) -> None:
     good = orjson.dumps(ITEM)
     body = b"\n".join(
         [
@@ -377,7 +379,7 @@ async def test_a_batch_without_items_is_refused(api: Api, body: bytes) -> None:
 
 
 async def test_a_batch_has_a_bound_on_items_and_one_on_bytes(
-    opened: Callable[..., Api], engine: Engine
+    opened: Callable[..., Api], engine: EngineParts
 ) -> None:
     api = opened(personal_batch_max_items=3, personal_batch_max_bytes=4_096)
     assert (await batch(api, ITEM, ITEM, ITEM)).status == 201
@@ -403,7 +405,7 @@ async def test_lines_of_windows_and_parameters_of_the_media_type_work(api: Api) 
 
 
 async def test_a_batch_under_one_idempotency_key_is_published_once(
-    api: Api, engine: Engine
+    api: Api, engine: EngineParts
 ) -> None:
     first = await batch(api, ITEM, ITEM, idempotency_key="k1")
     again = await batch(api, ITEM, ITEM, idempotency_key="k1")
@@ -427,7 +429,7 @@ class Away:
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_when_the_store_is_away_the_answer_says_so_and_when_to_come_again(
-    api: Api, engine: Engine
+    api: Api, engine: EngineParts
 ) -> None:
     engine.personal = Away()  # type: ignore[assignment]
     for answer in (

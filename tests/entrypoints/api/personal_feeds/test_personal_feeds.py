@@ -12,7 +12,6 @@ from fastapi import FastAPI
 from lxml import etree
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.core.errors import ConnectionLost
 from headwater.core.values.instant import to_micros
 from headwater.entrypoints.api.app import create_app
@@ -22,6 +21,7 @@ from headwater.publish.opml import parse_opml
 from headwater.settings import Settings
 from tests.support.api_caller import Answer, Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.readers import Readers
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 
@@ -31,22 +31,22 @@ BASE = "http://127.0.0.1:8470"
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def readers(engine: Engine) -> Readers:
+def readers(engine: EngineParts) -> Readers:
     return Readers(engine)
 
 
 @pytest.fixture
-def app(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
+def app(engine: EngineParts, tmp_path: Path) -> Callable[..., Api]:
     """Behind an admin token, which nobody here sends."""
 
     def made(token: str | None = None, **settings: object) -> Api:
         every: dict[str, Any] = {"data_dir": tmp_path, "admin_token": ADMIN} | settings
-        return Api(create_app(engine, Settings(**every)), token)
+        return Api(create_app(engine.services, Settings(**every)), token)
 
     return made
 
@@ -92,9 +92,9 @@ async def test_a_token_opens_its_readers_feed(api: Api, readers: Readers, path: 
 
 @sqlite_only
 async def test_without_an_admin_token_it_is_the_same(
-    engine: Engine, readers: Readers, tmp_path: Path
+    engine: EngineParts, readers: Readers, tmp_path: Path
 ) -> None:
-    open_to_all = Api(create_app(engine, Settings(data_dir=tmp_path)))
+    open_to_all = Api(create_app(engine.services, Settings(data_dir=tmp_path)))
     await readers.opened("Ada", "rivers", token=TOKEN)
     await readers.item("rivers", "first")
     assert titles(await open_to_all.get(f"/rss?token={TOKEN}")) == ["first"]
@@ -237,7 +237,7 @@ async def test_other_methods_do_nothing_here(app: Callable[..., Api]) -> None:
 
 @sqlite_only
 async def test_links_begin_where_the_operator_says_and_name_the_hub(
-    app: Callable[..., Api], readers: Readers, engine: Engine
+    app: Callable[..., Api], readers: Readers, engine: EngineParts
 ) -> None:
     await readers.opened("Ada", "rivers", token=TOKEN)
     api = app(public_base_url="https://feeds.example/here/", hub_url="https://hub.example/")
@@ -291,7 +291,7 @@ async def test_every_refusal_in_its_own_words(
 
 
 @asynccontextmanager
-async def store_away(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+async def store_away(engine: EngineParts, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
     async def away(*_: object) -> None:
         raise ConnectionLost("no route to postgresql://user:secret@db.internal/headwater")
 
@@ -303,7 +303,7 @@ async def store_away(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
 
 @sqlite_only
 async def test_a_store_that_is_away_is_told_and_nothing_old_is_shown(
-    api: Api, readers: Readers, engine: Engine, virtual_clock: VirtualClock, monkeypatch: Any
+    api: Api, readers: Readers, engine: EngineParts, virtual_clock: VirtualClock, monkeypatch: Any
 ) -> None:
     await readers.opened("Ada", "rivers", token=TOKEN)
     for path in ("/rss", "/atom"):  # the second one is not remembered yet when the store goes
@@ -372,10 +372,10 @@ async def test_one_network_of_ipv6_is_one_guesser(app: Callable[..., Api]) -> No
 
 @sqlite_only
 async def test_nothing_is_counted_without_an_admin_token(
-    engine: Engine, readers: Readers, tmp_path: Path
+    engine: EngineParts, readers: Readers, tmp_path: Path
 ) -> None:
     few = Settings(data_dir=tmp_path, personal_rate_per_minute=1, personal_guesses_per_minute=1)
-    api = Api(create_app(engine, few))
+    api = Api(create_app(engine.services, few))
     await readers.opened("Ada", "rivers", token=TOKEN)
     for _ in range(3):
         assert (await api.get(f"/rss?token={TOKEN}")).status == 200

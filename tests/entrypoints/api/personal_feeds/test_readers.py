@@ -10,7 +10,6 @@ from lxml import etree
 
 from headwater.auth.tokens import token_hash
 from headwater.core import idempotency_rows
-from headwater.core.engine import Engine
 from headwater.core.errors import ConnectionLost
 from headwater.core.idempotency import attempt_of
 from headwater.core.values.instant import to_micros
@@ -18,6 +17,7 @@ from headwater.personal_feeds.ports import FeedReader, ReaderToken
 from headwater.publish.opml import parse_opml
 from tests.support.api_caller import Answer, Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.origin import Post, rss
 from tests.support.scripted_engine import River
 
@@ -37,7 +37,7 @@ async def token(api: Api, reader_id: str) -> dict[str, Any]:
     return dict(made.json)
 
 
-async def opens(engine: Engine, secret: str) -> str | None:
+async def opens(engine: EngineParts, secret: str) -> str | None:
     """Whose feed a token opens now, by the store's own word."""
     now = to_micros(engine.clock.now())
     holder = await engine.personal.holder(token_hash(secret), secret, now)
@@ -119,7 +119,7 @@ async def test_a_name_is_there_once(api: Api) -> None:
     assert (await api.patch(f"/readers/{other}", {"name": "Mo"})).status == 200
 
 
-async def test_a_removed_reader_takes_the_tokens_along(api: Api, engine: Engine) -> None:
+async def test_a_removed_reader_takes_the_tokens_along(api: Api, engine: EngineParts) -> None:
     known = await reader(api)
     secret = (await token(api, known))["token"]
     assert await opens(engine, secret) == known
@@ -236,7 +236,7 @@ async def test_only_an_admin_may_look_after_readers(guarded: Callable[..., Api])
 
 
 async def test_a_token_is_shown_once_with_the_addresses_it_opens(
-    api: Api, engine: Engine, virtual_clock: VirtualClock
+    api: Api, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     known = await reader(api, "Ada", "garden")
     made = await token(api, known)
@@ -275,7 +275,7 @@ async def test_the_address_is_the_public_one(guarded: Callable[..., Api]) -> Non
     assert made["urls"]["rss"] == f"https://feeds.example.org/river/rss?token={made['token']}"
 
 
-async def test_nothing_that_is_kept_holds_a_token(api: Api, engine: Engine) -> None:
+async def test_nothing_that_is_kept_holds_a_token(api: Api, engine: EngineParts) -> None:
     known = await reader(api)
     first = (await api.post(f"/readers/{known}/tokens", {}, idempotency_key="k")).json
     target = f"/readers/{known}/tokens/{first['id']}/rotate"
@@ -291,7 +291,7 @@ async def test_nothing_that_is_kept_holds_a_token(api: Api, engine: Engine) -> N
 
 
 async def test_a_rotated_token_works_until_its_grace_is_over(
-    api: Api, engine: Engine, virtual_clock: VirtualClock
+    api: Api, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     known = await reader(api)
     old = await token(api, known)
@@ -316,7 +316,7 @@ async def test_a_rotated_token_works_until_its_grace_is_over(
 
 
 async def test_the_grace_is_a_day_unless_a_setting_or_the_request_says_otherwise(
-    guarded: Callable[..., Api], engine: Engine
+    guarded: Callable[..., Api], engine: EngineParts
 ) -> None:
     usual, short = guarded(), guarded(personal_grace_hours=0.5)
     known = await reader(usual)
@@ -368,7 +368,7 @@ async def test_all_tokens_of_a_reader_may_be_rotated_at_the_same_time(
 
 
 async def test_a_revoked_token_opens_nothing_and_revoking_twice_is_revoking_once(
-    api: Api, engine: Engine, virtual_clock: VirtualClock
+    api: Api, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     known = await reader(api)
     made, other = await token(api, known), await token(api, known)
@@ -381,7 +381,7 @@ async def test_a_revoked_token_opens_nothing_and_revoking_twice_is_revoking_once
     assert await opens(engine, other["token"]) == known
 
 
-async def test_a_reader_reaches_no_token_of_another(api: Api, engine: Engine) -> None:
+async def test_a_reader_reaches_no_token_of_another(api: Api, engine: EngineParts) -> None:
     ada, mo = await reader(api, "Ada"), await reader(api, "Mo")
     made = await token(api, ada)
     assert (await api.delete(f"/readers/{mo}/tokens/{made['id']}")).status == 404
@@ -433,7 +433,7 @@ async def died_after(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], Any])
 
 
 async def test_after_a_crash_behind_the_effect_the_retry_finds_what_was_made(
-    api: Api, engine: Engine, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+    api: Api, engine: EngineParts, virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The store and the keys may be two places: nothing is made twice for all that."""
     said = {"name": "Ada", "categories": ["garden"]}
@@ -476,7 +476,7 @@ async def test_after_a_crash_behind_the_effect_the_retry_finds_what_was_made(
 
 
 async def test_when_only_the_answer_was_lost_the_retry_tells_of_the_same_token(
-    api: Api, engine: Engine
+    api: Api, engine: EngineParts
 ) -> None:
     known = await reader(api)
     attempt = attempt_of("k", "loopback", "POST", f"/readers/{known}/tokens", b"{}")
@@ -492,7 +492,7 @@ async def test_when_only_the_answer_was_lost_the_retry_tells_of_the_same_token(
 
 
 async def test_a_store_that_is_away_is_500_with_a_time_to_try_again(
-    api: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    api: Api, engine: EngineParts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def away(*_: object, **__: object) -> list[FeedReader]:
         raise ConnectionLost("no route to redis.internal:6379")
@@ -547,7 +547,7 @@ async def test_a_reader_of_nothing_has_no_sources(api: Api) -> None:
 # Other tools' readers ------------------------------------------------------------------------
 
 
-async def test_an_id_that_another_tool_gave_works_as_well(api: Api, engine: Engine) -> None:
+async def test_an_id_that_another_tool_gave_works_as_well(api: Api, engine: EngineParts) -> None:
     now = to_micros(engine.clock.now())
     theirs = FeedReader("user 42&co", "user 42&co", ("garden",), now, now)
     await engine.personal.add_reader(theirs, most=10)

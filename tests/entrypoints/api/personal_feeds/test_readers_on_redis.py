@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.personal_feeds.redis.store import PersonalRedis
 from headwater.personal_feeds.served_feeds import PersonalFeeds, PersonalPolicy
@@ -19,6 +18,7 @@ from tests.entrypoints.api.personal_feeds import test_readers
 from tests.support.api_caller import Api
 from tests.support.brokers import OwnServer
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.personal_redis import own_server, pen, store
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 @pytest.fixture
 def engine(
     database: SqlDatabase, virtual_clock: VirtualClock, store: PersonalRedis, tmp_path: Path
-) -> Engine:
+) -> EngineParts:
     made = an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
     made.personal = store
     made.personal_feeds = PersonalFeeds(store, virtual_clock, PersonalPolicy())
@@ -38,15 +38,15 @@ def engine(
 
 
 @pytest.fixture
-def api(engine: Engine, tmp_path: Path) -> Api:
-    return Api(create_app(engine, Settings(data_dir=tmp_path)))
+def api(engine: EngineParts, tmp_path: Path) -> Api:
+    return Api(create_app(engine.services, Settings(data_dir=tmp_path)))
 
 
 @pytest.fixture
-def guarded(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
+def guarded(engine: EngineParts, tmp_path: Path) -> Callable[..., Api]:
     def app(token: str | None = "an-admin-token", **settings: Any) -> Api:
         every: dict[str, Any] = {"data_dir": tmp_path, "admin_token": "an-admin-token"} | settings
-        return Api(create_app(engine, Settings(**every)), token)
+        return Api(create_app(engine.services, Settings(**every)), token)
 
     return app
 
@@ -89,7 +89,7 @@ async def test_it_is_said_which_place_cannot_be_reached(api: Api, own_server: Ow
 
 
 async def test_a_reader_that_another_tool_made_is_looked_after_like_ours(
-    api: Api, engine: Engine, pen: Any
+    api: Api, engine: EngineParts, pen: Any
 ) -> None:
     await pen.set("rss:user:user 42:categories", '["garden"]')
     await pen.set("rss:token:plain-old-token", "user 42")

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from headwater.settings import Settings
-from headwater.wiring.app import open_engine
+from headwater.wiring.app import open_services
 from tests.support.api_server import Served, served
+from tests.support.engine_parts import EngineParts
 from tests.support.readers import Readers
 
 ADMIN = "an-admin-token-of-the-tests"
@@ -27,7 +28,10 @@ async def service(database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
         parser_processes=1,
         personal_rate_per_minute=100_000,
     )
-    async with open_engine(settings) as engine, served(engine, settings) as running:
+    async with (
+        open_services(settings) as services,
+        served(EngineParts.of(services), settings) as running,
+    ):
         yield running
 
 
@@ -110,7 +114,11 @@ async def test_a_revoked_token_ends_within_a_second_at_every_process(
         parser_processes=1,
         personal_rate_per_minute=100_000,
     )
-    async with open_engine(settings) as engine, served(engine, settings) as other:
+    async with (
+        open_services(settings) as services,
+        served(EngineParts.of(services), settings) as other,
+    ):
+        engine = EngineParts.of(services)
         target = f"/rss?token={TOKEN}"
         for each in (service, other):
             assert (await asyncio.to_thread(ask, each, "GET", target))[0] == 200

@@ -6,13 +6,13 @@ from urllib.parse import quote
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.publish.safe_text import xml_safe_text
 from headwater.settings import Settings
 from tests.support import feed_rules_atom, feed_rules_json, feed_rules_rss
 from tests.support.api_caller import Answer, Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.hostile_texts import NASTY
 from tests.support.readers import Readers
 from tests.support.scripted_engine import River, ScriptedWeb, an_engine, an_entry
@@ -36,14 +36,14 @@ CATEGORIES = (
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     return an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
 
 
 @pytest.fixture
-def api(engine: Engine, tmp_path: Path) -> Api:
+def api(engine: EngineParts, tmp_path: Path) -> Api:
     settings = Settings(data_dir=tmp_path, hub_url="https://hub.example/")
-    return Api(create_app(engine, settings))
+    return Api(create_app(engine.services, settings))
 
 
 def broken(answer: Answer) -> list[str]:
@@ -51,7 +51,7 @@ def broken(answer: Answer) -> list[str]:
     return BROKEN[answer.headers["content-type"]](answer.body)
 
 
-async def test_personal_feeds_keep_every_rule(api: Api, engine: Engine) -> None:
+async def test_personal_feeds_keep_every_rule(api: Api, engine: EngineParts) -> None:
     readers = Readers(engine)
     await readers.opened("Ada & <Bob> ]]>", *CATEGORIES, token=TOKEN)
     words = [text.replace("\x00", "") for text in NASTY if "\ud800" not in text]
@@ -68,7 +68,7 @@ async def test_personal_feeds_keep_every_rule(api: Api, engine: Engine) -> None:
             assert broken(part) == []
 
 
-async def test_an_item_of_several_categories_is_there_once(api: Api, engine: Engine) -> None:
+async def test_an_item_of_several_categories_is_there_once(api: Api, engine: EngineParts) -> None:
     readers = Readers(engine)
     await readers.opened("Ada", "rivers", "lakes", token=TOKEN)
     await readers.item("rivers", "both", guid="01900000-0000-7000-8000-00000000000f")
@@ -82,7 +82,7 @@ async def test_an_item_of_several_categories_is_there_once(api: Api, engine: Eng
 
 
 async def test_collections_keep_every_rule_on_every_page(
-    api: Api, engine: Engine, virtual_clock: VirtualClock
+    api: Api, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     river = River(engine, ScriptedWeb())
     feed = await river.feed("one")
@@ -102,7 +102,7 @@ async def test_collections_keep_every_rule_on_every_page(
 
 
 async def test_a_new_document_is_never_told_to_be_old(
-    api: Api, engine: Engine, virtual_clock: VirtualClock
+    api: Api, engine: EngineParts, virtual_clock: VirtualClock
 ) -> None:
     """libcurl throws a 200 away whose Last-Modified is not after If-Modified-Since: newsboat would
     never show what came in the second in which it asked."""

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.feeds.fetch.request_feed import FetchPolicy
 from headwater.settings import Settings
 from headwater.web.address_gate import build_address_policy
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 from tests.support.scripted_fetchers import Registry, ScriptedFetchers, another_api
 
@@ -26,7 +26,7 @@ def web() -> ScriptedWeb:
 @pytest.fixture
 def engine(
     database: SqlDatabase, virtual_clock: VirtualClock, web: ScriptedWeb, tmp_path: Path
-) -> Engine:
+) -> EngineParts:
     made = an_engine(database, virtual_clock, web, tmp_path)
     made.fetchers = ScriptedFetchers()
     made.fetch = FetchPolicy(user_agent="test", address=build_address_policy(["localhost:3001"]))
@@ -34,7 +34,7 @@ def engine(
 
 
 @pytest.fixture
-def registry(engine: Engine, tmp_path: Path) -> Registry:
+def registry(engine: EngineParts, tmp_path: Path) -> Registry:
     """Everything is open: no admin token, loopback."""
     assert isinstance(engine.fetchers, ScriptedFetchers)
     api = another_api(engine, Settings(data_dir=tmp_path))
@@ -42,7 +42,7 @@ def registry(engine: Engine, tmp_path: Path) -> Registry:
 
 
 @pytest.fixture
-def guarded(engine: Engine, tmp_path: Path) -> Callable[..., Api]:
+def guarded(engine: EngineParts, tmp_path: Path) -> Callable[..., Api]:
     """The API with an admin token; call it with the token to use, and other settings."""
 
     def app(token: str | None = ADMIN, **settings: object) -> Api:

@@ -8,13 +8,13 @@ from urllib.parse import quote
 import pytest
 
 from headwater.adapters.database import SqlDatabase
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.app import create_app
 from headwater.settings import Settings
 from tests.entrypoints.api.test_attacks import served, wire
 from tests.support.api_caller import Api
 from tests.support.api_routes import RIGHTS
 from tests.support.clock import VirtualClock
+from tests.support.engine_parts import EngineParts
 from tests.support.scripted_engine import ScriptedWeb, an_engine
 from tests.support.scripted_fetchers import ScriptedFetchers
 
@@ -56,17 +56,17 @@ ONLY_ADMIN = {
 
 
 @pytest.fixture
-def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> Engine:
+def engine(database: SqlDatabase, virtual_clock: VirtualClock, tmp_path: Path) -> EngineParts:
     made = an_engine(database, virtual_clock, ScriptedWeb(), tmp_path)
     made.fetchers = ScriptedFetchers()
     return made
 
 
 @pytest.fixture
-def guarded(engine: Engine, tmp_path: Path) -> Guarded:
+def guarded(engine: EngineParts, tmp_path: Path) -> Guarded:
     def app(token: str | None = ADMIN, **settings: object) -> Api:
         every = {"data_dir": tmp_path, "admin_token": ADMIN, "api_rate_per_minute": 100_000}
-        return Api(create_app(engine, Settings(**every | settings)), token)  # type: ignore[arg-type]
+        return Api(create_app(engine.services, Settings(**every | settings)), token)  # type: ignore[arg-type]
 
     return app
 
@@ -139,7 +139,7 @@ async def test_151_a_fetchers_token_opens_no_admin_route(guarded: Guarded) -> No
 
 
 async def test_151_a_token_whose_fetcher_is_gone_opens_nothing(
-    guarded: Guarded, engine: Engine
+    guarded: Guarded, engine: EngineParts
 ) -> None:
     number, token = await joined(guarded)
     async with engine.database.write() as tx:
@@ -293,7 +293,7 @@ async def test_181_no_crowd_of_fetchers_can_join(guarded: Guarded) -> None:
 
 
 async def test_186_only_an_enabled_candidate_can_be_chosen_and_by_one_admin(
-    guarded: Guarded, engine: Engine
+    guarded: Guarded, engine: EngineParts
 ) -> None:
     admin = guarded()
     one, two, three = [

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError
 from headwater.core.ports import Database, View
 from headwater.entrypoints.api.app import create_app
@@ -21,6 +20,7 @@ from tests.entrypoints.api.conftest import ADMIN
 from tests.support.api_caller import Api
 from tests.support.clock import VirtualClock
 from tests.support.databases import PassingDatabase
+from tests.support.engine_parts import EngineParts
 from tests.support.scraped_metrics import Scraped, own_figures
 from tests.support.scripted_engine import River
 from tests.support.visit_history import OK, SAME, Ledger
@@ -119,7 +119,7 @@ async def test_feeds_that_stand_out_have_figures_of_their_own(api: Api, river: R
     assert waiting["headwater_visits_uncounted"] == 6
     assert not waiting.has("headwater_feed_new_entries")
     await ledger.count()
-    seen = await scraped(Api(create_app(river.engine, Settings())))
+    seen = await scraped(Api(create_app(river.engine.services, Settings())))
     assert seen["headwater_visits_uncounted"] == 0
     assert seen.labels_of("headwater_feed_new_entries") == {f"feed_id={newsy.feed_id}"}
     assert seen["headwater_feed_new_entries", f"feed_id={newsy.feed_id}"] == 14
@@ -149,7 +149,7 @@ async def test_the_top_lists_can_be_turned_off(river: River) -> None:
     one = await ledger.subscribe(await ledger.fetcher("alpha"), "https://one.example/feed")
     await ledger.visits(one, [OK, "timeout"], new_entries=1)
     await ledger.count()
-    seen = await scraped(Api(create_app(river.engine, Settings(metrics_top_feeds=0))))
+    seen = await scraped(Api(create_app(river.engine.services, Settings(metrics_top_feeds=0))))
     assert not any(each.startswith("headwater_feed_") for each, *_ in seen.values)
     assert not seen.has("headwater_host_failures")
     assert seen.has("headwater_slo_met")
@@ -209,7 +209,7 @@ _KEY = {
 async def test_a_hundred_thousand_feeds_make_no_more_series(api: Api, river: River) -> None:
     few = (await scraped(api)).series
     await crowd(river)
-    seen = await scraped(Api(create_app(river.engine, Settings(metrics_top_feeds=20))))
+    seen = await scraped(Api(create_app(river.engine.services, Settings(metrics_top_feeds=20))))
     assert seen["headwater_feeds", "state=active"] == MANY + 1
     assert len(seen.labels_of("headwater_feed_new_entries")) == 20
     assert len(seen.labels_of("headwater_feed_failures")) == 20
@@ -283,10 +283,10 @@ class Counted(PassingDatabase):
 
 
 async def test_however_often_it_is_scraped_the_database_is_asked_now_and_then(
-    engine: Engine, virtual_clock: VirtualClock, tmp_path: Path
+    engine: EngineParts, virtual_clock: VirtualClock, tmp_path: Path
 ) -> None:
     engine.database = counted = Counted(engine.database)
-    api = Api(create_app(engine, Settings(data_dir=tmp_path)))
+    api = Api(create_app(engine.services, Settings(data_dir=tmp_path)))
     await scraped(api)
     first = counted.reads
     for _ in range(20):
@@ -300,9 +300,9 @@ async def test_however_often_it_is_scraped_the_database_is_asked_now_and_then(
     assert counted.reads == 2 * first + 1
 
 
-async def test_a_database_that_is_away_is_a_figure_too(engine: Engine, tmp_path: Path) -> None:
+async def test_a_database_that_is_away_is_a_figure_too(engine: EngineParts, tmp_path: Path) -> None:
     engine.database = counted = Counted(engine.database)
-    api = Api(create_app(engine, Settings(data_dir=tmp_path)))
+    api = Api(create_app(engine.services, Settings(data_dir=tmp_path)))
     counted.is_away = True
     away = await scraped(api)
     assert away.values["headwater_database_up",] == 0
@@ -312,13 +312,13 @@ async def test_a_database_that_is_away_is_a_figure_too(engine: Engine, tmp_path:
     assert (await scraped(api))["headwater_database_up"] == 1
 
 
-def apart(engine: Engine, token: str | None, **settings: Any) -> Api:
+def apart(engine: EngineParts, token: str | None, **settings: Any) -> Api:
     """The app that a worker without an API shows its metrics by."""
     chosen = Settings(metrics_port=9_470, **settings)
-    return Api(metrics_app(engine, chosen), token, host="127.0.0.1:9470")  # type: ignore[arg-type]
+    return Api(metrics_app(engine.services, chosen), token, host="127.0.0.1:9470")  # type: ignore[arg-type]
 
 
-async def test_beside_a_worker_there_is_nothing_but_metrics(engine: Engine) -> None:
+async def test_beside_a_worker_there_is_nothing_but_metrics(engine: EngineParts) -> None:
     api = apart(engine, None)
     assert (await scraped(api)).has("headwater_feeds")
     for path in ("/feeds", "/tokens", "/", "/status", "/healthz"):
@@ -326,7 +326,7 @@ async def test_beside_a_worker_there_is_nothing_but_metrics(engine: Engine) -> N
     assert (await api.post("/metrics", {})).status == 405
 
 
-async def test_beside_a_worker_the_rules_of_the_api_hold(engine: Engine) -> None:
+async def test_beside_a_worker_the_rules_of_the_api_hold(engine: EngineParts) -> None:
     assert (await apart(engine, None, admin_token=ADMIN).get("/metrics")).error == "unauthorized"
     assert (await apart(engine, ADMIN, admin_token=ADMIN).get("/metrics")).status == 200
     stranger = apart(engine, None)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from headwater.core.engine import Engine
 from headwater.core.ports import Database, View
 from headwater.entrypoints.api.app import create_app
 from headwater.settings import Settings
 from tests.support.api_caller import Answer, Api
 from tests.support.clock import VirtualClock
 from tests.support.databases import PassingDatabase
+from tests.support.engine_parts import EngineParts
 from tests.support.scraped_metrics import Scraped
 
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
@@ -36,14 +36,14 @@ class StandingStill(PassingDatabase):
 
 
 @pytest.fixture
-def still(engine: Engine) -> StandingStill:
+def still(engine: EngineParts) -> StandingStill:
     engine.database = still = StandingStill(engine.database)
     return still
 
 
 @pytest.fixture
-def api(engine: Engine, still: StandingStill, tmp_path: Path) -> Api:
-    return Api(create_app(engine, Settings(data_dir=tmp_path)))
+def api(engine: EngineParts, still: StandingStill, tmp_path: Path) -> Api:
+    return Api(create_app(engine.services, Settings(data_dir=tmp_path)))
 
 
 async def after_eight_seconds(clock: VirtualClock, api: Api, path: str) -> Answer:

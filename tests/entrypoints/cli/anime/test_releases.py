@@ -25,11 +25,11 @@ async def _filled(folder: Path) -> None:
     engine = an_engine(database, VirtualClock(), ScriptedWeb(), folder)
     web = engine.web
     assert isinstance(web, ScriptedWeb)
-    api = Api(create_app(engine, Settings(data_dir=folder)))
+    api = Api(create_app(engine.services, Settings(data_dir=folder)))
     harbour = Harbour(engine, VirtualClock(), web, api)
     await harbour.follow(loli("01"), ani("01"), item("odd", "[ANi] Tides [1080P][CHT]"))
     tracking = await harbour.track()
-    await catch_up(engine, tracking.id)
+    await catch_up(engine.releases, tracking.id)
     await database.close()
 
 

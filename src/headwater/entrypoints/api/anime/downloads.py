@@ -143,7 +143,7 @@ async def list_downloads(
     """The newest first."""
     size = at.page_size(limit)
     before = decode_cursor(cursor_, "downloads", 1)[0] if cursor_ else None
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         found = await download_rows.list_downloads(
             view, show_id=show, states=state or (), before=before, limit=size + 1
         )
@@ -165,8 +165,8 @@ async def retry_download(
     download_id: DownloadId, app: App, key: IdempotencyKey, body: NothingIn | None = None
 ) -> WholeDownloadRecord:
     """Its next step now, with all its tries. 409 for one that is done or gone."""
-    await download_commands.retry_download(app.engine, download_id, idempotency=key)
-    async with app.engine.database.read() as view:
+    await download_commands.retry_download(app.database, download_id, idempotency=key)
+    async with app.database.read() as view:
         return await _record(view, download_id)
 
 
@@ -176,8 +176,8 @@ async def drop_download(
 ) -> WholeDownloadRecord:
     """Out of the library, into the recycle folder, and out of the client if we added it there. It
     does not come again by itself."""
-    await download_commands.drop_download(app.engine, download_id, idempotency=key)
-    async with app.engine.database.read() as view:
+    await download_commands.drop_download(app.database, download_id, idempotency=key)
+    async with app.database.read() as view:
         return await _record(view, download_id)
 
 

@@ -167,7 +167,7 @@ async def propose(
 ) -> Response:
     """The show that a feed is about, by its title and those of its releases, with reasons."""
     known = parse_public_id(feed, "feed")
-    found = await preview_module.proposal_of(at.engine, known, title)
+    found = await preview_module.proposal_of(at.database, known, title)
     return json_response(ProposalRecord.of(known, found))
 
 
@@ -175,8 +175,8 @@ async def propose(
 async def list_missing(at: RouteContext, show: ShowFilter = None) -> Response:
     """Episodes that are neither in the library nor on their way, with the reason."""
     found = []
-    for each in await preview_module.collected_shows(at.engine, show):
-        whole, episodes = await preview_module.get_show_with_episodes(at.engine, each.id)
+    for each in await preview_module.collected_shows(at.database, show):
+        whole, episodes = await preview_module.get_show_with_episodes(at.database, each.id)
         record = EpisodesRecord.of(whole, episodes, only_missing=True)
         if record.missing:
             found.append(record)
@@ -189,7 +189,7 @@ async def show_calendar(
 ) -> Response:
     """What came out lately, and what is expected, by the weekday or by what came so far."""
     found = await preview_module.list_airings(
-        at.engine, back=timedelta(days=back), ahead=timedelta(days=days), show_id=show
+        at.database, back=timedelta(days=back), ahead=timedelta(days=days), show_id=show
     )
     return json_response(CalendarRecord(episodes=[AiringRecord.of(each) for each in found]))
 
@@ -215,7 +215,7 @@ async def show_ics(
 ) -> Response:
     """The calendar as iCalendar, for calendar programs."""
     found = await preview_module.list_airings(
-        at.engine, back=timedelta(days=back), ahead=timedelta(days=days), show_id=show
+        at.database, back=timedelta(days=back), ahead=timedelta(days=days), show_id=show
     )
     return Response(render_ics(found, "Headwater"), headers={"content-type": MEDIA_TYPE})
 
@@ -225,7 +225,7 @@ async def preview(tracking_id: str, at: RouteContext) -> Response:
     """What would be done with everything that its feed keeps, and why. Nothing is changed."""
     known = parse_number(tracking_id, "tracking")
     return json_response(
-        PreviewRecord.of(known, await preview_module.preview(at.engine, known, TrackingPatch()))
+        PreviewRecord.of(known, await preview_module.preview(at.releases, known, TrackingPatch()))
     )
 
 
@@ -234,5 +234,5 @@ async def preview_changes(
     tracking_id: TrackingId, body: TrackingChanges, app: App
 ) -> PreviewRecord:
     """The same, as if the tracking were changed so. Nothing is changed."""
-    found = await preview_module.preview(app.engine, tracking_id, body.patch())
+    found = await preview_module.preview(app.releases, tracking_id, body.patch())
     return PreviewRecord.of(tracking_id, found)

@@ -207,7 +207,7 @@ async def list_releases(
     """Every entry that a tracking looked at, wanted or not, the newest first."""
     size = at.page_size(limit)
     before = decode_cursor(cursor_, "releases", 1)[0] if cursor_ else None
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         found = await decision_rows.list_decisions(
             view,
             tracking_id=tracking,
@@ -240,12 +240,14 @@ async def take_release(
     asked = body or TakeIn()
     if asked.season is not None and not asked.episodes:
         raise BadInput("A season alone is no place: say which episodes.", field="episodes")
-    async with app.engine.database.read() as view:
+    async with app.database.read() as view:
         row = await decision_rows.get_decision(view, release_id)
         tracking = await tracking_rows.get_tracking(view, row.tracking_id)
         season = (await show_rows.get_show(view, tracking.show_id)).show.season
-    await decide_by_hand.take_release(app.engine, release_id, asked.slots(season), idempotency=key)
-    async with app.engine.database.read() as view:
+    await decide_by_hand.take_release(
+        app.database, release_id, asked.slots(season), idempotency=key
+    )
+    async with app.database.read() as view:
         return await _record(view, release_id)
 
 
@@ -255,8 +257,8 @@ async def refuse_release(
 ) -> ReleaseRecord:
     """Neither it nor its torrent comes again for this show. 409 while it is in the library, or on
     its way there."""
-    await decide_by_hand.refuse_release(app.engine, release_id, idempotency=key)
-    async with app.engine.database.read() as view:
+    await decide_by_hand.refuse_release(app.database, release_id, idempotency=key)
+    async with app.database.read() as view:
         return await _record(view, release_id)
 
 
@@ -265,7 +267,7 @@ async def finish_backfill(
 ) -> ReleaseDecisionCountsRecord:
     """The first answer was lost: what was left to do is done now."""
     since = None if body is None else body.since
-    summary = await decide_again_module.backfill(app.engine, tracking_id, since)
+    summary = await decide_again_module.backfill(app.releases, tracking_id, since)
     return ReleaseDecisionCountsRecord.of(tracking_id, summary)
 
 
@@ -276,13 +278,13 @@ async def backfill_tracking(
     """Earlier releases are collected too, as far as their entries are kept. The tracking's `since`
     goes back to that moment, and never forward."""
     since = None if body is None else body.since
-    summary = await decide_again_module.backfill(app.engine, tracking_id, since, idempotency=key)
+    summary = await decide_again_module.backfill(app.releases, tracking_id, since, idempotency=key)
     return ReleaseDecisionCountsRecord.of(tracking_id, summary)
 
 
 async def finish_deciding(tracking_id: TrackingId, app: App) -> ReleaseDecisionCountsRecord:
     """The first answer was lost: what was left to do is done now."""
-    summary = await decide_again_module.decide_again(app.engine, tracking_id)
+    summary = await decide_again_module.decide_again(app.releases, tracking_id)
     return ReleaseDecisionCountsRecord.of(tracking_id, summary)
 
 
@@ -292,7 +294,7 @@ async def decide_again(
 ) -> ReleaseDecisionCountsRecord:
     """What was held, skipped or removed is looked at again, by what the tracking wants now. What a
     person said stays, and so does what is downloaded."""
-    summary = await decide_again_module.decide_again(app.engine, tracking_id, idempotency=key)
+    summary = await decide_again_module.decide_again(app.releases, tracking_id, idempotency=key)
     return ReleaseDecisionCountsRecord.of(tracking_id, summary)
 
 

@@ -200,7 +200,7 @@ async def list_shows(
     """In the order they were made."""
     size = at.page_size(limit)
     (after,) = decode_cursor(cursor_, "shows", 1) if cursor_ else (0,)
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         found = await show_rows.list_shows(view, after=after, limit=size + 1)
     more = cursor("shows", found[size - 1].id) if len(found) > size else None
     return json_response(
@@ -218,7 +218,7 @@ async def show_show(show_id: ShowId, view: View) -> ShowRecord:
 async def make_show(body: NewShowIn, app: App, key: IdempotencyKey) -> ShowRecord:
     """Most people need not: a new tracking makes its show."""
     return ShowRecord.of(
-        await tracking_commands.create_show(app.engine, body.wish(), idempotency=key)
+        await tracking_commands.create_show(app.database, body.wish(), idempotency=key)
     )
 
 
@@ -228,19 +228,21 @@ async def change_show(show_id: str, body: ShowIn, at: RouteContext) -> Response:
     names."""
     known = parse_number(show_id, "show")
     return json_response(
-        ShowRecord.of(await tracking_commands.change_show(at.engine, known, body.wish()))
+        ShowRecord.of(await tracking_commands.change_show(at.database, known, body.wish()))
     )
 
 
 @router.delete("/shows/{show_id}", right="admin", response_model=RemovedShowRecord)
 async def remove_show(show_id: str, at: RouteContext) -> Response:
     """With all that is known of it; refused while it is tracked. Files stay where they are."""
-    gone = await tracking_commands.remove_show(at.engine, parse_number(show_id, "show"))
+    gone = await tracking_commands.remove_show(at.database, parse_number(show_id, "show"))
     return json_response(RemovedShowRecord(id=gone.id, title=gone.show.title, removed=True))
 
 
 @router.get("/shows/{show_id}/episodes", right="read", response_model=EpisodesRecord)
 async def list_episodes(show_id: str, at: RouteContext) -> Response:
     """Every episode that is known of: here, on its way, or missing and why."""
-    show, episodes = await preview.get_show_with_episodes(at.engine, parse_number(show_id, "show"))
+    show, episodes = await preview.get_show_with_episodes(
+        at.database, parse_number(show_id, "show")
+    )
     return json_response(EpisodesRecord.of(show, episodes))

@@ -277,7 +277,7 @@ async def list_trackings(
     size = at.page_size(limit)
     (after,) = decode_cursor(cursor_, "trackings", 1) if cursor_ else (0,)
     of = None if feed is None else parse_public_id(feed, "feed")
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         found = await tracking_rows.list_trackings(
             view, show_id=show, feed_id=of, after=after, limit=size + 1
         )
@@ -293,11 +293,11 @@ async def list_trackings(
 
 async def show_new_tracking(tracking_id: TrackingId, app: App) -> NewTrackingRecord:
     """The answer to a tracking that was made already."""
-    async with app.engine.database.read() as view:
+    async with app.database.read() as view:
         tracking = await tracking_rows.get_tracking(view, tracking_id)
         show = await show_rows.get_show(view, tracking.show_id)
         feeds = await tracking_rows.list_feed_titles(view, [tracking.feed_id])
-    earlier = await preview.earlier_releases(app.engine, tracking, show.show)
+    earlier = await preview.earlier_releases(app.database, tracking, show.show)
     return NewTrackingRecord.after(tracking, show, feeds.get(tracking.feed_id), earlier)
 
 
@@ -317,7 +317,7 @@ async def track(
     if new.feed_id is not None:
         parse_public_id(new.feed_id, "feed")
     tracking = await tracking_commands.create_tracking(
-        app.engine, new, track_policy(app.settings), who=caller.name, idempotency=key
+        app.releases, new, track_policy(app.settings), who=caller.name, idempotency=key
     )
     return await show_new_tracking(tracking.id, app)
 
@@ -334,7 +334,7 @@ async def change_tracking(tracking_id: str, body: TrackingChanges, at: RouteCont
     it is decided again on request."""
     known = parse_number(tracking_id, "tracking")
     await tracking_commands.change_tracking(
-        at.engine, known, body.patch(), track_policy(at.settings)
+        at.releases, known, body.patch(), track_policy(at.settings)
     )
     return json_response(await _whole(at, known))
 
@@ -344,7 +344,7 @@ async def remove_tracking(tracking_id: str, at: RouteContext, hard: bool = False
     """Soft: nothing more is collected, and what was downloaded stays known. `hard`: its records go
     for good. Files, torrents and the feed stay."""
     gone = await tracking_commands.remove_tracking(
-        at.engine, parse_number(tracking_id, "tracking"), track_policy(at.settings), hard=hard
+        at.releases, parse_number(tracking_id, "tracking"), track_policy(at.settings), hard=hard
     )
     return json_response(
         RemovedTrackingRecord(
@@ -358,7 +358,7 @@ async def remove_tracking(tracking_id: str, at: RouteContext, hard: bool = False
 
 
 async def _whole(at: RouteContext, tracking_id: int) -> WholeTrackingRecord:
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         found = await tracking_rows.get_current_tracking(view, tracking_id)
         show = await show_rows.get_show(view, found.show_id)
         feeds = await tracking_rows.list_feed_titles(view, [found.feed_id])

@@ -69,7 +69,7 @@ async def event_page(
     if not EVENT_TYPES.keys() >= set(types):
         raise BadInput("There is no such type of event.", known=sorted(EVENT_TYPES))
     known = [parse_public_id(feed_id, "feed") for feed_id in feeds]
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         telling = await event_rows.read_events(
             view, after, limit=at.page_size(limit), types=types, feeds=known
         )

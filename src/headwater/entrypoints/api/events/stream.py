@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from headwater.auth import token_rows
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError
+from headwater.core.ports import Database
 from headwater.core.telemetry.log import get_logger
 from headwater.entrypoints.api.errors import BadRequest
 from headwater.events.event_filter import EventFilter
@@ -48,12 +48,12 @@ def _encode_frame(told: WireEvent | DamagedEvent) -> bytes:
 class SharedStreams:
     """What all streams of one process share: the watch, the pages, and which tokens are revoked."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, database: Database) -> None:
+        self.database = database
         self.closing = asyncio.Event()
         """Set when the service stops."""
-        self.watch = LogWatch(engine, self.closing)
-        self.pages = LogPageCache(engine, encode_frames)
+        self.watch = LogWatch(database, self.closing)
+        self.pages = LogPageCache(database, encode_frames)
         self.open = 0
         """How many read the log now; fetchers that read their news are counted apart."""
         self._revoked: frozenset[int] = frozenset()
@@ -65,17 +65,17 @@ class SharedStreams:
             return _parse_event_id(last_event_id)
         if after is not None:
             return after
-        async with self.engine.database.read() as view:
+        async with self.database.read() as view:
             return await get_last_seq(view)
 
     async def is_revoked(self, token_id: int | None) -> bool:
         """One look for all readers, every few seconds; unknown means not revoked."""
         if token_id is None:
             return False
-        now = self.engine.clock.monotonic()
+        now = self.database.clock.monotonic()
         if now - self._looked_at >= TOKEN_SECONDS:
             self._looked_at = now
-            async with self.engine.database.read() as view:
+            async with self.database.read() as view:
                 every = await token_rows.list_tokens(view)
             self._revoked = frozenset(each.id for each in every if each.revoked_at is not None)
         return token_id in self._revoked
@@ -185,7 +185,7 @@ class _EventStreamWriter:
         await self.send({"type": "http.response.body", "body": text, "more_body": True})
 
     def _now(self) -> float:
-        return self.streams.engine.clock.monotonic()
+        return self.streams.database.clock.monotonic()
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:

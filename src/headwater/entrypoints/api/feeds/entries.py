@@ -184,7 +184,7 @@ async def entry_page(at: ApiContext, piece: PageRequest, asked: EntryFilter) -> 
     """Newest first by `first_seen`."""
     since, until = parse_moment(asked.since, "since"), parse_moment(asked.until, "until")
     after = decode_entry_cursor(piece.cursor) if piece.cursor else None
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         feed = None
         if asked.feed_id is not None:
             feed = (await feed_rows.get_feed(view, parse_public_id(asked.feed_id, "feed"))).pk
@@ -201,7 +201,7 @@ async def entry_record(
 ) -> EntryRecord:
     """AmbiguousEntry names the feeds when several have this uid."""
     known = None if feed_id is None else parse_public_id(feed_id, "feed")
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         entry = await entry_search_rows.get_entry(view, entry_uid, known)
         older = await entry_search_rows.list_versions(view, entry) if versions else None
     return EntryRecord.of(entry, older)
@@ -261,7 +261,7 @@ async def show_entry(
 @router.get("/feeds/{feed_id}/aliases", right="read", response_model=AliasPage)
 async def list_aliases(feed_id: str, at: RouteContext) -> Response:
     """Uids that changed while link and content stayed, and the entry each is taken for."""
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         feed = await feed_rows.get_feed(view, parse_public_id(feed_id, "feed"))
         aliases = await entry_search_rows.list_aliases(view, feed.pk)
     return json_response(AliasPage(aliases=[AliasRecord.of(alias) for alias in aliases]))
@@ -273,5 +273,5 @@ async def list_aliases(feed_id: str, at: RouteContext) -> Response:
 async def undo_alias(feed_id: str, alias_uid: str, at: RouteContext) -> Response:
     """From now on the drifted uid is an entry of its own."""
     known = parse_public_id(feed_id, "feed")
-    await change_feed.undo_alias(known, alias_uid, at.engine)
+    await change_feed.undo_alias(known, alias_uid, at.database)
     return json_response(UndoneAliasRecord(feed_id=known, alias_uid=alias_uid, undone=True))

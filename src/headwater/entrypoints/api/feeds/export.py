@@ -119,7 +119,7 @@ async def export_entries(
 ) -> Response:
     """Each entry once, at the last event up to `until` that speaks of it, in the log's order."""
     feeds = () if feed_id is None else (parse_public_id(feed_id, "feed"),)
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         page = await read_wire_events(
             view,
             after,
@@ -155,10 +155,10 @@ async def export_raw(
     """Raw fetches by id, oldest first, up to a moment ago: a visit makes its id a little before it
     commits. The bytes are at `/raw/{fetch_id}`."""
     size = at.page_size(limit)
-    settled = at.engine.clock.now() - timedelta(seconds=at.settings.export_hold_back_sec)
+    settled = at.clock.now() - timedelta(seconds=at.settings.export_hold_back_sec)
     horizon = first_id_at(settled)
     end = horizon if before is None else min(parse_public_id(before, "raw_fetch"), horizon)
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         found = await export_rows.list_raw_fetches_after(
             view,
             FIRST if after is None else parse_public_id(after, "raw_fetch"),

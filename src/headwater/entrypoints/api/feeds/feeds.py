@@ -56,20 +56,20 @@ async def feed_page(
     size = at.page_size(piece.limit)
     (after,) = decode_cursor(piece.cursor, "feeds", 1) if piece.cursor else (0,)
     states = (state,) if state else _NOT_REMOVED
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         found = await feed_rows.list_feeds(
             view, after=after, limit=size + 1, states=states, url=url
         )
     shown = found[:size]
-    records = [FeedRecord.of(feed, at.engine.schedule) for feed in shown]
+    records = [FeedRecord.of(feed, at.feeds.schedule) for feed in shown]
     more = cursor("feeds", shown[-1].pk) if len(found) > size else None
     return FeedPage(feeds=records, next_cursor=more)
 
 
 async def feed_record(at: ApiContext, feed_id: str) -> FeedRecord:
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         feed = await feed_rows.get_feed(view, parse_public_id(feed_id, "feed"))
-    return FeedRecord.of(feed, at.engine.schedule)
+    return FeedRecord.of(feed, at.feeds.schedule)
 
 
 router = Router(tags=["feeds"])
@@ -90,7 +90,7 @@ async def list_feeds(
 @router.get("/feeds/{feed_id}", right="read")
 async def show_feed(feed_id: FeedId, view: View, app: App) -> FeedRecord:
     """One feed: validators, hints, schedule with its reason, counts."""
-    return FeedRecord.of(await feed_rows.get_feed(view, feed_id), app.engine.schedule)
+    return FeedRecord.of(await feed_rows.get_feed(view, feed_id), app.feeds.schedule)
 
 
 @router.post("/feeds", right="admin", status_code=201, location="/feeds/{id}", again=show_feed)
@@ -100,9 +100,9 @@ async def follow_feed(body: NewFeed, app: App, caller: Caller, key: IdempotencyK
     A page that links to feeds is answered with 422 `not_a_feed` and its `candidates`.
     """
     options = body.wish()
-    options.overrides.policy_from(app.engine.schedule)  # refuses limits that contradict each other
+    options.overrides.policy_from(app.feeds.schedule)  # refuses limits that contradict each other
     follow = add_feed if body.visit == "now" else add_feed_later
-    feed_id = await follow(body.url, options, app.engine, idempotency=key, who=caller.name)
+    feed_id = await follow(body.url, options, app.registry, idempotency=key, who=caller.name)
     return await feed_record(app, feed_id)
 
 
@@ -111,8 +111,8 @@ async def change_feed(feed_id: str, body: FeedChanges, at: RouteContext) -> Resp
     """Only what is named changes; null goes back to the default. New limits count from the last
     fetch, and never shorten a rest that the host asked for."""
     known = parse_public_id(feed_id, "feed")
-    feed = await change_feed_module.change_feed(known, body.patch(), at.engine, at.gap)
-    return json_response(FeedRecord.of(feed, at.engine.schedule))
+    feed = await change_feed_module.change_feed(known, body.patch(), at.feeds, at.gap)
+    return json_response(FeedRecord.of(feed, at.feeds.schedule))
 
 
 @router.delete("/feeds/{feed_id}", right="admin", response_model=RemovedFeedRecord)
@@ -121,7 +121,7 @@ async def remove_feed(
 ) -> Response:
     """Soft: no more visits, all history stays. `hard`: entries, visits and raw go for good."""
     known, who = parse_public_id(feed_id, "feed"), request.scope["credential"].name
-    feed = await unsubscribe.remove_feed(known, at.engine, hard=hard, who=who)
+    feed = await unsubscribe.remove_feed(known, at.database, hard=hard, who=who)
     history = "deleted" if hard else "kept"
     return json_response(
         RemovedFeedRecord(feed_id=feed.id, url=feed.url, removed=True, hard=hard, history=history)
@@ -133,7 +133,7 @@ async def show_refetch(feed_id: FeedId, view: View, app: App) -> RefetchRecord:
     plan = (await feed_rows.get_feed(view, feed_id)).schedule
     return RefetchRecord(
         feed_id=feed_id,
-        next_visit_at=plan.next_visit_at or app.engine.clock.now(),
+        next_visit_at=plan.next_visit_at or view.now,
         in_progress=plan.claimed,
     )
 
@@ -145,7 +145,7 @@ async def refetch_feed(
     """Due now; a worker visits it when its host's turn comes."""
     result = await change_feed_module.refetch(
         feed_id,
-        app.engine,
+        app.feeds,
         whole=body is not None and body.whole,
         gap=app.gap,
         idempotency=key,
@@ -181,7 +181,7 @@ async def list_decisions(
     return json_response(
         DecisionPage(
             feed_id=feed.id,
-            schedule=schedule_record(feed, at.engine.schedule),
+            schedule=schedule_record(feed, at.feeds.schedule),
             decisions=[DecisionRecord.of(visit) for visit in visits],
             next_cursor=more,
         )
@@ -193,7 +193,7 @@ async def _visits(
 ) -> tuple[Feed, list[Visit], str | None]:
     size = at.page_size(limit)
     before = decode_cursor(cursor_, "visits", 1)[0] if cursor_ else None
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         feed = await feed_rows.get_feed(view, parse_public_id(feed_id, "feed"))
         found = await visit_rows.list_visits(view, feed.pk, before=before, limit=size + 1)
     shown = found[:size]

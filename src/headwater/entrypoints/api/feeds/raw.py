@@ -71,7 +71,7 @@ class RawFetchRecord(Record):
 async def raw_fetch(at: ApiContext, fetch_id: str) -> ArchivedFetch:
     """What is kept of one answer; its bytes are `archive.read_archived_body`."""
     known = parse_public_id(fetch_id, "raw_fetch")
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         return await raw_rows.get_raw_fetch(view, known)
 
 
@@ -93,7 +93,7 @@ async def show_raw(fetch_id: str, at: RouteContext, meta: bool = False) -> Respo
     raw = await raw_fetch(at, fetch_id)
     if meta:
         return json_response(RawFetchRecord.of(raw))
-    body = await read_archived_body(at.engine.database, at.engine.blobs, raw)
+    body = await read_archived_body(at.database, at.feeds.blobs, raw)
     return Response(body, media_type="application/octet-stream", headers=_headers(raw))
 
 
@@ -243,7 +243,7 @@ async def compare_raw(
     """What a publisher changed between two payloads of a feed."""
     one = parse_public_id(fetch_id, "raw_fetch")
     second = None if other is None else parse_public_id(other, "raw_fetch")
-    return json_response(ComparisonRecord.of(await compare_payloads(at.engine, one, second)))
+    return json_response(ComparisonRecord.of(await compare_payloads(at.feeds, one, second)))
 
 
 @router.post("/feeds/{feed_id}/reparse", right="admin")
@@ -260,6 +260,6 @@ async def reparse_feed(
     if asked.dry_run:
         keep_no_answer(request)
     result = await reparse(
-        app.engine, feed_id, after=after, limit=asked.limit, dry_run=asked.dry_run
+        app.feeds, feed_id, after=after, limit=asked.limit, dry_run=asked.dry_run
     )
     return ReparsedRecord.of(feed_id, result, dry_run=asked.dry_run)

@@ -116,8 +116,8 @@ async def show_feed_statistics(
     feed_id: str, at: RouteContext, window: WindowIn = USUAL_WINDOW
 ) -> Response:
     """How the visits to one feed went, up to the last one, and the interval they led to."""
-    now, days = at.engine.clock.now(), parse_window(window, at.settings.statistics_days)
-    async with at.engine.database.read() as view:
+    now, days = at.clock.now(), parse_window(window, at.settings.statistics_days)
+    async with at.database.read() as view:
         feed = await feed_rows.get_feed(view, parse_public_id(feed_id, "feed"))
         owner = await subscription_rows.get_subscription_of_feed(view, feed.id)
         figures = await statistics_rows.get_statistics(view, owner.id, feed.pk, days, now)

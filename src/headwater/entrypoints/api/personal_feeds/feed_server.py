@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from starlette.types import Scope
 
-from headwater.core.engine import Engine
 from headwater.core.errors import Unauthorized
 from headwater.core.values.instant import to_micros
 from headwater.entrypoints.api.feed_response import (
@@ -27,6 +26,7 @@ from headwater.personal_feeds.personal_feed import FEED_FORMATS, FeedFormat, sho
 from headwater.personal_feeds.ports import TokenHolder
 from headwater.personal_feeds.served_feeds import BuiltFeed, PersonalFeedRequest
 from headwater.settings import Settings
+from headwater.wiring.services import Services
 
 LONGEST_FIELD = 200
 """A header that says which codings are welcome and is longer than this is not read."""
@@ -61,9 +61,9 @@ class _RequestHeaders:
 class PersonalFeedServer:
     """One per app."""
 
-    def __init__(self, engine: Engine, settings: Settings) -> None:
-        self._engine = engine
-        self._gate = ReaderAuthenticator(engine, settings)
+    def __init__(self, services: Services, settings: Settings) -> None:
+        self._services = services
+        self._gate = ReaderAuthenticator(services, settings)
         self._public = settings.public_base_url
         self._hub = settings.hub_url
         self._most = settings.personal_limit_max
@@ -96,7 +96,7 @@ class PersonalFeedServer:
             wanted = shown_categories(holder.reader, wanted)
         base = base_url_from(scope["scheme"], said.host, self._public)
         with feeds_unavailable_on_error():
-            built = await self._engine.personal_feeds.built(
+            built = await self._services.personal.served.built(
                 holder, PersonalFeedRequest(format, query.limit, wanted, base)
             )
         return self._handed(built, said)
@@ -105,7 +105,7 @@ class PersonalFeedServer:
         """The reader's own list of their feeds: it is full of tokens, so nobody keeps it."""
         query, holder = await self.opened(scope, self._most)
         base = base_url_from(scope["scheme"], _read_headers(scope["headers"]).host, self._public)
-        body = feeds_as_opml(query, holder.reader, base, self._engine.clock.now())
+        body = feeds_as_opml(query, holder.reader, base, self._services.clock.now())
         headers = [
             (b"content-type", MEDIA_TYPE.encode()),
             (b"content-disposition", b'attachment; filename="feeds.opml"'),
@@ -115,7 +115,7 @@ class PersonalFeedServer:
         return FeedAnswer(200, headers, body)
 
     def _handed(self, built: BuiltFeed, said: _RequestHeaders) -> FeedAnswer:
-        told = last_modified(built.modified, to_micros(self._engine.clock.now()))
+        told = last_modified(built.modified, to_micros(self._services.clock.now()))
         modified = (b"last-modified", told.encode())
         headers = [
             (b"etag", built.etag.encode()),

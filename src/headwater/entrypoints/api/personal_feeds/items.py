@@ -274,7 +274,7 @@ async def _publish(
 ) -> list[ItemRecord]:
     try:
         added = await publish_items_module.publish_items(
-            app.engine, items, _policy(app), request=mark
+            app.personal, items, _policy(app), request=mark
         )
     except ConnectionLost as trouble:
         raise FeedsUnavailable(

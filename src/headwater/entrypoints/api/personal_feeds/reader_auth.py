@@ -5,13 +5,13 @@ import ipaddress
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError, NotFound
 from headwater.core.telemetry.log import get_logger
 from headwater.entrypoints.api.errors import RETRY_DATABASE_SECONDS, FeedsUnavailable
 from headwater.entrypoints.api.rate_limit import RateLimiter
 from headwater.personal_feeds.ports import TokenHolder
 from headwater.settings import Settings
+from headwater.wiring.services import Services
 
 UNKNOWN = "RSS token not found"
 UNAVAILABLE = "RSS service temporarily unavailable"
@@ -27,8 +27,8 @@ class ReaderAuthenticator:
     admin token: there only this machine can ask.
     """
 
-    def __init__(self, engine: Engine, settings: Settings) -> None:
-        self._engine = engine
+    def __init__(self, services: Services, settings: Settings) -> None:
+        self._services = services
         self._counts = settings.admin_secret is not None
         self._asked = RateLimiter(settings.personal_rate_per_minute)
         self._guessed = RateLimiter(settings.personal_guesses_per_minute)
@@ -41,18 +41,18 @@ class ReaderAuthenticator:
             self.note_guess(peer)
             raise NotFound(UNKNOWN, what="token")
         if self._counts:
-            self._asked.spend(holder.token_id, self._engine.clock.monotonic())
-        self._engine.personal_feeds.note_use(holder.token_id)
+            self._asked.spend(holder.token_id, self._services.clock.monotonic())
+        self._services.personal.served.note_use(holder.token_id)
         return holder
 
     def note_guess(self, peer: str) -> None:
         """RateLimited when there were too many from there."""
         if self._counts:
-            self._guessed.spend(_network(peer), self._engine.clock.monotonic())
+            self._guessed.spend(_network(peer), self._services.clock.monotonic())
 
     async def _holder(self, token: str, peer: str) -> TokenHolder | None:
         """Whoever guessed too often is looked up one at a time: the store is there for others."""
-        feeds, now = self._engine.personal_feeds, self._engine.clock.monotonic()
+        feeds, now = self._services.personal.served, self._services.clock.monotonic()
         with feeds_unavailable_on_error():
             if self._counts and self._guessed.is_spent(_network(peer), now):
                 async with self._suspects:

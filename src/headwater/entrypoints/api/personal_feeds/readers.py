@@ -245,9 +245,9 @@ async def list_readers(
     size = at.page_size(limit)
     after = decode_cursor(cursor_, "readers", 2) if cursor_ else None
     if name is None:
-        every = await reader_commands.list_readers(at.engine)
+        every = await reader_commands.list_readers(at.personal.store)
     else:
-        named = await reader_commands.find_reader_by_name(at.engine, name)
+        named = await reader_commands.find_reader_by_name(at.personal.store, name)
         every = [] if named is None else [named]
     found = [
         each for each in every if after is None or reader_commands.reader_position(each) > after
@@ -264,7 +264,7 @@ async def list_readers(
 @router.get("/readers/{reader_id}", right="admin")
 async def show_reader(reader_id: str, app: App) -> ReaderRecord:
     """One reader."""
-    return ReaderRecord.of(await reader_commands.get_reader(app.engine, reader_id))
+    return ReaderRecord.of(await reader_commands.get_reader(app.personal.store, reader_id))
 
 
 @router.post(
@@ -273,16 +273,16 @@ async def show_reader(reader_id: str, app: App) -> ReaderRecord:
 async def make_reader(body: NewReaderIn, app: App, key: IdempotencyKey) -> ReaderRecord:
     """A reader without a token has a feed that nobody can open yet."""
     reader = await reader_commands.create_reader(
-        app.engine, body.name, body.categories, _limits(app), idempotency=key
+        app.personal, body.name, body.categories, _limits(app), idempotency=key
     )
-    return ReaderRecord.of(await reader_commands.get_reader(app.engine, reader.id))
+    return ReaderRecord.of(await reader_commands.get_reader(app.personal.store, reader.id))
 
 
 @router.patch("/readers/{reader_id}", right="admin", response_model=ReaderRecord)
 async def change_reader(reader_id: str, body: ReaderChanges, at: RouteContext) -> Response:
     """Another name, or other categories: from now on the feed is made of those."""
     changed = await reader_commands.change_reader(
-        at.engine,
+        at.personal,
         reader_id,
         _limits(at),
         name=body.said_name,
@@ -294,15 +294,15 @@ async def change_reader(reader_id: str, body: ReaderChanges, at: RouteContext) -
 @router.delete("/readers/{reader_id}", right="admin", response_model=RemovedReaderRecord)
 async def remove_reader(reader_id: str, at: RouteContext) -> Response:
     """With all tokens: none of them opens anything from this moment. Items stay."""
-    gone = await reader_commands.remove_reader(at.engine, reader_id)
+    gone = await reader_commands.remove_reader(at.personal, reader_id)
     return json_response(RemovedReaderRecord(id=gone.id, name=gone.name, removed=True))
 
 
 @router.get("/readers/{reader_id}/tokens", right="admin", response_model=ReaderTokenPage)
 async def list_reader_tokens(reader_id: str, at: RouteContext) -> Response:
     """How each begins, whether it is open, when it was last used; never a secret."""
-    found = await reader_commands.list_tokens(at.engine, reader_id)
-    now = at.engine.clock.now()
+    found = await reader_commands.list_tokens(at.personal.store, reader_id)
+    now = at.clock.now()
     records = [ReaderTokenRecord.of(each, now) for each in found]
     return json_response(ReaderTokenPage(reader_id=reader_id, tokens=records))
 
@@ -311,7 +311,7 @@ async def show_issued_token(
     token_id: str, reader_id: str, request: Request, app: App
 ) -> NewReaderTokenRecord:
     """The answer to a token that was issued already, without its secret."""
-    token = await reader_commands.get_token(app.engine, reader_id, token_id)
+    token = await reader_commands.get_token(app.personal.store, reader_id, token_id)
     return _issued_record(IssuedToken(token), request, app)
 
 
@@ -324,7 +324,9 @@ async def issue_token(
     body: NewReaderTokenIn | None = None,
 ) -> NewReaderTokenRecord:
     """The token is in this answer and nowhere else. A repeated request gets `token: null`."""
-    issued = await reader_commands.issue_token(app.engine, reader_id, _limits(app), idempotency=key)
+    issued = await reader_commands.issue_token(
+        app.personal, reader_id, _limits(app), idempotency=key
+    )
     return _issued_record(issued, request, app)
 
 
@@ -332,8 +334,8 @@ async def show_rotated_token(
     new_id: str, reader_id: str, token_id: str, request: Request, app: App
 ) -> RotatedTokenRecord:
     """The answer to a token that was rotated already, without its secret."""
-    new = await reader_commands.get_token(app.engine, reader_id, new_id)
-    old = await reader_commands.get_token(app.engine, reader_id, token_id)
+    new = await reader_commands.get_token(app.personal.store, reader_id, new_id)
+    old = await reader_commands.get_token(app.personal.store, reader_id, token_id)
     return _rotated_record(RotatedToken(IssuedToken(new), old), request, app)
 
 
@@ -351,7 +353,7 @@ async def rotate_token(
     """A new token, shown once; the old one works beside it for a while."""
     hours = None if body is None else body.grace_hours
     rotated = await reader_commands.rotate_token(
-        app.engine,
+        app.personal,
         reader_id,
         token_id,
         _limits(app),
@@ -366,8 +368,8 @@ async def rotate_token(
 )
 async def revoke_token(reader_id: str, token_id: str, at: RouteContext) -> Response:
     """It opens nothing from now on, everywhere within a second. Revoking twice is revoking once."""
-    revoked = await reader_commands.revoke_token(at.engine, reader_id, token_id)
-    return json_response(ReaderTokenRecord.of(revoked, at.engine.clock.now()))
+    revoked = await reader_commands.revoke_token(at.personal, reader_id, token_id)
+    return json_response(ReaderTokenRecord.of(revoked, at.clock.now()))
 
 
 @router.get(
@@ -383,20 +385,20 @@ async def revoke_token(reader_id: str, token_id: str, at: RouteContext) -> Respo
 )
 async def list_sources(reader_id: str, at: RouteContext) -> Response:
     """The feeds we follow that fill the reader's categories; secrets in their URLs are hidden."""
-    reader = await reader_commands.get_reader(at.engine, reader_id)
-    found = await reader_commands.list_sources(at.engine, reader)
+    reader = await reader_commands.get_reader(at.personal.store, reader_id)
+    found = await reader_commands.list_sources(at.database, reader)
     # Dated by the reader's last change: an unchanged list stays the same, byte for byte.
     made = from_micros(reader.changed_at)
     return Response(render_sources_opml(found, f"Sources of {reader.name}", made), media_type=OPML)
 
 
 def _issued_record(issued: IssuedToken, request: Request, app: ApiContext) -> NewReaderTokenRecord:
-    base, now = base_url_of(request, app.settings), app.engine.clock.now()
+    base, now = base_url_of(request, app.settings), app.clock.now()
     return NewReaderTokenRecord.after(issued, base, now)
 
 
 def _rotated_record(rotated: RotatedToken, request: Request, app: ApiContext) -> RotatedTokenRecord:
-    base, now = base_url_of(request, app.settings), app.engine.clock.now()
+    base, now = base_url_of(request, app.settings), app.clock.now()
     return RotatedTokenRecord.after_rotation(rotated, base, now)
 
 

@@ -257,7 +257,7 @@ async def list_conflicts(
     """In the order they were opened, with the names of the candidates."""
     size = at.page_size(limit)
     (after,) = decode_cursor(cursor_, "conflicts", 1) if cursor_ else (0,)
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         found = await conflict_rows.list_conflicts(view, status=status, after=after, limit=size + 1)
     more = cursor("conflicts", found[size - 1].id) if len(found) > size else None
     records = [ConflictRecord.of(each) for each in found[:size]]
@@ -284,19 +284,19 @@ async def open_conflict(
     """For detectors outside. A subscription has one open conflict at most: when there is one
     already, the answer is 200 with that one."""
     conflict, is_new = await conflict_commands.open_conflict(
-        body.detected(), app.engine, caller.name, idempotency=key
+        body.detected(), app.database, caller.name, idempotency=key
     )
-    await resolve_by_evidence.resolve_by_evidence(conflict.id, app.engine)
+    await resolve_by_evidence.resolve_by_evidence(conflict.id, app.registry)
     response.status_code = 201 if is_new else 200
-    async with app.engine.database.read() as view:
+    async with app.database.read() as view:
         return ConflictRecord.of(await conflict_rows.get_conflict(view, conflict.id))
 
 
 @router.get("/conflicts/{conflict_id}", right="read", response_model=AdvisedConflict)
 async def show_conflict(conflict_id: str, at: RouteContext) -> Response:
     """One conflict: resolved with its resolution, or open with a suggestion and its evidence."""
-    learning, now = at.engine.evidence, at.engine.clock.now()
-    async with at.engine.database.read() as view:
+    learning, now = at.registry.evidence, at.clock.now()
+    async with at.database.read() as view:
         conflict = await conflict_rows.get_conflict(view, parse_number(conflict_id, "conflict"))
         is_open = conflict.status == "unresolved"
         advice = await suggestion_for(view, conflict, learning, now) if is_open else None
@@ -330,10 +330,10 @@ async def resolve_conflict(
     await conflict_commands.resolve_conflict(
         conflict_id,
         FetcherId(body.fetcher_id),
-        app.engine,
+        app.database,
         caller.name,
         reason=body.resolution_reason,
         idempotency=key,
     )
-    async with app.engine.database.read() as view:
+    async with app.database.read() as view:
         return await show_resolution(conflict_id, body, view)

@@ -53,7 +53,7 @@ async def set_credentials(
     held = await credentials.set_subscription_credentials(
         parse_number(subscription_id, "subscription"),
         body.credentials(),
-        at.engine,
+        at.registry,
         request.scope["credential"].name,
         at.gap,
     )
@@ -66,7 +66,7 @@ async def set_credentials(
 async def drop_credentials(subscription_id: str, request: Request, at: RouteContext) -> Response:
     """They are gone; those of its group still count."""
     known, who = parse_number(subscription_id, "subscription"), request.scope["credential"].name
-    await credentials.remove_subscription_credentials(known, at.engine, who)
+    await credentials.remove_subscription_credentials(known, at.database, who)
     return json_response(CredentialsRecord.of(None))
 
 
@@ -76,7 +76,7 @@ async def set_group_credentials(
 ) -> Response:
     """For members that live at one of these origins; a member's own win, name by name."""
     held = await credentials.set_group_credentials(
-        parse_number(group_id, "group"), body.credentials(), body.origins, at.engine
+        parse_number(group_id, "group"), body.credentials(), body.origins, at.registry
     )
     return json_response(CredentialsRecord.of(held))
 
@@ -84,5 +84,5 @@ async def set_group_credentials(
 @router.delete("/groups/{group_id}/credentials", right="admin", response_model=CredentialsRecord)
 async def drop_group_credentials(group_id: str, at: RouteContext) -> Response:
     """They are gone for all members."""
-    await credentials.remove_group_credentials(parse_number(group_id, "group"), at.engine)
+    await credentials.remove_group_credentials(parse_number(group_id, "group"), at.database)
     return json_response(CredentialsRecord.of(None))

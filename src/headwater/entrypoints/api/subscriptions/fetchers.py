@@ -175,7 +175,7 @@ router = Router(tags=["fetchers"])
 )
 async def list_fetchers(at: RouteContext) -> Response:
     """All of them, the oldest first; disabled ones too."""
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         found = await fetcher_rows.list_fetchers(view)
     return json_response(FetcherPage(fetcher_modules=[FetcherRecord.of(each) for each in found]))
 
@@ -185,7 +185,7 @@ async def list_fetchers(at: RouteContext) -> Response:
 )
 async def show_fetcher(fetcher_id: str, at: RouteContext) -> Response:
     """One fetcher, enabled or not."""
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         return json_response(
             FetcherRecord.of(await fetcher_rows.get_fetcher(view, _id(fetcher_id)))
         )
@@ -202,7 +202,7 @@ async def change_fetcher(
 ) -> Response:
     """Enable or disable it, set its priority, its address or its description."""
     who = request.scope["credential"].name
-    changed = await fetcher_commands.change_fetcher(_id(fetcher_id), body.patch(), at.engine, who)
+    changed = await fetcher_commands.change_fetcher(_id(fetcher_id), body.patch(), at.registry, who)
     return json_response(FetcherRecord.of(changed))
 
 
@@ -221,8 +221,8 @@ async def heartbeat(
     fetcher_id: FetcherId, app: App, key: IdempotencyKey, body: NothingIn | None = None
 ) -> HeartbeatRecord:
     """A fetcher says that it is there; the answer says whether it is wanted."""
-    now = app.engine.clock.now()
-    async with app.engine.database.write() as tx:
+    now = app.clock.now()
+    async with app.database.write() as tx:
         fetcher = await fetcher_rows.get_fetcher(tx, fetcher_id)
         await fetcher_rows.set_last_seen(tx, fetcher_id, now)
         if key is not None:
@@ -245,7 +245,7 @@ async def list_assigned(
     """The active subscriptions that are assigned to this fetcher, in the order they were made."""
     size = at.page_size(limit)
     (after,) = decode_cursor(cursor_, "assigned", 1) if cursor_ else (0,)
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         fetcher = await fetcher_rows.get_fetcher(view, _id(fetcher_id))
         found = await subscription_rows.list_subscriptions(
             view, after=after, limit=size + 1, include_inactive=False, fetcher_id=fetcher.id
@@ -293,7 +293,7 @@ async def register_service(
     )
     joined = await fetcher_commands.register_fetcher(
         body.registration(),
-        app.engine,
+        app.registry,
         caller,
         keys,
         _terms(app),

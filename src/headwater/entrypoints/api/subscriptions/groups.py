@@ -48,14 +48,14 @@ async def show_group(group_id: GroupId, view: View) -> GroupRecord:
 )
 async def make_group(body: NewGroupIn, app: App, key: IdempotencyKey) -> GroupRecord:
     """A name of its own, and what holds for every member that says nothing else itself."""
-    group = await group_commands.create_group(body.group(), app.engine, idempotency=key)
+    group = await group_commands.create_group(body.group(), app.database, idempotency=key)
     return GroupRecord.of(group)
 
 
 @router.patch("/groups/{group_id}", right="admin")
 async def change_group(group_id: GroupId, body: GroupChanges, app: App) -> ChangedGroupRecord:
     """Only what is named changes, for all members that have no value of their own."""
-    group, spread = await group_commands.change_group(group_id, body.patch(), app.engine)
+    group, spread = await group_commands.change_group(group_id, body.patch(), app.registry)
     return ChangedGroupRecord.of(
         group,
         members_changed=spread.changed,
@@ -67,7 +67,7 @@ async def change_group(group_id: GroupId, body: GroupChanges, app: App) -> Chang
 @router.delete("/groups/{group_id}", right="admin")
 async def dissolve_group(group_id: GroupId, app: App) -> DissolvedRecord:
     """The group goes, with its credentials. Its subscriptions stay, in no group."""
-    return DissolvedRecord.of(await group_commands.dissolve_group(group_id, app.engine))
+    return DissolvedRecord.of(await group_commands.dissolve_group(group_id, app.registry))
 
 
 @router.get("/groups/{group_id}/subscriptions", right="read")
@@ -101,7 +101,7 @@ async def join_group(
 ) -> SubscriptionRecord:
     """Into this group, out of any other."""
     subscription = await group_commands.join_group(
-        group_id, subscription_id, app.engine, caller.name, app.gap
+        group_id, subscription_id, app.registry, caller.name, app.gap
     )
     return SubscriptionRecord.of(subscription)
 
@@ -112,7 +112,7 @@ async def leave_group(
 ) -> SubscriptionRecord:
     """Out of the group; it is followed as before it joined."""
     subscription = await group_commands.leave_group(
-        group_id, subscription_id, app.engine, caller.name, app.gap
+        group_id, subscription_id, app.registry, caller.name, app.gap
     )
     return SubscriptionRecord.of(subscription)
 
@@ -124,7 +124,7 @@ async def act_on_group(group_id: GroupId, body: ActionIn, app: App, caller: Call
     # Doing it again after a crash does no harm, so the effect is not tied to the request's key.
     members, next_cursor = await _members_to_act_on(group_id, body, app)
     results = await group_commands.act_on_members(
-        members, group_id, body.member_action(), app.engine, caller.name, app.gap
+        members, group_id, body.member_action(), app.registry, caller.name, app.gap
     )
     done = sum(result.done for result in results)
     return ActionReport(
@@ -141,7 +141,7 @@ async def _members_to_act_on(
     group_id: int, body: ActionIn, app: App
 ) -> tuple[list[int], str | None]:
     """NotFound for a group that is not there, also for the one that members shall move to."""
-    async with app.engine.database.read() as view:
+    async with app.database.read() as view:
         for known in (group_id, body.to_group_id):
             if known is not None:
                 await group_rows.get_group(view, known)

@@ -179,9 +179,9 @@ async def show_statistics(
     subscription_id: str, at: RouteContext, window: WindowIn = USUAL_WINDOW
 ) -> Response:
     """Success, failure and usage of one subscription, up to its last visit."""
-    known, now = parse_number(subscription_id, "subscription"), at.engine.clock.now()
+    known, now = parse_number(subscription_id, "subscription"), at.clock.now()
     days = parse_window(window, at.settings.statistics_days)
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         subscription = await subscription_rows.get_subscription(view, known)
         feed = await feed_rows.get_feed(view, subscription.feed_id)
         figures = await statistics_rows.get_statistics(view, known, feed.pk, days, now)
@@ -201,8 +201,8 @@ async def list_worst(
 ) -> Response:
     """Active subscriptions whose visits fail, the worst first: by the share of visits that
     failed, then by failures in a row. Visits of the last minute may not be counted yet."""
-    now, days = at.engine.clock.now(), parse_window(window, at.settings.statistics_days)
-    async with at.engine.database.read() as view:
+    now, days = at.clock.now(), parse_window(window, at.settings.statistics_days)
+    async with at.database.read() as view:
         found = await statistics_rows.list_worst_subscriptions(
             view, days, now, min_visits=min_visits, limit=at.page_size(limit)
         )

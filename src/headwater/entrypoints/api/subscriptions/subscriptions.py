@@ -92,7 +92,7 @@ async def list_subscriptions(
     """In the order they were made. Inactive ones are listed only when asked for."""
     size = at.page_size(limit)
     (after,) = decode_cursor(cursor_, "subscriptions", 1) if cursor_ else (0,)
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         if source_url is not None:
             one = await _find_by_url(view, source_url, include_inactive=include_inactive)
             found = [each for each in one if _matches_filters(each, fetcher_id, group_id)]
@@ -132,10 +132,10 @@ async def subscribe(
     With `fetcher_id` only that fetcher is asked. Equal candidates at the top open a conflict.
     """
     new = await subscribe_module.create_subscription(
-        body.wish(), app.engine, caller.name, idempotency=key
+        body.wish(), app.registry, caller.name, idempotency=key
     )
-    await resolve_by_evidence.resolve_new_conflict(new.id, app.engine)
-    async with app.engine.database.read() as view:
+    await resolve_by_evidence.resolve_new_conflict(new.id, app.registry)
+    async with app.database.read() as view:
         return SubscriptionRecord.of(await subscription_rows.get_subscription(view, new.id))
 
 
@@ -153,7 +153,7 @@ async def change_subscription(
     known = parse_number(subscription_id, "subscription")
     who = request.scope["credential"].name
     changed = await change_subscription_module.change_subscription(
-        known, body.changes(), at.engine, who, gap=at.gap
+        known, body.changes(), at.registry, who, gap=at.gap
     )
     return json_response(SubscriptionRecord.of(changed))
 
@@ -173,10 +173,10 @@ async def unsubscribe(
     said, who = last_path_part(request), request.scope["credential"].name
     if is_number(said):
         gone = await unsubscribe_module.delete_subscription(
-            parse_number(said, "subscription"), at.engine, who, hard=hard
+            parse_number(said, "subscription"), at.database, who, hard=hard
         )
     else:
-        gone = await unsubscribe_module.delete_by_url(said, at.engine, who, hard=hard)
+        gone = await unsubscribe_module.delete_by_url(said, at.database, who, hard=hard)
     return json_response(
         UnsubscribedRecord(
             message="Subscription deleted successfully",
@@ -199,7 +199,7 @@ async def list_history(
     """Newest first: who decided what and why, what was before and what after."""
     size = at.page_size(limit)
     before = decode_cursor(cursor_, "history", 1)[0] if cursor_ else None
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         known = await subscription_rows.get_subscription(
             view, parse_number(subscription_id, "subscription")
         )

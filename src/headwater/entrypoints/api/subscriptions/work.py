@@ -405,7 +405,7 @@ STREAMS_EACH = 4
 async def show_claims(claims: str, fetcher_id: FetcherId, app: App) -> ClaimedPage:
     """The answer to a claim of these visits, with their secrets as they are now."""
     fetcher = await _fetcher(app, fetcher_id)
-    return ClaimedPage.of(await remote_work.repeat_claim_answer(app.engine, fetcher, claims))
+    return ClaimedPage.of(await remote_work.repeat_claim_answer(app.registry, fetcher, claims))
 
 
 # Secrets of private sources come with claims: the answer is not written down.
@@ -416,7 +416,7 @@ async def claim_work(
     """Due visits of this fetcher: its own until the lease ends or the result is reported."""
     asked = body or ClaimsIn()
     claimed = await remote_work.claim_work(
-        app.engine,
+        app.registry,
         await _fetcher(app, fetcher_id),
         limit=min(asked.limit, app.settings.fetcher_claims_max),
         lease_seconds=_lease(app, asked.lease_seconds),
@@ -436,7 +436,7 @@ async def renew_claims(
 ) -> RenewedRecord:
     """More time for work under way. `lease_seconds` 0 gives it back instead, due at once."""
     renewed = await remote_work.renew_claims(
-        app.engine,
+        app.database,
         await _fetcher(app, fetcher_id),
         [_claim_of(each) for each in body.claims],
         lease_seconds=_lease(app, body.lease_seconds),
@@ -448,7 +448,7 @@ async def renew_claims(
 async def finish_report(claim: str, body: ReportIn, app: App, caller: Caller) -> ResultRecord:
     """We died after the claim: the rest is done now, or was done already."""
     fetcher = await _reporter(app, body, caller)
-    report = body.reported(app.engine.reading.max_bytes)
+    report = body.reported(app.feeds.reading.max_bytes)
     return await _accept_report(app, fetcher, decode_claim(claim), body, report)
 
 
@@ -465,12 +465,12 @@ async def report_result(
 
     Said again for the same claim, it is answered the same and has no second effect.
     """
-    report = body.reported(app.engine.reading.max_bytes)
+    report = body.reported(app.feeds.reading.max_bytes)
     fetcher = await _reporter(app, body, caller)
     claim = _claim_in_report(body)
     if claim is None:
         claim = await remote_work.claim_early(
-            app.engine,
+            app.database,
             fetcher,
             body.subscription_id,
             lease_seconds=app.settings.lease_seconds,
@@ -483,7 +483,7 @@ async def _accept_report(
     app: ApiContext, fetcher: Fetcher, claim: Claim, body: ReportIn, report: FetcherReport
 ) -> ResultRecord:
     visit = await remote_work.accept_report(
-        app.engine, fetcher, claim, report, elapsed=body.elapsed_ms / 1000
+        app.registry, fetcher, claim, report, elapsed=body.elapsed_ms / 1000
     )
     return ResultRecord.of(body.subscription_id, visit)
 
@@ -530,7 +530,7 @@ def _check_stream_limit(at: ApiContext, fetcher: Fetcher) -> None:
 
 
 async def _fetcher(app: ApiContext, fetcher_id: int) -> Fetcher:
-    async with app.engine.database.read() as view:
+    async with app.database.read() as view:
         return await fetcher_rows.get_fetcher(view, fetcher_id)
 
 
@@ -539,7 +539,7 @@ async def _reporter(at: ApiContext, body: ReportIn, credential: Credential) -> F
     own = credential.fetcher_id
     if own is not None and body.fetcher_id not in (None, own):
         raise Forbidden("This token belongs to another fetcher.")
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         who = own or body.fetcher_id
         if who is None:
             who = (await subscription_rows.get_subscription(view, body.subscription_id)).fetcher_id

@@ -6,18 +6,19 @@ from datetime import datetime
 from headwater.anime.decide import decision_rows
 from headwater.anime.downloads import download_rows
 from headwater.anime.downloads.download import DOWNLOAD_STATES
-from headwater.core.engine import Engine
 from headwater.core.errors import ConnectionLost
-from headwater.core.ports import View
+from headwater.core.ports import Database, View
 from headwater.core.telemetry.log import get_logger
 from headwater.events import event_rows
 from headwater.feeds.feed import STATES
 from headwater.feeds.schedule import schedule_rows
+from headwater.personal_feeds.ports import PersonalStore
 from headwater.settings import Settings
 from headwater.sinks import sink_rows
 from headwater.statistics import total_rows
 from headwater.statistics.service_levels import TIMES, ServiceTargets, service_levels
 from headwater.statistics.subscriptions import Window
+from headwater.wiring.services import Services
 
 logger = get_logger("headwater.api")
 
@@ -148,8 +149,8 @@ def promises(settings: Settings) -> ServiceTargets:
     )
 
 
-async def _service_level_figures(engine: Engine, settings: Settings) -> AsyncIterator[Figure]:
-    for level in await service_levels(engine, promises(settings), Window(1), worst=0):
+async def _service_level_figures(database: Database, settings: Settings) -> AsyncIterator[Figure]:
+    for level in await service_levels(database, promises(settings), Window(1), worst=0):
         name = (level.name,)
         yield SLO_TARGET, name, level.target
         if level.value is not None and level.met is not None:
@@ -171,18 +172,18 @@ async def _release_figures(view: View) -> AsyncIterator[Figure]:
 READERS = _metric("headwater_readers", "Readers who have a feed of their own.")
 
 
-async def _reader_figures(engine: Engine) -> AsyncIterator[Figure]:
+async def _reader_figures(store: PersonalStore) -> AsyncIterator[Figure]:
     """They may be kept elsewhere: that this place is away says nothing of the database."""
     try:
-        yield READERS, (), len(await engine.personal.readers())
+        yield READERS, (), len(await store.readers())
     except ConnectionLost as trouble:
         logger.warning("readers_not_counted", detail=trouble.message)
 
 
-async def current_figures(engine: Engine) -> list[Figure]:
+async def current_figures(database: Database) -> list[Figure]:
     """What changes from minute to minute."""
-    now = engine.clock.now()
-    async with engine.database.read() as view:
+    now = database.clock.now()
+    async with database.read() as view:
         return [
             (DATABASE_UP, (), 1),
             *[figure async for figure in _feed_figures(view, now)],
@@ -192,13 +193,13 @@ async def current_figures(engine: Engine) -> list[Figure]:
         ]
 
 
-async def daily_figures(engine: Engine, settings: Settings) -> list[Figure]:
+async def daily_figures(services: Services, settings: Settings) -> list[Figure]:
     """What is made of whole days: promises, and the few feeds and hosts that stand out. And who
     reads, which seldom changes either."""
-    figures = [figure async for figure in _service_level_figures(engine, settings)]
-    figures += [figure async for figure in _reader_figures(engine)]
+    figures = [figure async for figure in _service_level_figures(services.database, settings)]
+    figures += [figure async for figure in _reader_figures(services.personal.store)]
     if most := settings.metrics_top_feeds:
-        async with engine.database.read() as view:
-            now = engine.clock.now()
+        async with services.database.read() as view:
+            now = view.now
             figures += [figure async for figure in _top_figures(view, now, most)]
     return figures

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.core.engine import Engine
 from headwater.entrypoints.api.auth import AuthMiddleware
 from headwater.entrypoints.api.errors import status_response
 from headwater.entrypoints.api.middleware import ErrorsAndHeadersMiddleware, HostAndOriginMiddleware
@@ -17,6 +16,7 @@ from headwater.entrypoints.api.router import RouteMatchMiddleware, Router
 from headwater.entrypoints.api.system.metrics_report import MEDIA_TYPE, MetricsReport
 from headwater.entrypoints.server.listener import PortTaken, listening_socket
 from headwater.settings import Settings
+from headwater.wiring.services import Services
 
 router = Router(tags=["status"])
 
@@ -48,7 +48,7 @@ def metrics_socket(settings: Settings) -> socket.socket:
         ) from trouble
 
 
-def metrics_app(engine: Engine, settings: Settings) -> Starlette:
+def metrics_app(services: Services, settings: Settings) -> Starlette:
     """Nothing but `/metrics`, for whom the API would let in too."""
     app = Starlette(
         routes=[Route("/metrics", metrics)],
@@ -56,11 +56,11 @@ def metrics_app(engine: Engine, settings: Settings) -> Starlette:
             Middleware(ErrorsAndHeadersMiddleware),
             Middleware(HostAndOriginMiddleware, settings=metrics_settings(settings)),
             Middleware(RouteMatchMiddleware, routes=router.routes),
-            Middleware(AuthMiddleware, engine=engine, settings=settings),
+            Middleware(AuthMiddleware, database=services.database, settings=settings),
         ],
         exception_handlers={HTTPException: _router_refused},
     )
-    app.state.scrape = MetricsReport(engine, settings)
+    app.state.scrape = MetricsReport(services, settings)
     return app
 
 

@@ -8,8 +8,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from headwater.anime.metrics import RELEASE_METRICS
-from headwater.core.engine import Engine
 from headwater.core.errors import DatabaseError
+from headwater.core.ports import Database
 from headwater.core.telemetry.log import get_logger
 from headwater.core.telemetry.metrics import PROCESS_METRICS, AreaMetrics
 from headwater.entrypoints.api.request_metrics import REQUEST_METRICS
@@ -24,6 +24,7 @@ from headwater.entrypoints.api.system.database_metrics import (
 from headwater.feeds.metrics import VISIT_METRICS
 from headwater.personal_feeds.metrics import PERSONAL_METRICS
 from headwater.settings import Settings
+from headwater.wiring.services import Services
 
 logger = get_logger("headwater.api")
 
@@ -46,10 +47,14 @@ _DAYS_SECONDS = 60.0
 class MetricsReport:
     """One per app."""
 
-    def __init__(self, engine: Engine, settings: Settings) -> None:
+    def __init__(self, services: Services, settings: Settings) -> None:
         self._kept = (
-            _CachedFigures(engine, partial(current_figures, engine), _PRESENT_SECONDS),
-            _CachedFigures(engine, partial(daily_figures, engine, settings), _DAYS_SECONDS),
+            _CachedFigures(
+                services.database, partial(current_figures, services.database), _PRESENT_SECONDS
+            ),
+            _CachedFigures(
+                services.database, partial(daily_figures, services, settings), _DAYS_SECONDS
+            ),
         )
 
     async def text(self) -> bytes:
@@ -67,23 +72,23 @@ class _CachedFigures:
     """Figures for a while; who comes while they are being read waits for the same ones."""
 
     def __init__(
-        self, engine: Engine, read: Callable[[], Awaitable[list[Figure]]], seconds: float
+        self, database: Database, read: Callable[[], Awaitable[list[Figure]]], seconds: float
     ) -> None:
-        self._engine = engine
+        self._database = database
         self._read = read
         self._seconds = seconds
-        self._question = SingleFlight(engine, self._read_anew)
+        self._question = SingleFlight(database, self._read_anew)
         self._figures: list[Figure] = []
         self._until = float("-inf")
 
     async def figures(self) -> list[Figure]:
-        if self._engine.clock.monotonic() < self._until:
+        if self._database.clock.monotonic() < self._until:
             return self._figures
         return await self._question.answer()
 
     async def _read_anew(self) -> list[Figure]:
         self._figures = await self._read()
-        self._until = self._engine.clock.monotonic() + self._seconds
+        self._until = self._database.clock.monotonic() + self._seconds
         return self._figures
 
 

@@ -81,10 +81,10 @@ async def show_service_levels(
 ) -> Response:
     """Speed, failures and freshness beside what is promised of them."""
     days = parse_days_window(window, at.settings.statistics_days)
-    levels = await service_levels(at.engine, promises(at.settings), days, worst=worst)
+    levels = await service_levels(at.database, promises(at.settings), days, worst=worst)
     return json_response(
         ServiceLevelsRecord(
-            now=at.engine.clock.now(),
+            now=at.clock.now(),
             met=all(level.met is not False for level in levels),
             levels=[ServiceLevelRecord.of(level) for level in levels],
         )

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from headwater import __version__
 from headwater.core import database_rows
-from headwater.core.engine import Engine
+from headwater.core.ports import Database
 from headwater.entrypoints.api.dependencies import RouteContext, json_response
 from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.router import Router
@@ -70,21 +70,21 @@ async def health(request: Request) -> Response:
     return json_response(Health(status="ok"))
 
 
-def database_probe(engine: Engine) -> SingleFlight[None]:
+def database_probe(database: Database) -> SingleFlight[None]:
     """Whether the database answers; one per app."""
 
     async def feel() -> None:
-        async with engine.database.read() as view:
+        async with database.read() as view:
             await database_rows.check_database_answers(view)
 
-    return SingleFlight(engine, feel)
+    return SingleFlight(database, feel)
 
 
 @router.get("/status", right="admin", response_model=Status)
 async def status(at: RouteContext) -> Response:
     """Versions, counts, workers, and how late the longest-waiting feed is."""
-    now = at.engine.clock.now()
-    async with at.engine.database.read() as view:
+    now = at.clock.now()
+    async with at.database.read() as view:
         load = await schedule_rows.get_schedule_load(view, now)
         workers = await worker_rows.list_workers(view)
         database = await database_rows.get_database_version(view)

@@ -59,7 +59,7 @@ router = Router(tags=["tokens"])
 @router.get("/tokens", right="admin", response_model=TokenPage)
 async def list_tokens(at: RouteContext) -> Response:
     """Names, scopes and last use; never a secret."""
-    async with at.engine.database.read() as view:
+    async with at.database.read() as view:
         found = await token_rows.list_tokens(view)
     return json_response(TokenPage(tokens=[TokenRecord.of(token) for token in found]))
 
@@ -73,10 +73,8 @@ async def show_token_without_secret(token_id: TokenId, view: View) -> NewTokenRe
 async def make_token(body: NewToken, app: App, key: IdempotencyKey) -> NewTokenRecord:
     """The secret is in this answer and nowhere else. A repeated request gets `token: null`."""
     secret = token_text(secrets.token_bytes(SECRET_BYTES))
-    async with app.engine.database.write() as tx:
-        token = await token_rows.insert_token(
-            tx, body.name, body.scope, token_hash(secret), app.engine.clock.now()
-        )
+    async with app.database.write() as tx:
+        token = await token_rows.insert_token(tx, body.name, body.scope, token_hash(secret), tx.now)
         if key is not None:
             await idempotency_rows.set_key_resource(tx, key, str(token.id))
     return NewTokenRecord.of(token, token=secret)
@@ -86,6 +84,6 @@ async def make_token(body: NewToken, app: App, key: IdempotencyKey) -> NewTokenR
 async def revoke_token(token_id: str, at: RouteContext) -> Response:
     """From this moment it opens nothing. Revoking twice is revoking once."""
     known = parse_number(token_id, "token")
-    async with at.engine.database.write() as tx:
-        revoked = await token_rows.revoke_token(tx, known, at.engine.clock.now())
+    async with at.database.write() as tx:
+        revoked = await token_rows.revoke_token(tx, known, tx.now)
     return json_response(TokenRecord.of(revoked))
