@@ -81,7 +81,6 @@ async def create_tracking(
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(made.id))
         await _apply_tracking(tx, services, made, policy)
-    services.database.woken("feeds").set()
     logger.info("tracking_made", tracking=made.id, show=made.show_id, feed=feed_id, by=who)
     return made
 
@@ -97,7 +96,6 @@ async def change_tracking(
             return before
         changed = await tracking_rows.update_tracking(tx, after, tx.now)
         await _apply_tracking(tx, services, changed, policy)
-    services.database.woken("feeds").set()
     logger.info("tracking_changed", tracking=changed.id, enabled=changed.enabled)
     return changed
 

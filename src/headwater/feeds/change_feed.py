@@ -31,7 +31,6 @@ async def change_feed(
     """`gap` is the shortest time between two visits that a person may ask for."""
     async with services.database.write() as tx:
         changed = await change_feed_within(tx, feed_id, patch, services.schedule, gap)
-    services.database.woken("feeds").set()
     return changed
 
 
@@ -74,7 +73,6 @@ async def refetch(
             )
         await _record_resource(tx, idempotency, feed.id)
         planned = (await feed_rows.get_feed(tx, feed_id)).schedule.next_visit_at or now
-    services.database.woken("feeds").set()
     return RefetchResult(planned, in_progress=False)
 
 

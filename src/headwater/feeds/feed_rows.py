@@ -49,6 +49,7 @@ async def insert_or_restore_feed(
     `asked_url` is what the person typed, where a redirect led elsewhere. Without `visit_at` the
     caller makes the first visit itself and plans the next one.
     """
+    tx.wake("feeds")
     due = maybe_micros(visit_at)
     asked_before = await _asked_for(tx, url)
     if asked_before is not None:
@@ -218,6 +219,7 @@ async def set_next_visit(
 
     A rest that the host asked for goes on from the moment it was asked for.
     """
+    tx.wake("feeds")
     touched = await tx.run(
         "UPDATE feeds SET scheduled_at = ?, next_visit_at = ?, interval_sec = ?, reason = ?,"
         " last_decision_at = CASE WHEN retry_after_sec IS NULL THEN ? ELSE last_decision_at END,"
@@ -244,6 +246,7 @@ async def set_due_now(tx: Transaction, feed: Feed, *, whole: bool, now: datetime
 
     A feed that is due already keeps its number: it is the same visit.
     """
+    tx.wake("feeds")
     moment = to_micros(now)
     touched = await tx.run(
         "UPDATE feeds SET scheduled_at = CASE WHEN next_visit_at <= ? THEN scheduled_at ELSE ? END,"
@@ -271,6 +274,7 @@ async def set_active(tx: Transaction, feed: Feed, *, at: datetime, now: datetime
 
     Whoever was told that it fails is still to be told that it works again.
     """
+    tx.wake("feeds")
     columns: dict[str, SqlValue] = {
         "state": "active",
         "scheduled_at": to_micros(at),
@@ -491,6 +495,7 @@ async def list_duplicates(view: View) -> list[tuple[FeedPk, str]]:
 
 async def resume_duplicate(tx: Transaction, feed: FeedPk, now: int) -> bool:
     """A duplicate of what is not followed any more is visited again, and moves there itself."""
+    tx.wake("feeds")
     touched = await tx.run(
         "UPDATE feeds SET state = 'active', scheduled_at = ?, next_visit_at = ?, reason = ?,"
         " updated_at = ? WHERE id = ? AND state = 'duplicate'",

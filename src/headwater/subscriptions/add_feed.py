@@ -173,7 +173,6 @@ async def add_feed_later(
         if idempotency is not None:
             await set_key_resource(tx, idempotency, followed.id)
         await event_rows.append_events(tx, [fact], tx.now)
-    services.database.woken("feeds").set()
     return followed.id
 
 

@@ -220,7 +220,6 @@ async def change_subscription(
         change = SubscriptionUpdater(tx, services.feeds.schedule, who, now, gap)
         after = await change.apply(before, changes)
         await event_rows.append_events(tx, change.facts, now)
-    services.database.woken("feeds").set()
     told = [event.type for event in change.facts]
     logger.info("subscription_changed", subscription=after.id, told=told, by=who)
     return after

@@ -38,7 +38,6 @@ async def set_subscription_credentials(
         await secret_rows.set_subscription_secret(tx, there.id, sealed, now)
         await _visit_soon(tx, feed, gap, now)
         await _record_change(tx, there, who, "credentials_set", {"kinds": list(bound.kinds)}, now)
-    services.database.woken("feeds").set()
     return bound
 
 

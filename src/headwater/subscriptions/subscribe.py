@@ -63,7 +63,6 @@ async def create_subscription(
             await event_rows.append_events(tx, events, now)
     except DuplicateUrl as trouble:
         raise _duplicate(source, **trouble.facts) from trouble
-    services.database.woken("feeds").set()
     logger.info(
         "subscription_created",
         subscription=made.id,

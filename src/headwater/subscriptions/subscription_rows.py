@@ -329,6 +329,7 @@ async def _reset_claim(tx: Transaction, feed: FeedPk, now: datetime) -> None:
 
     A host that asked for a rest gets it, whoever comes.
     """
+    tx.wake("feeds")
     moment = to_micros(now)
     rest = (
         "CASE WHEN retry_after_sec IS NOT NULL"

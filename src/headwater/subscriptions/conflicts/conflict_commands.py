@@ -89,8 +89,6 @@ async def resolve_conflict(
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(conflict.id))
         await event_rows.append_events(tx, events, now)
-    if is_news:
-        database.woken("feeds").set()
         logger.info("conflict_resolved", conflict=conflict.id, fetcher=fetcher_id, by=who)
     return conflict
 

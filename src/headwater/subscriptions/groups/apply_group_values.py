@@ -100,7 +100,6 @@ async def spread_group_change(services: RegistryServices, group_id: int) -> Spre
     result = SpreadResult()
     while await _spread_batch(services, group_id, result):
         pass
-    services.database.woken("feeds").set()
     return result
 
 

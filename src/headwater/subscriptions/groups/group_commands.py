@@ -103,7 +103,6 @@ async def dissolve_group(group_id: int, services: RegistryServices) -> Group:
         group = await group_rows.get_group(view, group_id)
     while not await _remove_some_members(group_id, services):
         pass
-    services.database.woken("feeds").set()
     return group
 
 
