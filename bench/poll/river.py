@@ -26,7 +26,8 @@ from headwater.settings import Settings, load_settings
 from headwater.sinks.from_settings import apply_sink_settings
 from headwater.subscriptions.fetchers.builtin import BUILTINS, best_builtin
 from headwater.subscriptions.fetchers.fetcher_rows import list_fetchers
-from headwater.subscriptions.subscription_rows import insert_auto_assigned
+from headwater.subscriptions.subscription import NewSubscription
+from headwater.subscriptions.subscription_rows import insert_subscription
 from headwater.wiring.app import open_plain_database, open_services
 from headwater.wiring.background import build_worker, sink_loop
 from headwater.wiring.policies import sink_definitions
@@ -48,7 +49,9 @@ async def follow_all(settings: Settings, every: list[str]) -> None:
                 now=now,
                 visit_at=now,
             )
-            await insert_auto_assigned(tx, followed, url, builtin.id, now=now)
+            await insert_subscription(
+                tx, NewSubscription(url), followed, builtin, auto_selected=True, now=now
+            )
     await database.close()
 
 

@@ -18,7 +18,8 @@ from headwater.feeds.visit_rows import (
 )
 from headwater.subscriptions.fetchers.builtin import BUILTINS, best_builtin
 from headwater.subscriptions.fetchers.fetcher_rows import list_fetchers
-from headwater.subscriptions.subscription_rows import insert_auto_assigned
+from headwater.subscriptions.subscription import NewSubscription
+from headwater.subscriptions.subscription_rows import insert_subscription
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 NOW = to_micros(NOON)
@@ -36,7 +37,9 @@ async def followed(database: SqlDatabase, count: int) -> list[FeedPk]:
                 tx, url, FeedOptions(), feed_id=FeedId(f"id {number}"), interval_sec=900, now=NOON,
                 visit_at=NOON,
             )  # fmt: skip
-            await insert_auto_assigned(tx, feed, url, builtin.id, now=NOON)
+            await insert_subscription(
+                tx, NewSubscription(url), feed, builtin, auto_selected=True, now=NOON
+            )
             made.append(feed.pk)
     return made
 

@@ -15,11 +15,10 @@ from headwater.core.values.instant import to_micros
 from headwater.core.values.url import host_of, shard_of
 from headwater.feeds import feed_rows
 from headwater.feeds.feed import FeedOptions
-from headwater.feeds.feed_rows import FollowedFeed, insert_or_restore_feed, url_key
+from headwater.feeds.feed_rows import insert_or_restore_feed, url_key
 from headwater.feeds.worker import claim_rows, worker_rows
 from headwater.subscriptions import history_rows, subscription_rows
 from headwater.subscriptions.fetchers import fetcher_rows
-from headwater.subscriptions.fetchers.fetcher import FetcherPatch
 from headwater.subscriptions.subscription import NewSubscription, Subscription, SubscriptionPatch
 from tests.support.registry_rows import FEED, LATER, MIKANANI, NOON, joined, wanted
 
@@ -161,8 +160,11 @@ async def test_the_database_itself_holds_that_a_source_is_wanted_once(
             tx, "https://b.example/", FeedOptions(), feed_id=FeedId("b"), interval_sec=1, now=NOON,
             visit_at=NOON,
         )  # fmt: skip
+        builtin = await fetcher_rows.get_fetcher(tx, FEED)
         with pytest.raises(DuplicateUrl) as refused:
-            await subscription_rows.insert_auto_assigned(tx, other, URL, FEED, now=NOON)
+            await subscription_rows.insert_subscription(
+                tx, NewSubscription(URL), other, builtin, auto_selected=True, now=NOON
+            )
     assert refused.value.facts["subscription_id"] == first.id
 
 
@@ -223,51 +225,6 @@ async def test_a_moved_feed_comes_back_by_its_old_and_by_its_new_address(
     assert (back.id, back.feed_id, back.source_url) == (first.id, "first", url)
     (row,) = await rows(database, "SELECT url FROM feeds")
     assert row.url == "https://new.example/feed"
-
-
-async def test_a_feed_without_a_named_fetcher_gets_a_subscription_of_its_own(
-    database: SqlDatabase,
-) -> None:
-    feed = await follow_again(database)
-    async with database.write() as tx:
-        made = await subscription_rows.insert_auto_assigned(tx, feed, URL, MIKANANI, now=NOON)
-    assert (made.fetcher_name, made.auto_selected) == ("mikanani", True)
-    assert (made.assignment_status, made.assigned_at) == ("auto_assigned", None)
-
-
-@pytest.mark.parametrize(("is_enabled", "stays"), [(True, True), (False, False)])
-async def test_one_that_comes_back_stays_with_its_fetcher_unless_that_is_switched_off(
-    database: SqlDatabase, is_enabled: bool, stays: bool
-) -> None:
-    remote = await joined(database)
-    first = await wanted(database, fetcher_id=remote.id, auto_selected=False)
-    await let_go(database, first)
-    async with database.write() as tx:
-        await fetcher_rows.update_fetcher(tx, remote.id, FetcherPatch(is_enabled=is_enabled), NOON)
-    feed = await follow_again(database)
-    async with database.write() as tx:
-        back = await subscription_rows.insert_auto_assigned(tx, feed, URL, FEED, now=LATER)
-    row = await feed_row(database, first.feed_pk)
-    assert back.id == first.id
-    if stays:
-        assert (back.fetcher_id, back.assignment_status) == (remote.id, "assigned")
-        assert (back.assigned_at, row.shard) == (NOON, -remote.id)
-    else:
-        assert (back.fetcher_id, back.assignment_status) == (FEED, "auto_assigned")
-        assert (back.assigned_at, row.shard) == (None, shard_of("a.example"))
-
-
-async def follow_again(database: SqlDatabase) -> FollowedFeed:
-    async with database.write() as tx:
-        return await insert_or_restore_feed(
-            tx,
-            URL,
-            FeedOptions(),
-            feed_id=FeedId("new"),
-            interval_sec=900,
-            now=LATER,
-            visit_at=LATER,
-        )
 
 
 async def test_what_a_registered_fetcher_visits_no_worker_of_ours_claims(

@@ -56,12 +56,13 @@ async def wanted(
         feed = await insert_or_restore_feed(
             tx,
             source,
-            said.wish if new else FeedOptions(),
+            said.feed_options if new else FeedOptions(),
             feed_id=FeedId(feed_id or f"feed of {source}"),
             interval_sec=900,
             now=now,
             visit_at=now,
         )
+        fetcher = await fetcher_rows.get_fetcher(tx, fetcher_id)
         return await subscription_rows.insert_subscription(
-            tx, said, feed, fetcher_id, auto_selected=auto_selected, now=now
+            tx, said, feed, fetcher, auto_selected=auto_selected, now=now
         )

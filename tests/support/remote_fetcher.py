@@ -61,14 +61,14 @@ class Remote:
             followed = await feed_rows.insert_or_restore_feed(
                 tx,
                 url,
-                new.wish,
+                new.feed_options,
                 feed_id=FeedId(str(uuid7())),
                 interval_sec=900,
                 now=now,
                 visit_at=now,
             )
             return await subscription_rows.insert_subscription(
-                tx, new, followed, fetcher.id, auto_selected=False, now=now
+                tx, new, followed, fetcher, auto_selected=False, now=now
             )
 
     async def claim(

@@ -35,7 +35,8 @@ from headwater.personal_feeds.served_feeds import PersonalFeeds, PersonalPolicy
 from headwater.sinks.sink_kind import SinkResources
 from headwater.subscriptions.fetchers.fetcher_client import HttpFetcherClient
 from headwater.subscriptions.fetchers.fetcher_rows import list_fetchers
-from headwater.subscriptions.subscription_rows import insert_auto_assigned
+from headwater.subscriptions.subscription import NewSubscription
+from headwater.subscriptions.subscription_rows import insert_subscription
 from headwater.web.address_gate import AddressPolicy
 from headwater.web.limits import WebLimits
 from headwater.wiring.sink_kinds import build_sink_kinds
@@ -154,9 +155,8 @@ class River:
                 visit_at=now if due else None,
             )
             (builtin, *_) = await list_fetchers(tx)
-            await insert_auto_assigned(
-                tx, followed, f"https://{name}.example/feed", builtin.id, now=now
-            )
+            new = NewSubscription(f"https://{name}.example/feed")
+            await insert_subscription(tx, new, followed, builtin, auto_selected=True, now=now)
         return followed.id
 
     async def pk(self, feed_id: str) -> FeedPk:

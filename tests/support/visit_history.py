@@ -56,14 +56,14 @@ class Ledger:
             followed = await feed_rows.insert_or_restore_feed(
                 tx,
                 url,
-                new.wish,
+                new.feed_options,
                 feed_id=FeedId(str(uuid7())),
                 interval_sec=900,
                 now=self.now,
                 visit_at=self.now,
             )
             return await subscription_rows.insert_subscription(
-                tx, new, followed, fetcher.id, auto_selected=True, now=self.now
+                tx, new, followed, fetcher, auto_selected=True, now=self.now
             )
 
     async def visits(

@@ -10,7 +10,6 @@ from uuid_utils import uuid7
 from headwater.core.errors import (
     ConflictError,
     DatabaseRefused,
-    DuplicateUrl,
     FetchFailed,
     NoCapableFetcher,
 )
@@ -25,7 +24,6 @@ from headwater.events import event_rows
 from headwater.events.event import Event
 from headwater.feeds import feed_rows
 from headwater.feeds.feed import FeedOptions
-from headwater.feeds.feed_rows import FollowedFeed
 from headwater.feeds.fetch.outcome import Fetched
 from headwater.feeds.fetch.request_feed import FetchRequest
 from headwater.feeds.first_fetch import (
@@ -43,22 +41,18 @@ from headwater.feeds.visit import archive_body, commit_visit, is_still_claimed, 
 from headwater.feeds.visit_report import report_visit
 from headwater.feeds.visit_trace import describe_schedule, start_first_visit_trace
 from headwater.feeds.worker import claim_rows
-from headwater.subscriptions import history_rows, subscription_rows
 from headwater.subscriptions.fetchers.builtin import best_builtin
 from headwater.subscriptions.fetchers.fetcher_rows import list_fetchers
-from headwater.subscriptions.groups.apply_group_values import apply_group_values
-from headwater.subscriptions.registry_events import subscription_created
-from headwater.subscriptions.seal_credentials import save_credentials
+from headwater.subscriptions.insert_subscription import (
+    find_former_subscription,
+    insert_subscription_with_feed,
+)
 from headwater.subscriptions.services import RegistryServices
 from headwater.subscriptions.subscription import (
     SYSTEM_ACTOR,
     USUAL_SOURCE_TYPE,
+    NewSubscription,
     Subscription,
-    assignment_facts,
-)
-from headwater.subscriptions.subscription_rows import (
-    find_subscription_by_url,
-    get_subscription_of_feed,
 )
 from headwater.web.address_gate import check_url
 
@@ -165,80 +159,55 @@ async def add_feed_later(
     """For lists (OPML): written down now, due at once, first visited by the worker."""
     source = check_source_url(url)
     check_url(source, services.feeds.fetcher.policy.address)
-    feed_id = FeedId(str(uuid7()))
     async with services.database.write() as tx:
-        followed, fact = await _insert_feed_and_subscription(
-            tx, services, source, wish, feed_id, who
-        )
-        if idempotency is not None:
-            await set_key_resource(tx, idempotency, followed.id)
-        await event_rows.append_events(tx, [fact], tx.now)
-    return followed.id
+        made, created = await _insert_for_builtin(tx, services, source, wish, idempotency, who)
+        await event_rows.append_events(tx, [created], tx.now)
+    return made.feed_id
 
 
-async def _insert_feed_and_subscription(
+async def _insert_for_builtin(
     tx: Transaction,
     services: RegistryServices,
     url: str,
-    wish: FeedOptions,
-    feed_id: FeedId,
+    options: FeedOptions,
+    idempotency: bytes | None,
     who: str,
-) -> tuple[FollowedFeed, Event]:
-    """A feed's row and its subscription, and the fact that is to be told last."""
-    now = tx.now
+    *,
+    feed_id: FeedId | None = None,
+) -> tuple[Subscription, Event]:
+    """Nobody is asked. Whoever adds a feed says nothing about its subscription: one that comes back
+    stays as it was, and with its fetcher where that is still there."""
     known = await list_fetchers(tx, enabled_only=True)
     chosen = best_builtin(services.builtins, known, url, USUAL_SOURCE_TYPE)
     if chosen is None:
         raise NoCapableFetcher(
             "No built-in fetcher that can visit this URL is enabled.", url=redacted(url)
         )
-    followed = await feed_rows.insert_or_restore_feed(
+    made, created = await insert_subscription_with_feed(
         tx,
-        url,
-        wish,
-        feed_id=feed_id,
-        interval_sec=services.feeds.schedule.initial_interval,
-        now=now,
-        visit_at=now,
-    )
-    former = await get_subscription_of_feed(tx, followed.id) if followed.revived else None
-    made = await subscription_rows.insert_auto_assigned(tx, followed, url, chosen.id, now=now)
-    made = await apply_group_values(tx, services.feeds.schedule, made, now)
-    await save_credentials(tx, services.vault, made.id, url, wish.credentials)
-    await _record_history(tx, made, former, who)
-    return followed, subscription_created(made, revived=followed.revived)
-
-
-async def _record_history(
-    tx: Transaction, made: Subscription, former: Subscription | None, who: str
-) -> None:
-    await history_rows.insert_history(
-        tx,
-        made.id,
-        at=made.updated_at,
+        services,
+        NewSubscription(url),
+        options,
+        chosen,
         who=who,
-        what="created" if former is None else "revived",
-        why="the best built-in fetcher for this URL" if former is None else None,
-        before=None if former is None else assignment_facts(former),
-        after=assignment_facts(made),
+        why="the best built-in fetcher for this URL",
+        now=services.clock.now(),
+        keep_former=True,
+        feed_id=feed_id,
     )
+    if idempotency is not None:
+        await set_key_resource(tx, idempotency, made.feed_id)
+    return made, created
 
 
 async def _former(database: Database, url: str) -> _Former | None:
     """Who lived at this URL, or was asked for under it; one that is followed is refused."""
     async with database.read() as view:
-        there = await find_subscription_by_url(view, url)
+        there = await find_former_subscription(view, url)
         if there is None:
             return None
-        if not there.is_active:
-            identity = await feed_rows.find_feed_identity(view, there.feed_pk)
-            return _Former(there.feed_pk, there.feed_id, identity)
-    raise DuplicateUrl(
-        "This URL is followed already.",
-        subscription_id=there.id,
-        feed_id=there.feed_id,
-        url=url,
-    )
+        identity = await feed_rows.find_feed_identity(view, there.feed_pk)
+    return _Former(there.feed_pk, there.feed_id, identity)
 
 
 async def _keys(
@@ -261,9 +230,9 @@ async def _claimed_row(
     """The feed's row, already claimed by us: if we die now, a worker makes the first visit."""
     lease_end = to_micros(services.clock.now() + _LEASE)
     async with services.database.write() as tx:
-        followed, fact = await _insert_feed_and_subscription(tx, services, url, wish, feed_id, who)
-        if idempotency is not None:
-            await set_key_resource(tx, idempotency, followed.id)
-        due = await claim_rows.claim_feed(tx, followed.pk, services.feeds.worker, lease_end)
-        await event_rows.append_events(tx, [fact], tx.now)
+        made, created = await _insert_for_builtin(
+            tx, services, url, wish, idempotency, who, feed_id=feed_id
+        )
+        due = await claim_rows.claim_feed(tx, made.feed_pk, services.feeds.worker, lease_end)
+        await event_rows.append_events(tx, [created], tx.now)
     return due

@@ -15,7 +15,6 @@ from headwater.events.event import Event
 from headwater.feeds import feed_rows
 from headwater.feeds.change_feed import change_feed_within
 from headwater.feeds.feed import Feed, FeedOptions, FeedPatch
-from headwater.feeds.schedule.policy import SchedulePolicy
 from headwater.feeds.schedule.replan import earliest_visit
 from headwater.subscriptions import history_rows, subscription_rows
 from headwater.subscriptions.conflicts import conflict_rows
@@ -23,11 +22,11 @@ from headwater.subscriptions.fetchers import fetcher_rows
 from headwater.subscriptions.fetchers.ask_fetchers import choose_fetcher
 from headwater.subscriptions.fetchers.config_schema import check_config
 from headwater.subscriptions.groups.apply_group_values import apply_group_values, move_to_group
+from headwater.subscriptions.insert_subscription import insert_subscription_with_feed
 from headwater.subscriptions.registry_events import (
     conflict_resolved,
     subscription_assigned,
     subscription_changed,
-    subscription_created,
 )
 from headwater.subscriptions.services import RegistryServices
 from headwater.subscriptions.subscribe import enabled_fetcher
@@ -59,7 +58,7 @@ class SubscriptionUpdater:
     """Who changes what when. The facts are for the caller to append last."""
 
     tx: Transaction
-    schedule: SchedulePolicy
+    services: RegistryServices
     who: str
     now: datetime
     gap: timedelta
@@ -83,34 +82,23 @@ class SubscriptionUpdater:
         return there
 
     async def _bring_back(self, there: Subscription) -> Subscription:
-        """As it was, with all its history; a host that asked for a rest still gets it."""
+        """As it was, its interval too, and its fetcher even if that is switched off; a host that
+        asked for a rest still gets it."""
         feed = await feed_rows.get_feed(self.tx, there.feed_id, lock=True)
-        followed = await feed_rows.insert_or_restore_feed(
+        back, created = await insert_subscription_with_feed(
             self.tx,
-            there.source_url,
+            self.services,
+            NewSubscription(there.source_url, there.source_type),
             FeedOptions(feed.priority, feed.categories, feed.overrides),
-            feed_id=there.feed_id,
-            interval_sec=feed.schedule.interval_sec,
+            await fetcher_rows.get_fetcher(self.tx, there.fetcher_id),
+            who=self.who,
+            why=None,
             now=self.now,
+            keep_former=True,
+            interval_sec=feed.schedule.interval_sec,
             visit_at=earliest_visit(feed, self.gap, self.now),
         )
-        new = NewSubscription(
-            there.source_url,
-            there.source_type,
-            description=there.description,
-            config=there.config,
-            group_id=there.group_id,
-        )
-        back = await subscription_rows.insert_subscription(
-            self.tx,
-            new,
-            followed,
-            there.fetcher_id,
-            auto_selected=there.auto_selected,
-            now=self.now,
-        )
-        await self._write_down("revived", assignment_facts(there), assignment_facts(back), back.id)
-        self.facts.append(subscription_created(back, revived=True))
+        self.facts.append(created)
         return back
 
     async def _assign(
@@ -143,16 +131,18 @@ class SubscriptionUpdater:
             patch = replace(patch, config=check_config(patch.config, schema))
         if patch.feed_patch != FeedPatch():
             feed = await change_feed_within(
-                self.tx, there.feed_id, patch.feed_patch, self.schedule, self.gap
+                self.tx, there.feed_id, patch.feed_patch, self.services.feeds.schedule, self.gap
             )
         after = await subscription_rows.update_subscription(
             self.tx, there.id, replace(patch, group_id=KEEP), self.now
         )
         if patch.group_id is not KEEP and patch.group_id != there.group_id:
-            after = await move_to_group(self.tx, self.schedule, after, patch.group_id, self.now)
+            after = await move_to_group(
+                self.tx, self.services.feeds.schedule, after, patch.group_id, self.now
+            )
         else:
             # What was put back to the default is now what the group says.
-            after = await apply_group_values(self.tx, self.schedule, after, self.now)
+            after = await apply_group_values(self.tx, self.services.feeds.schedule, after, self.now)
         feed = await feed_rows.get_feed(self.tx, there.feed_id)
         said = _editable_values(after, feed)
         changed = [name for name, value in said.items() if value != before[name]]
@@ -217,7 +207,7 @@ async def change_subscription(
     now = services.clock.now()
     async with services.database.write() as tx:
         before = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
-        change = SubscriptionUpdater(tx, services.feeds.schedule, who, now, gap)
+        change = SubscriptionUpdater(tx, services, who, now, gap)
         after = await change.apply(before, changes)
         await event_rows.append_events(tx, change.facts, now)
     told = [event.type for event in change.facts]

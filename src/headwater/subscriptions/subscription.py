@@ -71,8 +71,8 @@ class NewSubscription:
     credentials: Credentials | None = field(default=None, repr=False)
 
     @property
-    def wish(self) -> FeedOptions:
-        """What this says about the feed behind the subscription."""
+    def feed_options(self) -> FeedOptions:
+        """The part that is kept with the feed behind the subscription."""
         minutes = self.fetch_interval_minutes
         overrides = Overrides(self.name, interval_sec=None if minutes is None else minutes * 60.0)
         return FeedOptions(self.priority, self.categories, overrides, self.credentials)

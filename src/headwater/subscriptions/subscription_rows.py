@@ -12,9 +12,7 @@ from headwater.feeds import feed_rows
 from headwater.feeds.feed_rows import FollowedFeed, url_key
 from headwater.feeds.overrides import decode_overrides
 from headwater.subscriptions.fetchers.fetcher import Fetcher
-from headwater.subscriptions.fetchers.fetcher_rows import get_fetcher
 from headwater.subscriptions.subscription import (
-    USUAL_SOURCE_TYPE,
     AssignmentStatus,
     NewSubscription,
     Subscription,
@@ -155,19 +153,18 @@ async def insert_subscription(
     tx: Transaction,
     new: NewSubscription,
     feed: FollowedFeed,
-    fetcher_id: FetcherId,
+    fetcher: Fetcher,
     *,
     auto_selected: bool,
     now: datetime,
 ) -> Subscription:
-    """For a feed that `subscribe.store.follow` gave in this transaction.
+    """For a feed that was inserted or restored in this transaction.
 
-    An inactive one comes back under its own number, with its history and the new wish.
+    An inactive one comes back under its own number, with its history and the new values.
     """
-    chosen = await get_fetcher(tx, fetcher_id)
     if feed.revived:
-        await _forget_validators_of_others(tx, feed.pk, chosen)
-    columns = _assigned(chosen, "auto_assigned" if auto_selected else "assigned", now)
+        await _forget_validators_of_others(tx, feed.pk, fetcher)
+    columns = _assigned(fetcher, "auto_assigned" if auto_selected else "assigned", now)
     columns |= {
         "source_type": new.source_type,
         "description": new.description,
@@ -176,28 +173,16 @@ async def insert_subscription(
         "auto_selected": auto_selected,
     }
     await _activate(tx, feed, new.source_url, columns, now)
-    await _set_shard(tx, feed.pk, chosen)
+    await _set_shard(tx, feed.pk, fetcher)
     return await get_subscription_of_feed(tx, feed.id)
 
 
-async def insert_auto_assigned(
-    tx: Transaction, feed: FollowedFeed, url: str, fetcher_id: FetcherId, *, now: datetime
+async def restore_subscription(
+    tx: Transaction, feed: FollowedFeed, url: str, now: datetime
 ) -> Subscription:
-    """The subscription of a feed that was asked for without naming a fetcher.
-
-    One that comes back stays with whoever was fetching it, unless they are switched off.
-    """
-    if feed.revived:
-        former = await tx.row(
-            "SELECT s.fetcher_id FROM rss_subscriptions s JOIN fetcher_modules m"
-            " ON m.fetcher_id = s.fetcher_id WHERE s.feed_id = ? AND m.is_enabled",
-            feed.pk,
-        )
-        if former is not None:
-            await _activate(tx, feed, url, {}, now)
-            return await get_subscription_of_feed(tx, feed.id)
-    new = NewSubscription(url, USUAL_SOURCE_TYPE)
-    return await insert_subscription(tx, new, feed, fetcher_id, auto_selected=True, now=now)
+    """The inactive one of a feed that was restored in this transaction: active, and as it was."""
+    await _activate(tx, feed, url, {}, now)
+    return await get_subscription_of_feed(tx, feed.id)
 
 
 async def assign(
@@ -287,7 +272,7 @@ async def _activate(
         )
         assert there is not None, "a conflict without a row"
         raise DuplicateUrl(
-            f"Subscription already exists for this URL: {url}",
+            "This URL is followed already.",
             subscription_id=there.subscription_id,
             feed_id=there.feed_id,
             url=url,

@@ -10,6 +10,7 @@ from headwater.core.values.ids import FeedId, FetcherId
 from headwater.feeds import feed_rows
 from headwater.feeds.feed import FeedOptions
 from headwater.subscriptions import secret_rows, subscription_rows
+from headwater.subscriptions.fetchers.fetcher_rows import get_fetcher
 from headwater.subscriptions.groups import group_rows
 from headwater.subscriptions.groups.group import (
     Group,
@@ -37,7 +38,7 @@ async def subscribed(tx: Transaction, name: str, group: int | None = None) -> Su
     )
     new = NewSubscription(url, group_id=group)
     return await subscription_rows.insert_subscription(
-        tx, new, followed, FetcherId(1), auto_selected=True, now=START
+        tx, new, followed, await get_fetcher(tx, FetcherId(1)), auto_selected=True, now=START
     )
 
 
