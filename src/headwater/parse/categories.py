@@ -5,7 +5,6 @@ from lxml import etree
 from headwater.parse.document import Category
 from headwater.parse.draft import Context, Draft
 from headwater.parse.namespaces import RDF, add_usual_attributes, plain_name
-from headwater.parse.quickly_made import category
 from headwater.parse.text import text_of
 
 ITUNES_SCHEME = "http://www.itunes.com/"
@@ -30,7 +29,7 @@ def add_category(term: str, scheme: str | None, label: str | None, context: Cont
         return
     known = context.terms.get(key)
     if known is None:
-        known = context.terms[key] = category(*key)
+        known = context.terms[key] = Category(*key)
     held[key] = known
 
 

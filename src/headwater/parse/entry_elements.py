@@ -14,7 +14,7 @@ from headwater.parse.categories import (
     read_topic,
 )
 from headwater.parse.dates import parse_date
-from headwater.parse.document import Person, Source
+from headwater.parse.document import Content, Person, Source, Text
 from headwater.parse.draft import (
     Captions,
     Context,
@@ -50,7 +50,6 @@ from headwater.parse.media import (
 from headwater.parse.namespaces import RDF, plain_name, split_name
 from headwater.parse.people import read_author, read_contributor
 from headwater.parse.periods import read_valid
-from headwater.parse.quickly_made import content, text
 from headwater.parse.quirks import read_mikan_torrent
 from headwater.parse.text import cut_body, read_text_construct, says_the_same, shorten_text, text_of
 
@@ -62,7 +61,7 @@ def read_title(draft: EntryDraft, element: etree._Element, context: Context) -> 
         if value:
             if len(value) > context.limits.title_chars:
                 value = title_within(value, context)
-            draft.title = text(value, kind)
+            draft.title = Text(value, kind)
             spare.title_rank = 1
 
 
@@ -80,7 +79,7 @@ def stand_in_title(draft: Draft, element: etree._Element, context: Context, rank
     if context.spare.title_rank > rank:
         value, kind = read_text_construct(element, "text", context)
         if value:
-            draft.title = text(title_within(value, context), kind)
+            draft.title = Text(title_within(value, context), kind)
             context.spare.title_rank = rank
 
 
@@ -113,9 +112,9 @@ def _summary(draft: EntryDraft, element: etree._Element, default: str, context: 
     if len(value) > context.short_enough:
         value = cut_body(value, kind, "summary_cut", context)
     if draft.summary is None:
-        draft.summary, context.spare.summary_tag = text(value, kind), element.tag
+        draft.summary, context.spare.summary_tag = Text(value, kind), element.tag
     elif len(context.spare.more_summaries) < context.limits.contents:
-        context.spare.more_summaries += (text(value, kind),)
+        context.spare.more_summaries += (Text(value, kind),)
     else:
         context.tally.note("contents_cut", f"more than {context.limits.contents} bodies, cut")
 
@@ -131,7 +130,7 @@ def read_caption(draft: EntryDraft, element: etree._Element, context: Context) -
         return
     if len(value) > context.short_enough:
         value = cut_body(value, kind, "summary_cut", context)
-    spare.captions += ((split_name(element.tag), text(value, kind)),)
+    spare.captions += ((split_name(element.tag), Text(value, kind)),)
 
 
 def read_content(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -178,7 +177,7 @@ def _content(
     if len(value) > context.short_enough:
         value = cut_body(value, kind, "content_cut", context)
     language = context.language_of(element) if context.has_lang else context.language
-    draft.contents += (content(value, kind, src, language),)
+    draft.contents += (Content(value, kind, src, language),)
 
 
 def read_published(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -380,7 +379,7 @@ def complete_entry(draft: EntryDraft, fallback: tuple[Person, ...], context: Con
         _place_captions(draft, spare.captions, context)
     if spare.more_summaries and not draft.contents:
         more = [one for one in spare.more_summaries if not says_the_same(one, draft.summary)]
-        draft.contents = tuple(content(one.value, one.type, None, None) for one in more)
+        draft.contents = tuple(Content(one.value, one.type, None, None) for one in more)
     elif spare.description is not None:
         draft.summary = spare.description
     if spare.duration is not None and draft.enclosures:

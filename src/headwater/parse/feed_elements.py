@@ -13,7 +13,7 @@ from headwater.parse.categories import (
     read_tags,
 )
 from headwater.parse.dates import parse_date
-from headwater.parse.document import Cloud, Feed
+from headwater.parse.document import Cloud, Feed, Text
 from headwater.parse.draft import Context, FeedDraft, FeedHandler, language_tag
 from headwater.parse.entry_elements import read_dc_title, read_lesser_title, stand_in_title
 from headwater.parse.links import read_feed_id, read_id, read_license, read_link, resource_of
@@ -26,7 +26,6 @@ from headwater.parse.media import (
 )
 from headwater.parse.namespaces import add_usual_attributes
 from headwater.parse.people import read_author, read_contributor
-from headwater.parse.quickly_made import text
 from headwater.parse.text import cut_body, read_text_construct, shorten_text, text_of
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -122,7 +121,7 @@ def _subtitle(
         if value:
             if len(value) > context.short_enough:
                 value = cut_body(value, kind, "subtitle_cut", context)
-            draft.summary = text(value, kind)
+            draft.summary = Text(value, kind)
 
 
 def read_published(draft: FeedDraft, element: etree._Element, context: Context) -> None:

@@ -10,7 +10,6 @@ from headwater.parse.draft import Context, Draft, EntryDraft, FeedDraft
 from headwater.parse.extensions import add_value
 from headwater.parse.limits import cut_bytes
 from headwater.parse.namespaces import RDF, USUAL_URIS, add_usual_attributes
-from headwater.parse.quickly_made import enclosure, link
 from headwater.parse.relative_links import resolve_url
 from headwater.parse.text import text_of
 
@@ -123,7 +122,7 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
     if found is not None:
         kind = media_type(element.get("type"))
         new = (
-            link(found, rel, kind)
+            Link(found, rel, kind)
             if _USUAL_ATTRIBUTES.issuperset(names)
             else _detailed_link(element, found, rel, kind)
         )
@@ -171,15 +170,15 @@ def read_address(draft: Draft, href: str, element: etree._Element, context: Cont
     if found is None:
         return
     if draft.links:
-        _keep(draft, link(found), context, _OWN_RANK)
+        _keep(draft, Link(found), context, _OWN_RANK)
     else:
-        draft.links = (link(found),)
+        draft.links = (Link(found),)
         draft.link, context.spare.link_rank = found, _OWN_RANK
 
 
 def _detailed_link(element: etree._Element, href: str, rel: str, kind: str | None) -> Link:
     title, hreflang = element.get("title"), element.get("hreflang")
-    return link(
+    return Link(
         href,
         rel,
         kind,
@@ -208,7 +207,7 @@ def _linked_file(element: etree._Element, href: str, context: Context) -> Enclos
     if url is None:
         return None
     title = element.get("title")
-    return enclosure(
+    return Enclosure(
         url,
         media_type(element.get("type")),
         byte_count(element.get("length")),
@@ -238,7 +237,7 @@ def add_enclosure(draft: EntryDraft, found: Enclosure | None, context: Context) 
 
 
 def _joined(held: Enclosure, more: Enclosure) -> Enclosure:
-    return enclosure(
+    return Enclosure(
         held.url,
         held.type or more.type,
         held.length if held.length is not None else more.length,
@@ -339,7 +338,7 @@ def read_license(draft: Draft, element: etree._Element, context: Context) -> Non
     if value:
         found = web_address(value, element, context)
         if found is not None:
-            _keep(draft, link(found, "license"), context)
+            _keep(draft, Link(found, "license"), context)
 
 
 def read_feed_id(draft: FeedDraft, element: etree._Element, context: Context) -> None:

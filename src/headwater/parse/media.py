@@ -7,7 +7,6 @@ from headwater.parse.draft import Context, EntryDraft, FeedDraft
 from headwater.parse.extensions import keep_extension
 from headwater.parse.links import add_enclosure, byte_count, file_address, media_type, web_address
 from headwater.parse.namespaces import add_usual_attributes, plain_name
-from headwater.parse.quickly_made import enclosure
 from headwater.parse.text import text_of
 
 _LONGEST_SECONDS = 10**8
@@ -44,7 +43,7 @@ def media_file(
     if url is None:
         return None
     medium = element.get("medium")
-    return enclosure(
+    return Enclosure(
         url,
         media_type(element.get("type")),
         byte_count(element.get("fileSize") or element.get("filesize")),
@@ -100,7 +99,7 @@ def with_duration(files: tuple[Enclosure, ...], duration: int) -> tuple[Enclosur
         if one.medium != "image" and not (one.type or "").startswith("image/"):
             if one.duration is not None:
                 break
-            told = enclosure(one.url, one.type, one.length, duration, one.title, one.medium)
+            told = Enclosure(one.url, one.type, one.length, duration, one.title, one.medium)
             return (*files[:at], told, *files[at + 1 :])
     return files
 

@@ -9,7 +9,6 @@ from headwater.core.values.url import resolve
 from headwater.parse.document import Person
 from headwater.parse.draft import Context, Draft
 from headwater.parse.namespaces import plain_name
-from headwater.parse.quickly_made import person
 from headwater.parse.text import looks_like_html, shorten_text, strip_markup, text_of
 
 # Letters with accents count, others do not: in Chinese a name may stand right before an address.
@@ -31,7 +30,7 @@ def person_from(text: str) -> Person | None:
     match = _EMAIL.search(text) if "@" in text else None
     if match is None:
         name = _readable(text)
-        return person(name, None, None) if name else None
+        return Person(name, None, None) if name else None
     address: str = match[1]
     # Some write it in the name's place too; that of somebody else stays whole.
     name = _EMAIL.sub(lambda found: "" if found[1] == address else found[0], text)
@@ -41,7 +40,7 @@ def person_from(text: str) -> Person | None:
     name = _unbracketed(name).strip(" \t\r\n,;:-")
     if name[:1] == name[-1:] == '"' and name.count('"') == 2:  # RFC 822's quoted string
         name = name[1:-1].strip()
-    return person(_readable(name) or None, address, None)
+    return Person(_readable(name) or None, address, None)
 
 
 def _unbracketed(name: str) -> str:
@@ -93,7 +92,7 @@ def _same_person(held: Person, new: Person) -> Person | None:
         held.uri and new.uri and held.uri != new.uri
     ):
         return None
-    return person(held.name, held.email or new.email, held.uri or new.uri)
+    return Person(held.name, held.email or new.email, held.uri or new.uri)
 
 
 def _person(element: etree._Element, context: Context) -> Person | None:
@@ -165,7 +164,7 @@ def _build_person(
         email = email.removeprefix("mailto:")
     if uri is not None and not uri.startswith(("http://", "https://")):
         uri = _web_page(uri, context.base_of(element))
-    return person(name, email, uri) if name or email or uri else None
+    return Person(name, email, uri) if name or email or uri else None
 
 
 def _web_page(uri: str, base: str | None) -> str | None:
