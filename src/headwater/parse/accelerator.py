@@ -1,13 +1,14 @@
 """Two ways to the same answers: compiled where it could be compiled, and Python everywhere."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NamedTuple, Protocol
 
 from lxml import etree
 
 from headwater.parse import lift
-from headwater.parse.draft import Context, Dispatch, DraftNotes, EntryDraft
+from headwater.parse.document import Entry
+from headwater.parse.draft import Context, Dispatch, DraftNotes, EntryDraft, finished_entries
 from headwater.parse.lift import Places
 from headwater.parse.plain_entries import PlainEntryReader
 
@@ -21,9 +22,10 @@ class EntryReader(Protocol):
 
 
 class ParserBackend(NamedTuple):
-    """How entries are read, and how long texts are taken out before."""
+    """How entries are read and finished, and how long texts are taken out before."""
 
     reader: Callable[[Context, Dispatch], EntryReader]
+    finished: Callable[[Sequence[EntryDraft], Sequence[str]], tuple[Entry, ...]]
     lifted: Callable[[bytes], tuple[bytes, dict[str, str], Places]]
 
 
@@ -34,10 +36,10 @@ def _load_compiled() -> tuple[ParserBackend | None, str]:
         lifting = import_module("headwater.parse.native.lifting")
     except Exception as missing:  # noqa: BLE001 -- compiled for another lxml or Headwater: not ours
         return None, str(missing)
-    return ParserBackend(entries.EntryReader, lifting.lifted), ""
+    return ParserBackend(entries.EntryReader, entries.finished_entries, lifting.lifted), ""
 
 
-PLAIN = ParserBackend(PlainEntryReader, lift.lifted)
+PLAIN = ParserBackend(PlainEntryReader, finished_entries, lift.lifted)
 COMPILED, _missing = _load_compiled()
 in_use = COMPILED or PLAIN
 """The one that is taken."""

@@ -1,7 +1,12 @@
+from collections.abc import Sequence
+
 from lxml import etree
 
+from headwater.parse.document import Entry
 from headwater.parse.draft import Context, Dispatch, EntryDraft
 from headwater.parse.draft import DraftNotes as Spare
+
+def finished_entries(drafts: Sequence[EntryDraft], uids: Sequence[str]) -> tuple[Entry, ...]: ...
 
 class EntryReader:
     def __init__(self, context: Context, readers: Dispatch) -> None: ...

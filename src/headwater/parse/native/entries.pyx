@@ -41,6 +41,7 @@ from headwater.parse.dates import parse_date as parsed_date
 from headwater.parse.document import Category
 from headwater.parse.document import Content
 from headwater.parse.document import Enclosure
+from headwater.parse.document import Entry
 from headwater.parse.document import Link
 from headwater.parse.document import Text
 from headwater.parse.draft import EntryDraft

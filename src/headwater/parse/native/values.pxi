@@ -22,6 +22,9 @@ cdef class _Form:
     cdef object blank(self):
         return PyType_GenericAlloc(<PyTypeObject*> <PyObject*> self.kind, 0)
 
+    cdef object value(self, object made, Py_ssize_t field):
+        return <object> (<PyObject**> ((<char*> <PyObject*> made) + self.places[field]))[0]
+
     cdef void put(self, object made, Py_ssize_t field, object value) noexcept:
         """Into a field of an object that was made just now: nothing is in it yet."""
         Py_INCREF(value)
@@ -121,3 +124,20 @@ cdef class _Template:
 
 cdef _Template _DRAFT = _Template(EntryDraft)
 cdef _Template _SPARE = _Template(Spare)
+cdef _Form _ENTRY = _Form(Entry, tuple(EntryDraft.__slots__))
+
+
+def finished_entries(drafts, uids):
+    """Entries with the values of the drafts, and named."""
+    cdef _Form draft_form = _DRAFT.form
+    cdef Py_ssize_t field
+    finished = []
+    for draft, uid in zip(drafts, uids, strict=True):
+        if type(draft) is not EntryDraft:
+            raise TypeError(f"{type(draft).__name__} is no draft of an entry")
+        draft.uid = uid
+        made = _ENTRY.blank()
+        for field in range(draft_form.count):
+            _ENTRY.put(made, field, draft_form.value(draft, field))
+        finished.append(made)
+    return tuple(finished)
