@@ -348,8 +348,8 @@ async def test_a_person_who_comes_in_between_is_not_overruled(
 
 def after_somebody(chosen: FetcherId) -> Callable[..., Awaitable[Conflict]]:
     async def resolve(conflict_id: int, *said: Any, **more: Any) -> Conflict:
-        _, engine, _ = said
-        await resolve_conflict(conflict_id, chosen, engine.database, "somebody")
+        _, database, _ = said
+        await resolve_conflict(conflict_id, chosen, database, "somebody")
         return await resolve_conflict(conflict_id, *said, **more)
 
     return resolve
