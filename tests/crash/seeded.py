@@ -135,7 +135,7 @@ async with __transaction__ as tx:
         "retention counts what entries refer to",
         (
             Edit("list_expirable", "'__sql__ AND NOT keep__more__'", "'__sql____more__'"),
-            Edit("expire", "'__sql__ AND NOT keep'", "'__sql__'"),
+            Edit("set_expired", "'__sql__ AND NOT keep'", "'__sql__'"),
         ),
         frozenset({"R1"}),
     ),

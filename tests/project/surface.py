@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
+from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -121,8 +122,10 @@ def _commands(program: typer.Typer, shown: Any, path: list[str]) -> Iterator[str
         facts = {name: getattr(parameter, name) for name in ("nargs", "required", "envvar")}
         hidden = " hidden" if getattr(parameter, "hidden", False) else ""
         yield f"   {parameter.param_type_name} {names} {facts} = {parameter.default!r}{hidden}"
-    for name, inner in sorted(getattr(shown, "commands", {}).items()):
-        yield from _commands(program, inner, [*path, name])
+    if isinstance(shown, TyperGroup):
+        context = typer.Context(shown)
+        for name in sorted(shown.list_commands(context)):
+            yield from _commands(program, shown.get_command(context, name), [*path, name])
 
 
 def exit_codes() -> Iterator[str]:

@@ -74,6 +74,7 @@ ACTS = (
     "anime/episodes/missing_alerts.py",
     "anime/episodes/preview.py",
     "anime/metrics.py",
+    "anime/services.py",
     "anime/release_events.py",
     "anime/tracking_commands.py",
     "anime/upkeep.py",

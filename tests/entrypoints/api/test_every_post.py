@@ -1,6 +1,7 @@
 """Every POST takes an Idempotency-Key, and says so to programs."""
 
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 from fastapi.routing import APIRoute
@@ -10,11 +11,11 @@ from headwater.entrypoints.api.idempotency import IdempotencyKey, shown_once_fie
 from headwater.entrypoints.api.records import Record
 from headwater.entrypoints.api.router import IdempotentRoute, Router
 from headwater.settings import Settings
+from headwater.wiring.services import Services
 from tests.support.api_routes import RIGHTS
-from tests.support.engine_parts import EngineParts
 
 # No request is made, so no engine is needed.
-APP = create_app(cast(EngineParts, None).services, Settings())
+APP = create_app(Mock(spec=Services), Settings())
 PATHS: dict[str, Any] = APP.openapi()["paths"]
 POSTS = [
     route for route in APP.routes if isinstance(route, APIRoute) and "POST" in (route.methods or ())
