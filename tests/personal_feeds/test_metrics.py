@@ -8,6 +8,7 @@ from headwater.adapters.database import SqlDatabase
 from headwater.core.errors import ConnectionLost
 from headwater.entrypoints.api.app import create_app
 from headwater.events.event_rows import read_wire_events
+from headwater.personal_feeds.database_store import PersonalDatabase
 from headwater.personal_feeds.items_from_entries import EntryItemPolicy
 from headwater.personal_feeds.own_sink import PersonalFeedSink
 from headwater.personal_feeds.ports import FeedReader
@@ -91,8 +92,10 @@ class Away:
         raise ConnectionLost("nobody is there")
 
 
-async def test_a_store_that_is_away_leaves_the_other_figures(api: Api, engine: EngineParts) -> None:
-    engine.personal = Away()  # type: ignore[assignment]
+async def test_a_store_that_is_away_leaves_the_other_figures(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PersonalDatabase, "readers", Away.readers)
     scraped = Scraped((await api.get("/metrics")).body.decode())
     assert scraped["headwater_database_up"] == 1
     assert not scraped.has("headwater_readers")

@@ -13,6 +13,9 @@ from pydantic import (
     StrictInt,
 )
 
+SINK_KINDS = ("webhook", "ndjson", "redis", "nats")
+"""The kinds of sinks that people make. `sinks.kinds.all_kinds.KINDS` has the same names."""
+
 
 def _start(given: Any) -> Any:
     """A time may stand in a text; a text that is a number is neither."""

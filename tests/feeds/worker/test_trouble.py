@@ -297,8 +297,9 @@ async def test_a_kill_does_not_make_hosts_forget_that_they_were_asked(
     assert early == []
 
 
-async def _nothing() -> None:
-    return None
+async def _nothing(keepers: Sequence[asyncio.Task[None]]) -> None:
+    for keeper in keepers:
+        keeper.cancel()
 
 
 async def _visited(engine: EngineParts) -> bool:

@@ -7,6 +7,7 @@ import pytest
 
 from headwater.adapters.blobs import FolderBlobs
 from headwater.core.errors import BadInput
+from headwater.settings.sinks import SINK_KINDS
 from headwater.sinks.kinds.all_kinds import KINDS, build_kinds
 from headwater.sinks.kinds.ndjson import NdjsonSink
 from headwater.sinks.kinds.options import SinkOptions
@@ -123,3 +124,7 @@ def test_a_mistyped_option_is_told_with_those_that_there_are() -> None:
         given.refuse_others()
     assert refusal.value.message == "The webhook option 'urll' is unknown; there are: url."
     assert refusal.value.facts == {"field": "urll"}
+
+
+def test_the_settings_name_every_kind_that_people_make() -> None:
+    assert tuple(KINDS) == SINK_KINDS

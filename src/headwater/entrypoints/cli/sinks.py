@@ -17,7 +17,7 @@ from headwater.entrypoints.cli.session import Api, Session
 from headwater.entrypoints.cli.sink_tables import dead_letters_table, sink_details, sinks_table
 from headwater.entrypoints.cli.times import local_now, parse_start
 from headwater.feeds.schedule.durations import format_count
-from headwater.wiring.kind_names import SINK_KINDS
+from headwater.settings.sinks import SINK_KINDS
 
 *_FIRST_KINDS, _LAST_KIND = SINK_KINDS
 _KIND_NAMES = f"{', '.join(_FIRST_KINDS)} or {_LAST_KIND}."

@@ -1,7 +1,7 @@
 """The worker: claims due feeds, keeps hosts' turns, runs many visits at once, stops in order."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from headwater.core.errors import DatabaseError, DatabaseRefused, StorageError, TooSoon
@@ -88,10 +88,7 @@ class Worker:
             while not self._stopping:
                 await self._turn()
         finally:
-            for keeper in keepers:
-                keeper.cancel()
-            await asyncio.gather(*keepers, return_exceptions=True)
-            await self._end()
+            await self._end(keepers)
 
     def stop(self) -> None:
         """Ask it to stop: no new claims, what is in flight may finish within the time given."""
@@ -303,21 +300,27 @@ class Worker:
     def _pause(self, seconds: float) -> None:
         self._paused_until = self._services.clock.monotonic() + seconds
 
-    async def _end(self) -> None:
+    async def _end(self, keepers: Sequence[asyncio.Task[None]]) -> None:
         """Finish or release within the time given; leave no shard behind."""
-        if self._claiming is not None:
-            await asyncio.wait({self._claiming})
-        waiting = [(due, 0.0) for due in [*self._room.empty(), *self._newcomers.empty()]]
-        await self._if_the_database_lets_us(self._claims.give_back(waiting))
         try:
+            await _cancel(keepers)
+            if self._claiming is not None:
+                await asyncio.wait({self._claiming})
+            waiting = [(due, 0.0) for due in [*self._room.empty(), *self._newcomers.empty()]]
+            await self._if_the_database_lets_us(self._claims.give_back(waiting))
             if self._running:
                 await asyncio.wait(set(self._running), timeout=self._policy.stop * 0.6)
         finally:  # stopped at once, too: no visit goes on while what it needs is being closed
             unfinished = dict(self._running)
-            for task in unfinished:
-                task.cancel()
-            await asyncio.gather(*unfinished, return_exceptions=True)
+            await _cancel(unfinished)
         await self._services.commits.drain()
         released = [(due, 0.0) for due in unfinished.values()]
         await self._if_the_database_lets_us(self._claims.give_back(released))
         await self._if_the_database_lets_us(self._claims.leave())
+
+
+async def _cancel(tasks: Collection[asyncio.Task[None]]) -> None:
+    """Returns when they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

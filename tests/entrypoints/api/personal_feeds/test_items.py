@@ -12,6 +12,7 @@ import pytest
 from headwater.adapters.database import SqlDatabase
 from headwater.core.errors import ConnectionLost
 from headwater.entrypoints.api.app import create_app
+from headwater.personal_feeds.database_store import PersonalDatabase
 from headwater.personal_feeds.ports import AddedItem, ItemAttachment, KeptItem
 from headwater.settings import Settings
 from tests.support.api_caller import Answer, Api
@@ -429,9 +430,9 @@ class Away:
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_when_the_store_is_away_the_answer_says_so_and_when_to_come_again(
-    api: Api, engine: EngineParts
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine.personal = Away()  # type: ignore[assignment]
+    monkeypatch.setattr(PersonalDatabase, "add", Away.add)
     for answer in (
         await api.post("/internal/rss/item", ITEM),
         await batch(api, ITEM),
