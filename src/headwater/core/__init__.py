@@ -1,1 +1,1 @@
-"""What every area stands on: errors, ids, moments, URLs, rows, telemetry."""
+"""The core that every area stands on: errors, ids, moments, URLs, rows, telemetry."""

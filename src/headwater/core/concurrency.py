@@ -1,4 +1,4 @@
-"""Many callers, one piece of work: shared in groups, or done by one while the others wait."""
+"""Concurrency: many callers share a piece of work in groups, or one does it while others wait."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
@@ -15,7 +15,7 @@ E = TypeVar("E", bound=Exception)
 
 
 class BatcherClosed(RuntimeError):
-    """Somebody joined after `close()`."""
+    """A caller joined after `close()`."""
 
 
 class Batcher(Generic[T, R]):
@@ -35,30 +35,31 @@ class Batcher(Generic[T, R]):
         self._closed = False
 
     async def join(self, item: T) -> R:
-        """This item's result; the exception of `work`, when it failed, reaches the whole group."""
+        """Return this item's result. When `work` fails, its exception reaches the whole group."""
         if self._closed:
             raise BatcherClosed("no more items are taken")
-        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self._waiting.append((item, answer, find_current_trace()))
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, future, find_current_trace()))
         if self._flush is None:
-            # In a context of its own: what it does, it does not do for its first caller alone.
+            # In a context of its own, as it works for the whole group and not for its first caller.
             self._flush = asyncio.create_task(self._flush_until_empty(), context=Context())
-        return await answer
+        return await future
 
     async def drain(self) -> None:
-        """Returns when everything already taken has its answer."""
+        """Return when every item that was taken has its result."""
         if self._flush is not None:
             await asyncio.shield(self._flush)
 
     async def close(self) -> None:
-        """Takes no more items and returns when everything already taken has its answer."""
+        """Take no more items, and return when every item that was taken has its result."""
         self._closed = True
         await self.drain()
 
     async def _flush_until_empty(self) -> None:
         try:
-            # One turn of the loop, so that whoever is ready at the same moment comes along. Those
-            # who came during a group have waited enough: the next one begins before it is answered.
+            # One turn of the loop, so that callers who are ready at the same moment come along.
+            # Callers who came during a group have waited enough: the next group begins before
+            # any other task gets a turn.
             await asyncio.sleep(0)
             while self._waiting:
                 group, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
@@ -68,47 +69,47 @@ class Batcher(Generic[T, R]):
             self._abandon()
 
     async def _serve(self, group: list[tuple[T, asyncio.Future[R], VisitTrace | None]]) -> None:
-        """A caller that was cancelled meanwhile loses its answer, not its item."""
-        trails = [trail for _, _, trail in group if trail is not None]
+        """A caller that was cancelled meanwhile loses its result, but its item is worked on."""
+        traces = [trace for _, _, trace in group if trace is not None]
         try:
-            with share_work(trails, len(group)):
+            with share_work(traces, len(group)):
                 results = await self._work([item for item, _, _ in group])
             if len(results) != len(group):
-                raise RuntimeError(f"{len(group)} items were given, {len(results)} results came")
-        except Exception as error:  # noqa: BLE001 -- it is not ours: every caller gets it
-            for _, answer, _ in group:
-                if not answer.done():
-                    answer.set_exception(error)
+                raise RuntimeError(f"{len(results)} results came for {len(group)} items")
+        except Exception as error:  # noqa: BLE001 -- not handled here: every caller gets it
+            for _, future, _ in group:
+                if not future.done():
+                    future.set_exception(error)
         except BaseException:
             self._waiting[:0] = group
             raise
         else:
-            for (_, answer, _), result in zip(group, results, strict=True):
-                if not answer.done():
-                    answer.set_result(result)
+            for (_, future, _), result in zip(group, results, strict=True):
+                if not future.done():
+                    future.set_result(result)
 
     def _abandon(self) -> None:
-        """When the flush itself was cancelled nobody may wait for ever."""
-        for _, answer, _ in self._waiting:
-            answer.cancel()
+        """No caller may wait for ever after the flush itself was cancelled."""
+        for _, future, _ in self._waiting:
+            future.cancel()
         self._waiting.clear()
 
 
 class KeyedLocks:
-    """Who comes for the same thing waits for whoever is at it; nobody waits for another thing.
+    """One lock per key: callers of the same key go one after the other, other keys do not wait.
 
-    Whoever fails or is cancelled lets the next one go on.
+    A holder that fails or is cancelled lets the next one go on.
     """
 
     def __init__(self) -> None:
-        # A lock lives as long as somebody holds it or waits for it.
+        # A lock exists as long as somebody holds it or waits for it.
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def at(self, thing: Hashable) -> AsyncIterator[None]:
-        lock = self._locks.get(thing)
+    async def at(self, key: Hashable) -> AsyncIterator[None]:
+        lock = self._locks.get(key)
         if lock is None:
-            lock = self._locks[thing] = asyncio.Lock()
+            lock = self._locks[key] = asyncio.Lock()
         async with lock:
             yield
 
@@ -116,23 +117,23 @@ class KeyedLocks:
 async def split_on_refusal(
     work: Callable[[list[T]], Awaitable[list[R]]], group: list[T], refusal: type[E]
 ) -> list[R | E]:
-    """The group's results; when it is refused, halves, until the refused one stands alone.
+    """Work on the group; when it is refused, on its halves, until the refused item stands alone.
 
-    One item the database will not take must not hold up its neighbours.
+    One item that the database refuses must not hold up the others.
     """
     try:
         return [*await work(group)]
-    except refusal as refused:
+    except refusal as error:
         if len(group) == 1:
-            return [refused]
+            return [error]
         middle = len(group) // 2
         first = await split_on_refusal(work, group[:middle], refusal)
         return [*first, *await split_on_refusal(work, group[middle:], refusal)]
 
 
-async def wait_for_first(*happenings: Awaitable[object]) -> None:
-    """Returns when one of them has happened; nobody waits for the others any more."""
-    tasks = [asyncio.ensure_future(each) for each in happenings]
+async def wait_for_first(*awaitables: Awaitable[object]) -> None:
+    """Return when one of them is done, and cancel the others."""
+    tasks = [asyncio.ensure_future(awaitable) for awaitable in awaitables]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

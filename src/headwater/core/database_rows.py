@@ -1,4 +1,4 @@
-"""The database itself: whether it answers, its version, and its clock."""
+"""Ask the database about itself: whether it answers, its version, and its clock."""
 
 from headwater.core.ports import View
 
@@ -9,19 +9,21 @@ _NOW = {
 
 
 async def check_database_answers(view: View) -> None:
-    """Raises what the database raises; there is nothing to learn from its answer."""
+    """Raise the error of the database when it does not answer."""
     await view.row("SELECT 1 AS one")
 
 
 async def get_database_version(view: View) -> str:
-    ask = "sqlite_version()" if view.dialect == "sqlite" else "current_setting('server_version')"
-    row = await view.row(f"SELECT {ask} AS version")
+    function = (
+        "sqlite_version()" if view.dialect == "sqlite" else "current_setting('server_version')"
+    )
+    row = await view.row(f"SELECT {function} AS version")
     assert row is not None
     return f"{view.dialect} {row.version}"
 
 
 async def get_database_time(view: View) -> float:
-    """Its own clock's, in seconds since 1970."""
+    """Return the time of the database's own clock, in seconds since 1970."""
     row = await view.row(_NOW[view.dialect])
     assert row is not None
     return float(row.now)

@@ -4,7 +4,7 @@ import os
 
 
 class Disk:
-    """The few system calls that durability hangs on, in one place so that a test can watch them."""
+    """The few system calls that durability needs, in one place so that a test can watch them."""
 
     def sync_file(self, descriptor: int) -> None:
         os.fsync(descriptor)

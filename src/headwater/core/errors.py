@@ -1,4 +1,4 @@
-"""What a caller did wrong, or what we cannot do now: each with a code and its facts."""
+"""Errors of callers, and of things that fail now. Each has a code and its facts."""
 
 from typing import Any
 
@@ -21,19 +21,19 @@ class BadInput(HeadwaterError):
 
 
 class BadUrl(BadInput):
-    """Not a URL we would ever ask for."""
+    """A URL that we would never request."""
 
     code = "bad_url"
 
 
 class BlockedAddress(BadInput):
-    """A URL that leads where feeds may not lead."""
+    """A URL that leads to an address where no feed may lead."""
 
     code = "blocked_address"
 
 
 class NotAFeed(BadInput):
-    """Fetched, but no feed. Facts: `received` and, for a page, `candidates`."""
+    """The document was fetched, but it is no feed. Facts: `received`; of a page `candidates`."""
 
     code = "not_a_feed"
 
@@ -46,26 +46,26 @@ class FetchFailed(HeadwaterError):
 
 
 class BroadcastFailed(HeadwaterError):
-    """The question who can handle a source could not even be put."""
+    """The fetchers could not be asked who can handle a source."""
 
     code = "broadcast_failed"
 
 
 class NoCapableFetcher(HeadwaterError):
-    """Every fetcher that was asked said no or nothing. Facts: `asked`, and `fetcher_id` of one."""
+    """Every fetcher that was asked refused or was silent. Facts: `asked`; of one `fetcher_id`."""
 
     code = "no_capable_fetcher"
     status = 400
 
 
 class BadConfig(BadInput):
-    """A config that its fetcher's schema refuses. Facts: `path`, where in the config."""
+    """A config that the schema of its fetcher refuses. Facts: `path`, the place in the config."""
 
     code = "bad_config"
 
 
 class BadConfigSchema(BadInput):
-    """A schema that will not be used. Facts: `path`, where in the schema."""
+    """A config schema that we refuse to use. Facts: `path`, the place in the schema."""
 
     code = "bad_config_schema"
 
@@ -76,7 +76,7 @@ class NotFound(HeadwaterError):
 
 
 class DuplicateUrl(HeadwaterError):
-    """Already followed. Facts: `feed_id`."""
+    """A feed of this URL is followed already. Facts: `feed_id`."""
 
     code = "duplicate_url"
     status = 409
@@ -101,27 +101,27 @@ class NameTaken(ConflictError):
 
 
 class InvalidFetcher(HeadwaterError):
-    """The fetcher may not be chosen here. Facts: `candidates`."""
+    """This fetcher may not be chosen here. Facts: `candidates`."""
 
     code = "invalid_fetcher"
     status = 400
 
 
 class AlreadyResolved(ConflictError):
-    """The conflict was decided otherwise before. Facts: `resolved_fetcher_id`."""
+    """The conflict was decided in another way before. Facts: `resolved_fetcher_id`."""
 
     code = "already_resolved"
 
 
 class StaleClaim(ConflictError):
-    """The claim was lost: its lease ran out, or the work was given to somebody else."""
+    """The claim was lost: its lease ran out, or another worker has the work now."""
 
     code = "stale_claim"
 
 
 class TooSoon(HeadwaterError):
-    """Asked more often than politeness allows. Facts: `retry_after_sec`; `host`, where it is a host
-    that has no turn for us."""
+    """A request came sooner than politeness allows. Facts: `retry_after_sec`, and `host` when it
+    is a host that has no turn for us."""
 
     code = "too_soon"
     status = 429
@@ -133,7 +133,7 @@ class Unauthorized(HeadwaterError):
 
 
 class BadSignature(Unauthorized):
-    """A request that the holder of the key did not sign, or signed too long ago."""
+    """The holder of the key did not sign this request, or signed it too long ago."""
 
     code = "bad_signature"
 
@@ -144,19 +144,19 @@ class Forbidden(HeadwaterError):
 
 
 class UnknownSchema(HeadwaterError):
-    """The database is not at a schema this version knows. Facts: `found`, `wanted`."""
+    """The database has a schema that this version does not know. Facts: `found`, `wanted`."""
 
     code = "unknown_schema"
 
 
 class DatabaseError(HeadwaterError):
-    """The database answered with an error. Facts: `place`, where it is another place that did."""
+    """The database answered with an error. Facts: `place`, when another store answered so."""
 
     code = "database_error"
 
 
 class DatabaseRefused(DatabaseError):
-    """The database was reached and said no to a statement."""
+    """The database was reached and refused a statement."""
 
 
 class ConnectionLost(DatabaseError):
@@ -166,31 +166,31 @@ class ConnectionLost(DatabaseError):
 
 
 class BadSettings(HeadwaterError):
-    """Settings that contradict each other or good sense."""
+    """Settings contradict each other or make no sense."""
 
     code = "bad_settings"
 
 
 class SecretUnreadable(HeadwaterError):
-    """A sealed secret does not open: another key, another row, or damage. Facts: `about`."""
+    """A sealed secret does not open: wrong key, wrong row, or damage. Facts: `about`."""
 
     code = "secret_unreadable"
 
 
 class RawExpired(NotFound):
-    """The payload was let go by retention."""
+    """Retention has deleted the payload."""
 
     code = "raw_expired"
     status = 410
 
 
 class BlobDamaged(HeadwaterError):
-    """A stored payload no longer matches its SHA-256: never served as good."""
+    """A stored payload no longer matches its SHA-256; it is never served."""
 
     code = "blob_damaged"
 
 
 class StorageError(HeadwaterError):
-    """Blobs cannot be written or read. Facts: `reason` (such as `ENOSPC` or `EROFS`)."""
+    """Blobs cannot be written or read. Facts: `reason`, such as `ENOSPC` or `EROFS`."""
 
     code = "storage_error"

@@ -1,4 +1,4 @@
-"""Idempotency keys: which request a key stands for, and what became of it."""
+"""Idempotency: the request that a key stands for, and its outcome."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -8,7 +8,7 @@ LONGEST_KEY = 255
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request under one key, both as hashes: neither is kept in the clear."""
+    """One request under one key. Both are hashes: neither is stored in the clear."""
 
     key_hash: bytes
     request_hash: bytes
@@ -16,12 +16,12 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """Nobody did this yet (or who tried is dead without effect): do it."""
+    """Nobody did this request yet (or whoever tried died without effect): do it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Done and answered: say the same again."""
+    """The request was done and answered: send the same answer again."""
 
     status: int
     body: str
@@ -30,14 +30,14 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class DoneBefore:
-    """Done, but whoever did it died before the answer was written: tell of the resource."""
+    """The request was done, but its process died before it answered: answer with the resource."""
 
     resource: str
 
 
 @dataclass(frozen=True, slots=True)
 class InProgress:
-    """Somebody is doing it now."""
+    """Somebody is doing the request now."""
 
     seconds_left: float
 
@@ -51,19 +51,21 @@ KeyState = Fresh | Answered | DoneBefore | InProgress | Mismatch
 
 
 def attempt_of(key: str, credential: str, method: str, path: str, body: bytes) -> Attempt:
-    """One caller's keys mean nothing to another caller.
+    """Make an attempt whose key counts for this caller alone.
 
-    The key goes into the request's hash too: who reads the table but does not know the key cannot
-    find out a short secret in a body by trying.
+    The key goes into the hash of the request too: somebody who reads the table but does not know
+    the key cannot find a short secret in a body by trying.
     """
-    kept = key.encode("utf-8", "surrogatepass")
+    key_bytes = key.encode("utf-8", "surrogatepass")
     return Attempt(
-        key_hash=_digest(credential.encode(), kept),
-        request_hash=_digest(kept, method.encode(), path.encode("utf-8", "surrogatepass"), body),
+        key_hash=_digest(credential.encode(), key_bytes),
+        request_hash=_digest(
+            key_bytes, method.encode(), path.encode("utf-8", "surrogatepass"), body
+        ),
     )
 
 
 def _digest(*parts: bytes) -> bytes:
-    """Lengths first, so that no two lists of parts run together alike."""
+    """Each part has its length in front, so that no two lists of parts join to the same bytes."""
     joined = b"".join(len(part).to_bytes(8) + part for part in parts)
     return sha256(joined).digest()

@@ -1,4 +1,4 @@
-"""Idempotency keys in the database."""
+"""Rows of idempotency keys."""
 
 from datetime import datetime, timedelta
 
@@ -17,42 +17,42 @@ from headwater.core.values.instant import from_micros, to_micros
 
 
 async def claim_key(tx: Transaction, attempt: Attempt, now: datetime, lease: timedelta) -> KeyState:
-    """Take the key, or learn what became of it. After `lease` an unanswered attempt is dead."""
+    """Claim the key, or return its state. An attempt without an answer is dead after `lease`."""
     moment = to_micros(now)
-    taken = await tx.run(
+    inserted = await tx.run(
         "INSERT INTO idempotency (key_hash, request_hash, started_at) VALUES (?, ?, ?)"
         " ON CONFLICT (key_hash) DO NOTHING",
         attempt.key_hash,
         attempt.request_hash,
         moment,
     )
-    if taken:
+    if inserted:
         return Fresh()
     lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
     row = await tx.row(f"SELECT * FROM idempotency WHERE key_hash = ?{lock}", attempt.key_hash)
     if row is None:
-        return InProgress(1.0)  # let go in this very moment: the next try will have it
-    standing = _key_state_of(row, attempt, now, lease)
-    if isinstance(standing, Fresh):
+        return InProgress(1.0)  # released at this very moment: the next try will claim it
+    state = _key_state_of(row, attempt, now, lease)
+    if isinstance(state, Fresh):
         await tx.run(
             "UPDATE idempotency SET started_at = ? WHERE key_hash = ?", moment, attempt.key_hash
         )
-    return standing
+    return state
 
 
 async def set_key_resource(tx: Transaction, key_hash: bytes, resource: str) -> None:
-    """In the transaction of the effect itself: whoever comes second under a key has no effect."""
-    touched = await tx.run(
+    """Tie the key to its resource, in the transaction of the effect: a second attempt has none."""
+    updated = await tx.run(
         "UPDATE idempotency SET resource = ? WHERE key_hash = ? AND resource IS NULL",
         resource,
         key_hash,
     )
-    if touched != 1:
+    if updated != 1:
         raise ConflictError("Another request with this Idempotency-Key was faster.")
 
 
 async def mark_key_used(tx: Transaction, key_hash: bytes, resource: str) -> None:
-    """For an attempt without an effect that was tied to its key: no other request may use it."""
+    """Keep the key of an attempt that changed nothing: no other request may use it."""
     await tx.run(
         "UPDATE idempotency SET resource = ? WHERE key_hash = ? AND resource IS NULL",
         resource,
@@ -63,7 +63,7 @@ async def mark_key_used(tx: Transaction, key_hash: bytes, resource: str) -> None
 async def set_key_answer(
     tx: Transaction, key_hash: bytes, status: int, body: str, location: str | None
 ) -> None:
-    """The location stands in a line of its own before the body."""
+    """Store the answer. The location stands in a line of its own before the body."""
     await tx.run(
         "UPDATE idempotency SET status = ?, body = ? WHERE key_hash = ?",
         status,
@@ -73,12 +73,12 @@ async def set_key_answer(
 
 
 async def release_key(tx: Transaction, key_hash: bytes) -> None:
-    """The attempt failed without effect: the key is free for another try."""
+    """Free the key for another try, after an attempt that failed without effect."""
     await tx.run("DELETE FROM idempotency WHERE key_hash = ? AND resource IS NULL", key_hash)
 
 
 async def delete_old_keys(tx: Transaction, older_than: datetime) -> int:
-    """For housekeeping: keys are kept for a while only (settings.idempotency_hours)."""
+    """Delete keys that are older than `settings.idempotency_hours`; housekeeping calls it."""
     return await tx.run("DELETE FROM idempotency WHERE started_at < ?", to_micros(older_than))
 
 

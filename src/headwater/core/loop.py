@@ -1,4 +1,4 @@
-"""A loop of background work: an action again and again, until it is stopped."""
+"""A loop of background work: it runs an action again and again, until it is stopped."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ Action = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class LoopLog:
-    """Where a loop writes its trouble: `waits` while the database is away, else `failed`."""
+    """The log lines of a loop: `waits` while the database is away, `failed` for other errors."""
 
     logger: Any
     waits: str
@@ -22,7 +22,7 @@ class LoopLog:
 
 
 class Loop:
-    """Trouble is logged and never the end: a damaged row must not end the service."""
+    """Runs an action until it is stopped. Errors are logged: a damaged row must not end it."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Loop:
         on_stop: Callable[[], None] | None = None,
         at_the_end: Action | None = None,
     ) -> None:
-        """`every` and `after_trouble`: seconds from the end of one action to the next."""
+        """`every` and `after_trouble` are seconds from the end of one action to the next."""
         self._action, self._clock, self._every, self._log = action, clock, every, log
         self._after_trouble = every if after_trouble is None else after_trouble
         self._pause_first = pause_first
@@ -55,7 +55,7 @@ class Loop:
                 await self._at_the_end()
 
     def stop(self) -> None:
-        """The action that is under way is finished."""
+        """Stop after the action that is running now."""
         self._stopping.set()
         if self._on_stop is not None:
             self._on_stop()
@@ -63,7 +63,7 @@ class Loop:
     async def _once(self) -> bool:
         try:
             await self._action()
-        except DatabaseError as trouble:  # it comes back, and so do we
+        except DatabaseError as trouble:  # the database comes back: try again later
             self._log.logger.error(self._log.waits, error=trouble.code, detail=trouble.message)
             return False
         except Exception as trouble:

@@ -1,4 +1,4 @@
-"""What may be asked of the outside world. Adapters answer; wiring introduces them."""
+"""Ports that all areas share: clock, vault and database. Adapters implement them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,37 +7,37 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 Row = Any
-"""A database row: columns are attributes. Stores turn rows into nouns at once."""
+"""A database row: columns are attributes. Modules of SQL turn rows into nouns at once."""
 SqlValue = str | int | float | bytes | bool | None
 Sleeper = Literal["feeds"]
-"""Who may wait for a change: workers for feeds that are due earlier than planned."""
+"""Who may wait for a change: workers wait for feeds that are due earlier than planned."""
 
 
 class Clock(Protocol):
-    """Time and luck, so that tests can own both."""
+    """Time and chance, so that tests can set both."""
 
     def now(self) -> datetime: ...
 
     def monotonic(self) -> float: ...
 
     def luck(self) -> float:
-        """Uniform in [-1, 1]."""
+        """A random number, uniform in [-1, 1]."""
 
     async def sleep(self, seconds: float) -> None: ...
 
 
 class Vault(Protocol):
-    """Secrets at rest. `about` names the row a secret belongs to, such as `subscription:12`:
-    sealed for one row, it opens for no other."""
+    """Seals secrets at rest. `about` names the row of a secret, such as `subscription:12`: a
+    secret that is sealed for one row opens for no other."""
 
     def seal(self, plain: bytes, *, about: str) -> bytes:
-        """BadSettings when there is no key to seal with."""
+        """Raise BadSettings when there is no key to seal with."""
 
     def open(self, sealed: bytes, *, about: str) -> bytes:
-        """SecretUnreadable when it was sealed with another key, for another row, or changed."""
+        """Raise SecretUnreadable when its key or its row is another, or it was changed."""
 
     def mark(self) -> bytes:
-        """What begins everything that is sealed with the present key; empty while there is none."""
+        """The first bytes of every secret that the present key seals; empty without a key."""
 
 
 class View(Protocol):
@@ -45,7 +45,7 @@ class View(Protocol):
 
     dialect: Literal["sqlite", "postgresql"]
     now: datetime
-    """When it began."""
+    """The moment when the view began."""
 
     async def rows(self, sql: str, *values: SqlValue) -> Sequence[Row]: ...
 
@@ -53,23 +53,23 @@ class View(Protocol):
 
 
 class Transaction(View, Protocol):
-    """All or nothing."""
+    """A transaction: all of it is written, or nothing."""
 
     async def run(self, sql: str, *values: SqlValue) -> int:
-        """Rows touched."""
+        """Run one statement, and return how many rows it touched."""
 
     async def run_many(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
-        """Done before whatever comes next; a refusal may be told only then, or at the commit."""
+        """Done before the next statement. A refusal may be raised only then, or at the commit."""
 
     def wake(self, who: Sleeper) -> None:
-        """Wakes them in this process, after the commit."""
+        """Wake those who wait in this process, after the commit."""
 
 
 class Database(Protocol):
     clock: Clock
 
     def woken(self, who: Sleeper) -> asyncio.Event:
-        """Set when a transaction woke them; whoever waits clears it."""
+        """The event that a transaction sets to wake them; whoever waits clears it."""
 
     def read(self) -> AbstractAsyncContextManager[View]: ...
 
@@ -77,5 +77,5 @@ class Database(Protocol):
 
 
 def placeholders(count: int) -> str:
-    """`?, ?, ?` for an IN list of that many values."""
+    """Return `?, ?, ?` for an IN list of that many values."""
     return ", ".join("?" * count)

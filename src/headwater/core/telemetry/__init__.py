@@ -1,1 +1,1 @@
-"""Logs for people and programs, and the trail of each visit."""
+"""Telemetry: logs, metrics, and a trace of each visit."""

@@ -1,4 +1,8 @@
-"""One structured line per fact: JSON for programs, colour for people, no secret in either."""
+"""Log lines: one line per fact, JSON for programs, colour for people, no secret in either.
+
+JSON lines are made by `_json` in one step, as every visit writes one: `_json_if_clean` is its fast
+path, `_cleaned_json` cleans fact by fact. Lines for people go through structlog's usual chain.
+"""
 
 import asyncio
 import atexit
@@ -40,14 +44,14 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
 _CREDENTIALS = re.compile(r"\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+", re.IGNORECASE)
 _OUR_TOKENS = re.compile(r"hwr?_[A-Za-z0-9_-]{16,}")
 
-# Whatever could end a line, move a cursor or turn the writing round (attacks on who reads logs).
+# Characters that end a line, move a cursor or reverse the text (attacks on people who read logs).
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
-_HARMLESS = frozenset((int, float, bool, type(None)))
-_PLAIN = _HARMLESS | {str}
+_HARMLESS_TYPES = frozenset((int, float, bool, type(None)))
+_PLAIN_TYPES = _HARMLESS_TYPES | {str}
 _HEAD = frozenset(("timestamp", "level", "logger", "event"))
 _with_traceback = structlog.processors.format_exc_info
 
@@ -55,50 +59,51 @@ _with_traceback = structlog.processors.format_exc_info
 def configure(
     level: LogLevel = "info", format: LogFormat = "auto", stream: TextIO | None = None
 ) -> None:
-    """Called once, by an entrypoint, before the first line is written."""
+    """Configure logging. An entrypoint calls this once, before the first line is written."""
     out = sys.stderr if stream is None else stream
-    pen = LineWriter(out)
-    atexit.register(pen.flush)
+    writer = LineWriter(out)
+    atexit.register(writer.flush)
     as_text = format == "text" or (format == "auto" and out.isatty())
     least = logging.getLevelNamesMapping()[level.upper()]
     leveled = structlog.make_filtering_bound_logger(least)
     structlog.configure(
-        processors=_console_processors(out.isatty()) if as_text else _json_processors(),
-        wrapper_class=leveled if as_text or least > logging.INFO else _straight(leveled),
-        logger_factory=lambda name="": NamedLogger(pen, name),
+        processors=_console_processors(out.isatty()) if as_text else [_json],
+        wrapper_class=leveled if as_text or least > logging.INFO else _with_fast_info(leveled),
+        logger_factory=lambda name="": NamedLogger(writer, name),
         cache_logger_on_first_use=True,
     )
     _take_over_standard_logging(least)
 
 
 def get_logger(name: str) -> FilteringBoundLogger:
-    """May be called at import: the settings are looked up when the first line is written."""
+    """Return a logger. It may be called at import: settings are read with the first line."""
     return cast(FilteringBoundLogger, structlog.get_logger(name))
 
 
-def _straight(leveled: type[FilteringBoundLogger]) -> type[FilteringBoundLogger]:
-    """The same logger with a shorter way for what every visit says, when programs read it."""
+def _with_fast_info(leveled: type[FilteringBoundLogger]) -> type[FilteringBoundLogger]:
+    """The same logger with a shorter way for the JSON line that every visit writes."""
 
     def info(self: Any, event: str, *args: Any, **facts: Any) -> Any:
         if args or self._context or "exc_info" in facts:
             return leveled.info(self, event, *args, **facts)
-        line: NamedLogger = self._logger
-        return line.soon(_line(_record(line, "info", event), _traced(line, "info", facts)))
+        logger: NamedLogger = self._logger
+        head = _head(logger, "info", event)
+        return logger.write_soon(_json_line(head, _with_trace_ids(logger, "info", facts)))
 
-    return type("Straight", (leveled,), {"info": info})
+    return type("FastInfoLogger", (leveled,), {"info": info})
 
 
 class LineWriter:
-    """Writes lines whole, in their order, so that those of several threads do not mix.
+    """Writes whole lines in their order, so that lines of several threads do not mix.
 
-    What is said while a loop runs waits for the end of its turn: hundreds of visits may end in one,
-    and each of their lines would be a call to the system.
+    Lines that come while an event loop runs wait for the end of its turn: hundreds of visits may
+    end in one turn, and each of their lines would be a call to the system.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._waiting: deque[str] = deque()
-        self._promised_by: asyncio.AbstractEventLoop | None = None
+        self._flushing_loop: asyncio.AbstractEventLoop | None = None
 
     def write(self, text: str) -> None:
         self._waiting.append(text)
@@ -109,9 +114,9 @@ class LineWriter:
         loop = asyncio._get_running_loop()
         if loop is None:
             self.flush()
-        elif loop is not self._promised_by:  # one that ended before it could is not this one
-            self._promised_by = loop
-            loop.call_soon(self._keep_promise)
+        elif loop is not self._flushing_loop:  # a loop that ended too soon never flushed
+            self._flushing_loop = loop
+            loop.call_soon(self._flush_at_end_of_turn)
 
     def flush(self) -> None:
         lines = []
@@ -125,66 +130,61 @@ class LineWriter:
             self._stream.write("\n".join([*lines, ""]))
             self._stream.flush()
 
-    def _keep_promise(self) -> None:
-        self._promised_by = None
+    def _flush_at_end_of_turn(self) -> None:
+        self._flushing_loop = None
         self.flush()
 
 
 class NamedLogger:
-    """Where one logger's lines go. Warnings and worse are written at once: what comes after them
-    may be the end."""
+    """Writes the lines of one logger. Warnings and worse are written at once: the process may be
+    about to end."""
 
-    __slots__ = ("_pen", "name")
+    __slots__ = ("_writer", "name")
 
-    def __init__(self, pen: LineWriter, name: str) -> None:
-        self._pen = pen
+    def __init__(self, writer: LineWriter, name: str) -> None:
+        self._writer = writer
         self.name = name
 
-    def soon(self, text: str) -> None:
-        self._pen.write_soon(text)
+    def write_soon(self, text: str) -> None:
+        self._writer.write_soon(text)
 
-    def at_once(self, text: str) -> None:
-        self._pen.write(text)
+    def write_now(self, text: str) -> None:
+        self._writer.write(text)
 
-    debug = info = soon
-    warning = error = critical = exception = log = msg = at_once
-
-
-def _json_processors() -> list[Processor]:
-    return [_json]
+    debug = info = write_soon
+    warning = error = critical = exception = log = msg = write_now
 
 
 def _console_processors(coloured: bool) -> list[Processor]:
     screen = ConsoleRenderer(
         colors=coloured, pad_event_to=24, sort_keys=False, exception_formatter=plain_traceback
     )
-    return [_named, _traced, _with_traceback, _cleaned, _escape_facts, screen]
+    return [_with_head, _with_trace_ids, _with_traceback, _cleaned, _escape_facts, screen]
 
 
-def _named(line: NamedLogger, method: str, facts: LogFacts) -> LogFacts:
-    facts["logger"] = line.name
+def _with_head(logger: NamedLogger, method: str, facts: LogFacts) -> LogFacts:
+    facts["logger"] = logger.name
     facts["level"] = method
     facts["timestamp"] = rfc3339(datetime.now(UTC))
     return facts
 
 
-def _traced(_: Any, __: str, facts: LogFacts) -> LogFacts:
-    """Which visit this was said in, where visits leave a trail."""
-    found = trace.current_trace_ids()
-    if found is not None:
-        facts["trace_id"], facts["span_id"] = found
+def _with_trace_ids(_: Any, __: str, facts: LogFacts) -> LogFacts:
+    """Name the visit that writes this line, when visits leave a trace."""
+    trace_ids = trace.current_trace_ids()
+    if trace_ids is not None:
+        facts["trace_id"], facts["span_id"] = trace_ids
     return facts
 
 
 def clean_value(name: str, value: Any) -> Any:
-    """A fact as it may leave this process: bounded, without secrets."""
+    """Clean a fact that leaves this process: it is bounded and holds no secret."""
     return _clean(name, value, 0)
 
 
 def _cleaned(_: Any, __: str, facts: LogFacts) -> LogFacts:
-    """Only plain values are left, bounded and without secrets."""
     for key, value in facts.items():
-        if type(value) not in _HARMLESS:
+        if type(value) not in _HARMLESS_TYPES:
             facts[key] = _clean(key, value, 0)
     return facts
 
@@ -194,7 +194,7 @@ def _clean(key: str, value: Any, depth: int) -> Any:
         return HIDDEN
     match value:
         case str():
-            return _text(value, LONGEST_TRACEBACK if key == "exception" else LONGEST_TEXT)
+            return _clean_text(value, LONGEST_TRACEBACK if key == "exception" else LONGEST_TEXT)
         case None | bool() | int() | float():
             return value
         case datetime():
@@ -206,7 +206,7 @@ def _clean(key: str, value: Any, depth: int) -> Any:
         case list() | tuple() | set() | frozenset() if depth < DEEPEST:
             return [_clean("", item, depth + 1) for item in value]
         case _:
-            return _text(str(value), LONGEST_TEXT)
+            return _clean_text(str(value), LONGEST_TEXT)
 
 
 @lru_cache(maxsize=1024)
@@ -214,62 +214,58 @@ def _is_secret(key: str) -> bool:
     return _SECRET_KEY.search(key) is not None
 
 
-def _text(text: str, longest: int) -> str:
+def _clean_text(text: str, longest: int) -> str:
     if len(text) > longest:
         text = f"{text[:longest]}… ({len(text)} characters)"
     if "://" in text and ("=" in text or "@" in text):
         text = _URL.sub(lambda url: redacted(url[0]), text)
-    if " " in text and _may_name_a_scheme(text.lower()):
+    lowered = text.lower() if " " in text else ""
+    if "bearer " in lowered or "basic " in lowered:
         text = _CREDENTIALS.sub(rf"\1 {HIDDEN}", text)
     if "hw_" in text or "hwr_" in text:
         text = _OUR_TOKENS.sub(HIDDEN, text)
     return text
 
 
-def _may_name_a_scheme(lowered: str) -> bool:
-    return "bearer " in lowered or "basic " in lowered
-
-
-def _json(line: NamedLogger, method: str, facts: LogFacts) -> str:
-    """All steps in one, as every visit writes a line.
-
-    The order people look for: when, how bad, who, what; then the facts as they were given.
-    """
+def _json(logger: NamedLogger, method: str, facts: LogFacts) -> str:
+    """All steps in one, as every visit writes a line."""
     if "exc_info" in facts:
-        facts = _with_traceback(line, method, facts)
-    return _line(_record(line, method, facts.pop("event")), _traced(line, method, facts))
+        facts = _with_traceback(logger, method, facts)
+    head = _head(logger, method, facts.pop("event"))
+    return _json_line(head, _with_trace_ids(logger, method, facts))
 
 
-def _record(line: NamedLogger, method: str, event: str) -> dict[str, Any]:
+def _head(logger: NamedLogger, method: str, event: str) -> dict[str, Any]:
+    """The order that people look for: when, how bad, who, what. The facts follow in their order."""
     return {
         "timestamp": rfc3339_at(time_ns() // 1_000),
         "level": method,
-        "logger": line.name,
+        "logger": logger.name,
         "event": event,
     }
 
 
-def _line(record: dict[str, Any], facts: LogFacts) -> str:
-    return _if_harmless(record, facts) or _cleaned_json(record, facts)
+def _json_line(head: dict[str, Any], facts: LogFacts) -> str:
+    return _json_if_clean(head, facts) or _cleaned_json(head, facts)
 
 
-def _if_harmless(record: Mapping[str, Any], facts: LogFacts) -> str | None:
-    """The line as it is: mostly there is nothing in it that has to be looked at fact by fact."""
-    if not _PLAIN.issuperset(map(type, facts.values())) or not _are_ordinary(tuple(facts)):
+def _json_if_clean(head: Mapping[str, Any], facts: LogFacts) -> str | None:
+    """The line as it is when nothing in it needs cleaning, as in most lines; else None."""
+    if not _PLAIN_TYPES.issuperset(map(type, facts.values())) or not _are_ordinary(tuple(facts)):
         return None
     try:
-        line = orjson.dumps({**record, **facts})
+        line = orjson.dumps({**head, **facts})
     except TypeError:
         return None
     text = line.decode()
     if len(text) > LONGEST_TEXT or "=" in text or "@" in text or "hw" in text:
         return None  # a URL with a secret, a token of ours
-    lowered = line.lower()  # of bytes: that of letters beyond ASCII takes eight times as long
+    lowered = line.lower()  # of bytes: a str with letters beyond ASCII takes eight times as long
     if b"bearer " in lowered or b"basic " in lowered:
         return None
-    before, _, after = text.partition("×")  # it stands in the reason of nearly every visit
+    before, _, after = text.partition("×")  # the reason of nearly every visit has this letter
     if not before.isascii() or not after.isascii() or "\x7f" in text:
-        return None  # a letter that might move a cursor or turn the writing round
+        return None  # a letter that might move a cursor or reverse the text
     return text
 
 
@@ -278,22 +274,22 @@ def _are_ordinary(names: tuple[str, ...]) -> bool:
     return _HEAD.isdisjoint(names) and not any(map(_is_secret, names))
 
 
-def _cleaned_json(record: dict[str, Any], facts: LogFacts) -> str:
-    record["event"] = _clean("event", record["event"], 0)
+def _cleaned_json(head: dict[str, Any], facts: LogFacts) -> str:
+    record = {**head, "event": _clean("event", head["event"], 0)}
     for key, value in facts.items():
         if key not in record:
-            record[key] = value if type(value) in _HARMLESS else _clean(key, value, 0)
+            record[key] = value if type(value) in _HARMLESS_TYPES else _clean(key, value, 0)
     try:
         text = orjson.dumps(record).decode()
     except TypeError:
         # Half a character (a lone surrogate) or a number beyond 64 bits.
         return dumps(record, ensure_ascii=True)
-    # Whatever must not stand in a line is no printable character.
+    # No character that must not stand in a line is printable.
     return text if text.isprintable() else _escape_controls(text)
 
 
 def _escape_facts(_: Any, __: str, facts: LogFacts) -> LogFacts:
-    """The same records with nothing in them that a terminal would obey."""
+    """Escape every character that a terminal would obey."""
     for key, value in facts.items():
         if key == "exception":
             lines = str(value).split("\n")
@@ -304,23 +300,23 @@ def _escape_facts(_: Any, __: str, facts: LogFacts) -> LogFacts:
 
 
 def _escape_controls(text: str) -> str:
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", text)
 
 
 class _StandardHandler(logging.Handler):
-    """Libraries that use Python's own logging are heard in the same form."""
+    """Writes the lines of libraries that use Python's own logging in our form."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             text = record.getMessage()
         except (TypeError, ValueError):
-            text = str(record.msg)  # the library's arguments do not fit its own format
+            text = str(record.msg)  # the arguments do not fit the format of the library
         level = min(max(record.levelno // 10 * 10, logging.DEBUG), logging.CRITICAL)
         get_logger(record.name).log(level, text, exc_info=record.exc_info)
 
 
 def _take_over_standard_logging(least: int) -> None:
-    """Warnings and worse: what libraries call information is noise, unless debugging."""
+    """Take warnings and worse: the information of libraries is noise, unless somebody debugs."""
     root = logging.getLogger()
     root.handlers[:] = [_StandardHandler()]
     root.setLevel(logging.INFO if least <= logging.DEBUG else max(least, logging.WARNING))

@@ -1,8 +1,8 @@
-"""Metrics: what this process has done since it started, in the form that Prometheus reads.
+"""Metrics of this process since its start, in the form that Prometheus reads.
 
 Every area declares its own, in a module `metrics.py` or beside the code that counts. No label takes
-its values from what a stranger says: every set of values is known there, or to whoever calls. A set
-that is known gets its series at once, because a rate needs a zero to rise from.
+its values from strangers: the area or the caller knows every set of values. A known set gets its
+series at once, because a rate needs a zero to rise from.
 """
 
 from prometheus_client import (
@@ -16,18 +16,18 @@ from prometheus_client import (
 
 from headwater import __version__
 
-# A moment for every series would double their number.
+# A series with its creation time beside every series would double their number.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 UNKNOWN = "other"
-"""The value of a label for all that is not among the known ones."""
+"""The value of a label that is not among the known values."""
 
 
 class AreaMetrics:
     """The metrics of one area, in the order in which they are declared."""
 
     def __init__(self) -> None:
-        # Ours alone: what a library counts for itself is not told.
+        # For our metrics alone: metrics of libraries are not shown.
         self.registry = CollectorRegistry()
 
     def counter(self, name: str, about: str, *labels: str) -> Counter:

@@ -1,4 +1,4 @@
-"""One visit as a trail of timed spans: kept while it happens, given away when it is over."""
+"""The trace of a visit: timed spans, gathered while it runs and exported when it is over."""
 
 import os
 import time
@@ -10,18 +10,18 @@ from typing import Any, Concatenate, ParamSpec
 from headwater.core.errors import HeadwaterError
 
 SpanFacts = dict[str, Any]
-"""Names → plain values. None says nothing; whoever sends a trail away bounds and cleans them."""
+"""Names → plain values. None is left out. The exporter bounds and cleans the values."""
 
 P = ParamSpec("P")
 
-_trail: ContextVar["VisitTrace | None"] = ContextVar("headwater_trail", default=None)
+_trace: ContextVar["VisitTrace | None"] = ContextVar("headwater_trace", default=None)
 _group: ContextVar["SharedWork | None"] = ContextVar("headwater_group", default=None)
 
 _ALL = 2**64
 
 
 class Span:
-    """One stretch of a visit. Times are nanoseconds since 1970; `error` is a code and a text."""
+    """One step of a visit. Times are nanoseconds since 1970; `error` is a code and a text."""
 
     __slots__ = ("began", "ended", "error", "facts", "name", "parent_id", "span_id", "trail")
 
@@ -46,7 +46,7 @@ class Span:
         _: TracebackType | None,
     ) -> None:
         if trouble is not None:
-            self.fail(*_in_short(trouble))
+            self.fail(*_code_and_text(trouble))
         if not self.ended:
             self.ended = max(self.began, self.trail.now())
         self.trail.open.remove(self)
@@ -55,13 +55,13 @@ class Span:
         self.facts.update(facts)
 
     def fail(self, code: str, detail: str = "") -> None:
-        """The first failure counts: what follows from it is no news."""
+        """Keep the first failure: later ones only follow from it."""
         self.error = self.error or (code, detail)
 
     def tell(
         self, describe: Callable[Concatenate["Span", P], None], *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        """`describe` fills this span; it is not even called when there is none."""
+        """Let `describe` fill this span. Without a trace it is not even called."""
         try:
             describe(self, *args, **kwargs)
         except Exception as trouble:  # noqa: BLE001 -- no visit fails because of its trace
@@ -69,7 +69,7 @@ class Span:
 
 
 class SharedWork:
-    """A piece of work that several visits share: its times, and how many share it."""
+    """The times of a piece of work that several visits share, and how many share it."""
 
     __slots__ = ("_now", "began", "ended", "laps", "size")
 
@@ -87,7 +87,7 @@ class SharedWork:
 
 
 class VisitTrace:
-    """All spans of one visit, the root first. While it is entered, `span` and log lines find it."""
+    """All spans of one visit, the root first. While it is entered, `span()` and logs find it."""
 
     __slots__ = ("_take", "_token", "group", "now", "open", "root", "spans", "trace_id")
 
@@ -109,7 +109,7 @@ class VisitTrace:
         self._token: Token[VisitTrace | None] | None = None
 
     def __enter__(self) -> "VisitTrace":
-        self._token = _trail.set(self)
+        self._token = _trace.set(self)
         self.root.__enter__()
         return self
 
@@ -121,15 +121,15 @@ class VisitTrace:
     ) -> None:
         self.root.__exit__(kind, trouble, traceback)
         if self._token is not None:
-            _trail.reset(self._token)
+            _trace.reset(self._token)
         self._take(self)
 
     def span(self, name: str, began: int | None = None) -> Span:
-        """Inside the span that is open now. Enter it, or set its end."""
-        inside = self.open[-1] if self.open else self.root
-        made = Span(self, name, inside.span_id, self.now() if began is None else began)
-        self.spans.append(made)
-        return made
+        """Make a span inside the one that is open now. Enter it, or set its end."""
+        parent = self.open[-1] if self.open else self.root
+        span = Span(self, name, parent.span_id, self.now() if began is None else began)
+        self.spans.append(span)
+        return span
 
     def note(self, **facts: Any) -> None:
         self.root.note(**facts)
@@ -144,7 +144,7 @@ class VisitTrace:
 
 
 class NoTrace:
-    """A trail or span that nobody keeps: everything may be said to it, and costs nothing."""
+    """A trace or span that is not recorded: it takes every call, and costs nothing."""
 
     __slots__ = ()
 
@@ -173,9 +173,9 @@ NO_TRACE = NoTrace()
 
 
 class Tracer:
-    """Begins trails and gives finished ones to `take`, which must neither wait nor raise.
+    """Begins traces and hands finished ones to `take`, which must neither wait nor raise.
 
-    `ratio` is the share of visits that leave a trail; without `take` none does.
+    `ratio` is the share of visits that leave a trace; without `take` none does.
     """
 
     __slots__ = ("_below", "_now", "_take")
@@ -195,7 +195,7 @@ class Tracer:
         return self._take is not None
 
     def trail(self, name: str, began: int | None = None) -> VisitTrace | NoTrace:
-        """`began` in nanoseconds, when it was before now."""
+        """Begin a trace. `began` is its start in nanoseconds, when it lies before now."""
         if self._take is None:
             return NO_TRACE
         trace_id = os.urandom(16)
@@ -208,44 +208,44 @@ NO_TRACER = Tracer()
 
 
 def find_current_trace() -> VisitTrace | None:
-    """The trail of the visit that is running here."""
-    return _trail.get()
+    """Find the trace of the visit that runs in this context."""
+    return _trace.get()
 
 
 def span(name: str) -> Span | NoTrace:
-    """A span of the visit that is running here, to be entered."""
-    trail = _trail.get()
-    return NO_TRACE if trail is None else trail.span(name)
+    """Make a span of the visit that runs in this context; the caller enters it."""
+    trace = _trace.get()
+    return NO_TRACE if trace is None else trace.span(name)
 
 
 def current_trace() -> VisitTrace | NoTrace:
-    return _trail.get() or NO_TRACE
+    return _trace.get() or NO_TRACE
 
 
 def current_trace_ids() -> tuple[str, str] | None:
-    """Of the trail and its innermost open span, as they stand in log lines."""
-    trail = _trail.get()
-    if trail is None:
+    """Return the ids of the trace and of its innermost open span, as log lines show them."""
+    trace = _trace.get()
+    if trace is None:
         return None
-    inside = trail.open[-1] if trail.open else trail.root
-    return trail.trace_id.hex(), inside.span_id.hex()
+    span = trace.open[-1] if trace.open else trace.root
+    return trace.trace_id.hex(), span.span_id.hex()
 
 
 def mark_moment(name: str) -> None:
-    """A moment inside shared work, such as the end of one step and the beginning of the next."""
+    """Note a moment of shared work, such as the end of one step and the begin of the next."""
     group = _group.get()
     if group is not None:
         group.lap(name)
 
 
 class SharedWorkScope:
-    """Around work that is done for several visits at once: each trail learns its times."""
+    """Surrounds work that is done for several visits at once: each trace gets its times."""
 
-    __slots__ = ("_group", "_token", "_trails")
+    __slots__ = ("_group", "_token", "_traces")
 
-    def __init__(self, trails: list[VisitTrace], size: int) -> None:
-        self._trails = trails
-        self._group = SharedWork(size, trails[0].now)
+    def __init__(self, traces: list[VisitTrace], size: int) -> None:
+        self._traces = traces
+        self._group = SharedWork(size, traces[0].now)
         self._token: Token[SharedWork | None] | None = None
 
     def __enter__(self) -> None:
@@ -255,16 +255,16 @@ class SharedWorkScope:
         self._group.end()
         if self._token is not None:
             _group.reset(self._token)
-        for trail in self._trails:
-            trail.group = self._group
+        for trace in self._traces:
+            trace.group = self._group
 
 
-def share_work(trails: list[VisitTrace], size: int) -> SharedWorkScope | NoTrace:
-    """`trails` are those of the visits that leave one; `size` counts all that share the work."""
-    return SharedWorkScope(trails, size) if trails else NO_TRACE
+def share_work(traces: list[VisitTrace], size: int) -> SharedWorkScope | NoTrace:
+    """`traces` are those of visits that leave one; `size` counts all visits that share the work."""
+    return SharedWorkScope(traces, size) if traces else NO_TRACE
 
 
-def _in_short(trouble: BaseException) -> tuple[str, str]:
+def _code_and_text(trouble: BaseException) -> tuple[str, str]:
     if isinstance(trouble, HeadwaterError):
         return trouble.code, trouble.message
     return type(trouble).__name__, str(trouble)

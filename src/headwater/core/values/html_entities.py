@@ -1,4 +1,4 @@
-"""HTML's character references (`&amp;`, `&#38;`) as browsers read them, however long they are."""
+"""Decode HTML entities (`&amp;`, `&#38;`) as browsers do, however long they are."""
 
 import re
 from html import unescape
@@ -11,23 +11,23 @@ _IN_ATTRIBUTE = re.compile(r"&(?:#[0-9]++;?|#[xX][0-9A-Fa-f]++;?|([A-Za-z][A-Za-
 
 
 def unescaped(text: str) -> str:
-    """What a text with references says. Never raises."""
+    """Decode the entities of a text. It never raises."""
     if "&" not in text:
         return text
-    return unescape(_LONG.sub(_short, text) if "&#" in text else text)
+    return unescape(_LONG.sub(_without_leading_zeros, text) if "&#" in text else text)
 
 
 def unescaped_attribute(value: str) -> str:
-    """The same for an attribute, where `&copy=1` and `&section=2` are no © and no § but the next
-    field of a query: a name without its semicolon counts only where its word ends."""
-    return _IN_ATTRIBUTE.sub(_meant, value) if "&" in value else value
+    """Decode the entities of an attribute. There `&copy=1` and `&section=2` are no © and no § but
+    the next field of a query: a name without its semicolon counts only where its word ends."""
+    return _IN_ATTRIBUTE.sub(_unescaped_in_attribute, value) if "&" in value else value
 
 
-def _meant(found: re.Match[str]) -> str:
-    named: str | None = found[1]
-    return found[0] if named is not None and named not in html5 else unescaped(found[0])
+def _unescaped_in_attribute(entity: re.Match[str]) -> str:
+    name: str | None = entity[1]
+    return entity[0] if name is not None and name not in html5 else unescaped(entity[0])
 
 
-def _short(found: re.Match[str]) -> str:
-    digits = found[1].lstrip("0")
+def _without_leading_zeros(number: re.Match[str]) -> str:
+    digits = number[1].lstrip("0")
     return f"&#{digits or '0'};" if len(digits) <= _MOST_DIGITS else "\ufffd"

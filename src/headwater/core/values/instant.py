@@ -1,4 +1,4 @@
-"""Moments: aware UTC datetimes in code, 64-bit microseconds in the database, RFC 3339 outside."""
+"""Instants: aware UTC datetimes in code, 64-bit microseconds in the database, RFC 3339 outside."""
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -9,7 +9,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_micros(moment: datetime) -> int:
-    """Exact: float timestamps would lose the last digits."""
+    """Exact, while float timestamps would lose the last digits."""
     return (moment - EPOCH) // _MICROSECOND
 
 
@@ -28,8 +28,8 @@ def maybe_moment(micros: int | None) -> datetime | None:
 def rfc3339_at(micros: int) -> str:
     """The same as `rfc3339(from_micros(micros))`, in a third of the time."""
     seconds, fraction = divmod(micros, 1_000_000)
-    said = _to_the_second(seconds)
-    return f"{said}.{fraction:06}Z" if fraction else f"{said}Z"
+    text = _to_the_second(seconds)
+    return f"{text}.{fraction:06}Z" if fraction else f"{text}Z"
 
 
 @lru_cache(maxsize=4096)
@@ -38,6 +38,6 @@ def _to_the_second(seconds: int) -> str:
 
 
 def rfc3339(moment: datetime) -> str:
-    """UTC with `Z`; fractions only when there are any."""
-    there = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
-    return f"{there.isoformat()[:-6]}Z"
+    """UTC with `Z`; a fraction of a second only when there is one."""
+    in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return f"{in_utc.isoformat()[:-6]}Z"

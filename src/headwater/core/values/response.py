@@ -1,4 +1,4 @@
-"""What one HTTP exchange was: the question, the answer as served, and what went wrong."""
+"""An HTTP response: the answer as served, the redirects before it, and its errors."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +18,7 @@ class Validators:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One redirect that was followed; `address` is where the host was found that said so."""
+    """One redirect that was followed. `address` is the address of the host that redirected."""
 
     url: str
     status: int
@@ -27,7 +27,7 @@ class Hop:
 
 
 class HttpAnswer(NamedTuple):
-    """What one request to one URL brought back (no redirect followed), from the Web port.
+    """The answer to one request to one URL (no redirect followed), from the Web port.
 
     `error` is None for a complete answer; otherwise a code such as `timeout`, `dns_error`,
     `blocked_address`, `connect_error`, `tls_error`, `incomplete_body`, `body_too_large`,
@@ -47,7 +47,7 @@ class HttpAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A whole visit on the wire: the last answer plus the way to it."""
+    """A whole visit on the wire: the last answer and the redirects that led to it."""
 
     asked_url: str
     started_at: datetime
@@ -60,15 +60,15 @@ class Exchange:
 
     @property
     def own_address(self) -> str | None:
-        """Where the host of the asked URL was found, wherever it led."""
+        """The address of the host of the asked URL, wherever its redirects led."""
         return self.hops[0].address if self.hops else self.answer.address
 
 
 def header(headers: Headers, name: str) -> str | None:
     """The last value of a header field, or None."""
-    wanted = name.lower()
-    found = None
-    for key, value in headers:
-        if key.lower() == wanted:
-            found = value
-    return found
+    lower_name = name.lower()
+    last = None
+    for field_name, value in headers:
+        if field_name.lower() == lower_name:
+            last = value
+    return last

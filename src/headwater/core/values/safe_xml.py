@@ -1,9 +1,9 @@
-"""The hardened XML parser for documents that are not feeds."""
+"""Safe XML: the hardened parser for documents that are not feeds."""
 
 from lxml import etree
 
 LEAST_LIBXML2 = (2, 13)
-"""Before it, entities and deep trees had bounds that hostile documents knew ways around."""
+"""In older versions hostile documents could get around the bounds on entities and deep trees."""
 
 
 def hardened_parser(*, recover: bool, encoding: str | None = None) -> etree.XMLParser:
@@ -25,11 +25,11 @@ def hardened_parser(*, recover: bool, encoding: str | None = None) -> etree.XMLP
 
 
 def libxml2_trouble() -> str | None:
-    """What is wrong with the library that meets hostile documents first, in words."""
-    found = etree.LIBXML_VERSION
-    if found >= LEAST_LIBXML2:
+    """Say in words that this library is too old, as it is the first to meet hostile documents."""
+    version = etree.LIBXML_VERSION
+    if version >= LEAST_LIBXML2:
         return None
     least = ".".join(map(str, LEAST_LIBXML2))
     return (
-        f"libxml2 {'.'.join(map(str, found))} is too old for hostile documents: {least} is needed"
+        f"libxml2 {'.'.join(map(str, version))} is too old for hostile documents: {least} is needed"
     )

@@ -1,4 +1,4 @@
-"""Signed messages between programs: HMAC-SHA256 over id, time and body, as Standard Webhooks."""
+"""Signatures of messages between programs: HMAC-SHA256, as Standard Webhooks describes it."""
 
 import hmac
 from base64 import b64decode, b64encode
@@ -10,7 +10,7 @@ from headwater.core.errors import BadInput, BadSignature
 from headwater.core.values.response import Headers
 
 WINDOW = timedelta(minutes=5)
-"""How far the sender's clock may be from ours: what is older may be a recording, played again."""
+"""How far the sender's clock may be from ours. An older message may be a recording."""
 
 ID, TIMESTAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
 
@@ -23,7 +23,7 @@ _LONGEST_TIMESTAMP = 12
 
 
 def sign(key: bytes, message_id: str, at: datetime, body: bytes) -> Headers:
-    """The three header fields that make a message ours. The id is new for every message."""
+    """Make the three header fields that sign a message. The id is new for every message."""
     if not _is_id(message_id):
         raise BadInput("A message id is plain ASCII without dots.", message_id=message_id)
     seconds = str(int(at.timestamp()))
@@ -42,33 +42,33 @@ def verify(
     *,
     window: timedelta = WINDOW,
 ) -> str:
-    """The message's id, when the holder of the key signed exactly this body a moment ago.
+    """Return the message's id, when the holder of the key signed exactly this body a moment ago.
 
-    Whoever must not act twice on one message remembers the ids of the last `window`.
+    A receiver that must not act twice on one message remembers the ids of the last `window`.
     """
     fields = _lower_names(headers)
     message_id, seconds = fields.get(ID, ""), fields.get(TIMESTAMP, "")
-    given = fields.get(SIGNATURE, "")
-    if not (message_id and seconds and given):
+    signatures = fields.get(SIGNATURE, "")
+    if not (message_id and seconds and signatures):
         raise BadSignature("The message is not signed.")
     if not _is_id(message_id):
         raise BadSignature("The message's id is not plain ASCII without dots.")
     _check_time(seconds, now, window)
-    wanted = f"{_VERSION},{_digest(key, message_id, seconds, body)}".encode()
+    expected = f"{_VERSION},{_digest(key, message_id, seconds, body)}".encode()
     # Several signatures, with a space between them, while a key is being changed for another.
-    for each in given.split(" ")[:_MOST_SIGNATURES]:
-        if hmac.compare_digest(each.encode("utf-8", "surrogatepass"), wanted):
+    for signature in signatures.split(" ")[:_MOST_SIGNATURES]:
+        if hmac.compare_digest(signature.encode("utf-8", "surrogatepass"), expected):
             return message_id
     raise BadSignature("The signature does not belong to this message.")
 
 
 def secret_of(key: bytes) -> str:
-    """A key as people and settings carry it."""
+    """Format a key as people and settings carry it: `whsec_…`."""
     return PREFIX + b64encode(key).decode()
 
 
 def key_of_secret(secret: str) -> bytes:
-    """The key in `whsec_…`; BadInput when there is none."""
+    """Parse the key in `whsec_…`. Raise BadInput when there is none."""
     try:
         key = b64decode(secret.strip().removeprefix(PREFIX), validate=True)
     except (BadBase64, ValueError) as trouble:
@@ -89,7 +89,7 @@ def _lower_names(headers: Mapping[str, str] | Headers) -> dict[str, str]:
 
 
 def _is_id(message_id: str) -> bool:
-    """A dot would let one signature stand for two readings of id and time."""
+    """With a dot in it, one signature would stand for two splits into id and time."""
     plain = all("!" <= letter <= "~" and letter != "." for letter in message_id)
     return plain and 1 <= len(message_id) <= _LONGEST_ID
 
