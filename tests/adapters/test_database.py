@@ -450,7 +450,7 @@ async def test_whoever_stands_still_in_the_middle_of_a_transaction_holds_up_nobo
     database_url: str, database: SqlDatabase
 ) -> None:
     """A frozen worker holds the lock on the event log's counter; the server takes it back."""
-    frozen = open_database(database_url, stands_still=0.2)
+    frozen = open_database(database_url, idle_transaction_seconds=0.2)
 
     async def frozen_in_the_middle() -> None:
         async with frozen.write() as tx:

@@ -1,4 +1,4 @@
-"""The way from one schema to another, as Alembic goes it; loaded when there is a way to go."""
+"""Run Alembic from one schema to another. This module is loaded only when there is a migration."""
 
 import sqlite3
 from collections.abc import Callable
@@ -17,13 +17,13 @@ from headwater.core.errors import BadInput, DatabaseError
 T = TypeVar("T")
 
 _MIGRATION_LOCK = 8_470_001
-"""Any number will do, as long as it is always the same."""
+"""Any number will do, as long as it is always the same one."""
 
 _ONE_BACK = "-1"
-"""Alembic's name for the schema before the one that is there."""
+"""Alembic's name for the schema before the present one."""
 
 
-class _Move(Protocol):
+class _MigrationCommand(Protocol):
     def __call__(self, config: Config, revision: str) -> None: ...
 
 
@@ -35,36 +35,40 @@ def downgrade(connection: Connection, migrations: Path, target: str) -> None:
     _run_command(connection, migrations, command.downgrade, target)
 
 
-def on_file(opened: Callable[[], sqlite3.Connection], action: Callable[[Connection], T]) -> T:
-    """All of it in one transaction on a connection to an SQLite file; its errors are SQLite's."""
-    engine = create_engine("sqlite://", creator=opened, poolclass=NullPool)
+def on_file(
+    open_connection: Callable[[], sqlite3.Connection], action: Callable[[Connection], T]
+) -> T:
+    """Run the action in one transaction on an SQLite file. Its errors are those of SQLite."""
+    engine = create_engine("sqlite://", creator=open_connection, poolclass=NullPool)
     try:
         with engine.connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
-            answer = action(connection)
+            result = action(connection)
             connection.commit()
-            return answer
+            return result
     except SQLAlchemyError as trouble:
-        orig = getattr(trouble, "orig", None)
-        if isinstance(orig, sqlite3.Error):
-            raise orig from None
+        driver_error = getattr(trouble, "orig", None)
+        if isinstance(driver_error, sqlite3.Error):
+            raise driver_error from None
         raise DatabaseError(f"The database failed: {trouble}") from trouble
 
 
 def revisions(migrations: Path) -> list[str]:
-    """Every schema that Alembic finds a way to, oldest first."""
+    """List every schema that Alembic knows a migration for, oldest first."""
     steps = ScriptDirectory.from_config(_config(migrations)).walk_revisions()
     return [step.revision for step in steps][::-1]
 
 
-def _run_command(connection: Connection, migrations: Path, move: _Move, target: str) -> None:
+def _run_command(
+    connection: Connection, migrations: Path, command_to_run: _MigrationCommand, target: str
+) -> None:
     config = _config(migrations)
     config.attributes["connection"] = connection
     if connection.dialect.name == "postgresql":
-        # Two machines told to migrate at the same moment: the second waits, then finds it done.
+        # When two machines migrate at the same moment, the second waits and finds it done.
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
     try:
-        move(config, target)
+        command_to_run(config, target)
     except CommandError as trouble:
         raise BadInput(_unknown_target(target), target=target) from trouble
 

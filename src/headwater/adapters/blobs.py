@@ -1,4 +1,4 @@
-"""Where payloads are kept: a folder, S3 or Google Cloud Storage, durable once acknowledged."""
+"""Blobs in a folder, S3 or Google Cloud Storage. They are durable once acknowledged."""
 
 import asyncio
 import errno
@@ -31,11 +31,11 @@ _LONGEST_KEY = 512
 
 
 class FolderBlobs:
-    """`ports.Blobs` in a local folder.
+    """The `Blobs` port in a local folder.
 
-    A blob is written beside, synced, renamed into place, and its folder synced: after a power cut
-    a key is there whole or not at all. A group's syncs overlap in a few threads, because disks
-    and journals serve many at once for little more than the price of one.
+    A blob is written to a temporary file, synced and renamed into place, and its folder is synced:
+    after a power cut a key is there whole or not at all. The syncs of a group overlap in a few
+    threads, because disks and journals serve many at once for little more than the price of one.
     """
 
     storage = "localfs"
@@ -48,25 +48,25 @@ class FolderBlobs:
         abandoned_after: float = 3600.0,
         disk: Disk | None = None,
     ) -> None:
-        """A file left unfinished for `abandoned_after` seconds belonged to a dead process."""
+        """A temporary file older than `abandoned_after` seconds belonged to a dead process."""
         self._root = os.path.abspath(root)
         self._unfinished = os.path.join(self._root, "tmp")
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="blobs")
         self._abandoned_after = abandoned_after
         self._disk = disk or Disk()
-        self._lasting: set[str] = set()
-        """Folders that survive a power cut: we synced the way down to them ourselves."""
+        self._durable_folders: set[str] = set()
+        """Folders that survive a power cut: we synced all folders above them ourselves."""
 
     async def put_many(self, blobs: Sequence[tuple[str, bytes]]) -> None:
-        wanted = [(self._path(key), body) for key, body in dict(blobs).items()]
+        files = [(self._path(key), body) for key, body in dict(blobs).items()]
         with _as_storage_errors():
             try:
-                await self._keep(wanted)
+                await self._write_files(files)
             except FileNotFoundError:
-                # Somebody cleared the folder away under us: what we knew of it is void.
-                self._lasting.clear()
-                await self._keep(wanted)
+                # Somebody has deleted the folder meanwhile: we know nothing about it any more.
+                self._durable_folders.clear()
+                await self._write_files(files)
 
     async def get(self, key: str) -> bytes | None:
         with _as_storage_errors():
@@ -82,47 +82,48 @@ class FolderBlobs:
     def _path(self, key: str) -> str:
         return os.path.join(self._root, check_blob_key(key))
 
-    async def _keep(self, wanted: Sequence[tuple[str, bytes]]) -> None:
-        folders = {os.path.dirname(path) for path, _ in wanted}
-        unknown = folders - self._lasting
-        above = (await self._in_threads(self._make, [unknown]))[0] if unknown else set()
-        await self._in_threads(self._write, wanted)
+    async def _write_files(self, files: Sequence[tuple[str, bytes]]) -> None:
+        folders = {os.path.dirname(path) for path, _ in files}
+        unknown = folders - self._durable_folders
+        above = (await self._in_threads(self._make_folders, [unknown]))[0] if unknown else set()
+        await self._in_threads(self._write, files)
         await self._in_threads(self._disk.sync_folder, sorted(folders | above))
-        self._lasting |= folders | above
+        self._durable_folders |= folders | above
 
-    def _make(self, folders: set[str]) -> set[str]:
-        """Makes what is missing; the folders above that must be synced for it to last."""
+    def _make_folders(self, folders: set[str]) -> set[str]:
+        """Make missing folders. Return the folders above that must be synced to make them last."""
         above: set[str] = set()
-        if self._root not in self._lasting:
+        if self._root not in self._durable_folders:
             os.makedirs(self._unfinished, exist_ok=True)
-            self._sweep()
+            self._delete_abandoned_files()
             above.update(_readable_parents(self._root))
         for folder in folders:
             os.makedirs(folder, exist_ok=True)
-            while folder != self._root and folder not in self._lasting:
+            while folder != self._root and folder not in self._durable_folders:
                 folder = os.path.dirname(folder)
                 above.add(folder)
         return above
 
-    def _write(self, blob: tuple[str, bytes]) -> None:
-        path, body = blob
-        if self._is_kept_already(path, body):
+    def _write(self, file: tuple[str, bytes]) -> None:
+        path, body = file
+        if self._is_stored_already(path, body):
             return
-        beside = os.path.join(self._unfinished, secrets.token_hex(12))
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        temporary = os.path.join(self._unfinished, secrets.token_hex(12))
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         try:
             try:
                 _write_all(descriptor, body)
                 self._disk.sync_file(descriptor)
             finally:
                 os.close(descriptor)
-            self._disk.move(beside, path)
+            self._disk.move(temporary, path)
         except BaseException:
-            _remove(beside)
+            _remove(temporary)
             raise
 
-    def _is_kept_already(self, path: str, body: bytes) -> bool:
-        """Damage does not count. Who wrote it may have died before syncing: it is synced again."""
+    def _is_stored_already(self, path: str, body: bytes) -> bool:
+        """A damaged file does not count. Its writer may have died before it synced the file, so the
+        file is synced again."""
         try:
             with open(path, "rb", buffering=0) as file:
                 if os.fstat(file.fileno()).st_size != len(body) or file.readall() != body:
@@ -132,21 +133,21 @@ class FolderBlobs:
         except FileNotFoundError:
             return False
 
-    def _sweep(self) -> None:
-        """Files a dead process never finished. Young ones may be another's, still at work."""
+    def _delete_abandoned_files(self) -> None:
+        """A young file may belong to another process that is still writing it."""
         oldest = time.time() - self._abandoned_after
         for entry in os.scandir(self._unfinished):
             try:
                 if entry.stat().st_mtime < oldest:
                     _remove(entry.path)
             except FileNotFoundError:
-                continue  # its owner has just finished it
+                continue  # another process has just finished it
 
     async def _in_threads(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """In slices, one per thread; ends only when no thread is at work on it any more."""
+        """Share the items among the threads. It ends only when no thread works on them any more."""
         loop = asyncio.get_running_loop()
         slices = [items[start :: self._threads] for start in range(min(self._threads, len(items)))]
-        running = [loop.run_in_executor(self._pool, _each, work, part) for part in slices]
+        running = [loop.run_in_executor(self._pool, _work_on_all, work, part) for part in slices]
         results: list[R] = []
         for outcome in await asyncio.gather(*running, return_exceptions=True):
             if isinstance(outcome, BaseException):
@@ -156,7 +157,7 @@ class FolderBlobs:
 
 
 class ObjectBlobs:
-    """`ports.Blobs` in a bucket: `s3://bucket/prefix` or `gs://bucket/prefix`.
+    """The `Blobs` port in a bucket: `s3://bucket/prefix` or `gs://bucket/prefix`.
 
     The service answers a put only when the object is durable. Credentials come from the usual
     environment variables or from `options`, by the names obstore gives them.
@@ -175,28 +176,28 @@ class ObjectBlobs:
         self.storage, self._store = _bucket(url, dict(options or {}), timeout, retries)
 
     async def put_many(self, blobs: Sequence[tuple[str, bytes]]) -> None:
-        wanted = {check_blob_key(key): body for key, body in blobs}
-        await _all_of(self._put(key, body) for key, body in wanted.items())
+        bodies = {check_blob_key(key): body for key, body in blobs}
+        await _all_of(self._put(key, body) for key, body in bodies.items())
 
     async def get(self, key: str) -> bytes | None:
         with _as_storage_errors():
             try:
-                found = await obstore.get_async(self._store, check_blob_key(key))
-                return bytes(await found.bytes_async())
+                blob = await obstore.get_async(self._store, check_blob_key(key))
+                return bytes(await blob.bytes_async())
             except FileNotFoundError:
                 return None
 
     async def delete(self, keys: Sequence[str]) -> None:
-        """Already missing is fine; some services say so with an error, and stop."""
-        wanted = [check_blob_key(key) for key in keys]
+        """A missing blob is fine. Some services report it as an error, and stop there."""
+        checked = [check_blob_key(key) for key in keys]
         with _as_storage_errors():
             try:
-                await obstore.delete_async(self._store, wanted)
+                await obstore.delete_async(self._store, checked)
             except FileNotFoundError:
-                await _all_of(self._delete_one(key) for key in wanted)
+                await _all_of(self._delete_one(key) for key in checked)
 
     async def close(self) -> None:
-        """Connections belong to the store and end with it."""
+        """Nothing to do: connections belong to the store and end with it."""
 
     async def _put(self, key: str, body: bytes) -> None:
         async with self._turns:
@@ -234,26 +235,26 @@ def _bucket(
                 retry_config=retry,
             )
     except (BaseError, ValueError) as error:
-        said = str(error).partition("\n")[0]  # the library's own insides follow
-        raise BadSettings(f"blob_url: no bucket can be reached as {url}: {said}") from error
+        reason = str(error).partition("\n")[0]  # internals of the library follow
+        raise BadSettings(f"blob_url: no bucket can be reached as {url}: {reason}") from error
     raise BadSettings(
         "blob_url must be a folder, s3://bucket/prefix or gs://bucket/prefix.", url=url
     )
 
 
 def check_blob_key(key: str) -> str:
-    """Plain words with slashes between: nothing that could lead out of the place it is for."""
+    """Check that a key is plain words with slashes between: it cannot lead out of its folder."""
     if len(key) > _LONGEST_KEY or not _KEY.fullmatch(key):
         raise BadInput("not a key of a blob", key=key[:_LONGEST_KEY])
     return key
 
 
-def _each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+def _work_on_all(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
     return [work(item) for item in items]
 
 
 async def _all_of(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Ends when every one has ended, so that nothing goes on behind the caller's back."""
+    """Run all and end when every one has ended, so that nothing goes on after the call."""
     for outcome in await asyncio.gather(*work, return_exceptions=True):
         if isinstance(outcome, BaseException):
             raise outcome
@@ -290,7 +291,7 @@ def _remove(path: str) -> None:
 
 
 def _readable_parents(folder: str) -> Iterator[str]:
-    """The folders above on the same file system, which an earlier run may have made unsynced."""
+    """List the folders above on the same file system. An earlier run may not have synced them."""
     while not os.path.ismount(folder):
         folder = os.path.dirname(folder)
         if os.access(folder, os.R_OK):

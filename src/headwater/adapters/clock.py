@@ -1,4 +1,4 @@
-"""The real clock and real luck."""
+"""The real clock, with real chance."""
 
 import asyncio
 import random
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 
 class SystemClock:
-    """`ports.Clock` of the machine we run on."""
+    """The `Clock` port: the clock of this machine."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -16,7 +16,7 @@ class SystemClock:
         return time.monotonic()
 
     def luck(self) -> float:
-        return random.uniform(-1.0, 1.0)  # noqa: S311 -- spreads visits, no secret hangs on it
+        return random.uniform(-1.0, 1.0)  # noqa: S311 -- it spreads visits, no secret depends on it
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

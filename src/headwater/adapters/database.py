@@ -1,4 +1,4 @@
-"""SQLite and PostgreSQL behind one port: plain SQL with `?` marks, straight to the driver."""
+"""The database port for SQLite and PostgreSQL: plain SQL with `?` marks, straight to the driver."""
 
 import asyncio
 import re
@@ -17,23 +17,23 @@ T = TypeVar("T")
 Dialect = Literal["sqlite", "postgresql"]
 
 IDLE_TRANSACTION_SECONDS = 30.0
-"""After so long in the middle of a transaction whoever opened it counts as gone."""
+"""A transaction that is idle for so long is ended: its owner counts as gone."""
 CONNECTION_WAIT_SECONDS = 30.0
-"""How long somebody waits for a connection while all are in use."""
+"""How long a caller waits for a connection while all are in use."""
 CLOSING_SECONDS = 5.0
-"""How long a database that is closed waits for those who still use it."""
+"""How long closing the database waits for those who still use it."""
 
 _SQLITE_FILE = re.compile(r"sqlite(?:\+\w+)?:///([^?]+)")
 
 
 class OpenConnectionTransaction(Transaction, Protocol):
-    """A transaction as a kind of database hands it out."""
+    """An open transaction of either kind of database."""
 
     sleepers: set[Sleeper]
 
 
 class Connections(Protocol):
-    """What differs from one kind of database to the other."""
+    """Connections to one kind of database: this part differs between the two kinds."""
 
     @property
     def dialect(self) -> Dialect: ...
@@ -41,15 +41,15 @@ class Connections(Protocol):
     def reading(self) -> AbstractAsyncContextManager[OpenConnectionTransaction]: ...
 
     def writing(self) -> AbstractAsyncContextManager[OpenConnectionTransaction]:
-        """Committed at its end, taken back when it fails or is cancelled."""
+        """Committed at its end, rolled back when it fails or is cancelled."""
 
     async def on_connection(self, action: Callable[[Any], T]) -> T:
-        """On a connection of SQLAlchemy's, committed at the end."""
+        """Run the action on a connection of SQLAlchemy, and commit at the end."""
 
     async def close(self) -> None: ...
 
-    def told(self, trouble: BaseException) -> DatabaseError | None:
-        """An error of the driver's in our words; None where it is none of the driver's."""
+    def translate_error(self, trouble: BaseException) -> DatabaseError | None:
+        """Turn an error of the driver into ours; None when it is no error of the driver."""
 
 
 class SqlDatabase:
@@ -60,23 +60,23 @@ class SqlDatabase:
         self._connections = connections
         self._woken: dict[Sleeper, asyncio.Event] = {}
         self.dialect: Dialect = connections.dialect
-        # SQLite has one writer at a time. Queueing here is fair and costs no busy polling.
+        # SQLite has one writer at a time. A queue here is fair and costs no busy polling.
         self._writers = asyncio.Semaphore(1 if self.dialect == "sqlite" else 10_000)
         self._in_use = 0
         self._unused = asyncio.Event()
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Transaction]:
-        with self._told_plainly(), self._noticed():
+        with self._with_our_errors(), self._counted_in_use():
             async with self._connections.reading() as view:
                 view.now = self.clock.now()
                 yield view
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Transaction]:
-        with self._told_plainly():
+        with self._with_our_errors():
             async with self._writers:
-                with self._noticed():
+                with self._counted_in_use():
                     async with self._connections.writing() as transaction:
                         transaction.now = self.clock.now()
                         yield transaction
@@ -87,24 +87,22 @@ class SqlDatabase:
         return self._woken.setdefault(who, asyncio.Event())
 
     async def on_connection(self, action: Callable[[Any], T]) -> T:
-        """For Alembic, which wants a plain connection."""
-        with self._told_plainly():
+        """Run the action on a plain connection, as Alembic needs it."""
+        with self._with_our_errors():
             async with self._writers:
-                with self._noticed():
+                with self._counted_in_use():
                     return await self._connections.on_connection(action)
 
     async def version(self) -> str:
-        """The server's own words on what it is."""
-        ask = (
-            "SELECT sqlite_version() AS v" if self.dialect == "sqlite" else "SELECT version() AS v"
-        )
+        """Return the version as the server writes it."""
+        function = "sqlite_version()" if self.dialect == "sqlite" else "version()"
         async with self.read() as view:
-            row = await view.row(ask)
+            row = await view.row(f"SELECT {function} AS v")
             assert row is not None
             return str(row.v)
 
     async def close(self) -> None:
-        """After whoever uses it now, even if they were cancelled: they still say goodbye to it."""
+        """Close it after those who use it now: those who were cancelled still roll back."""
         if self._in_use:
             self._unused.clear()
             with suppress(TimeoutError):
@@ -112,7 +110,7 @@ class SqlDatabase:
         await self._connections.close()
 
     @contextmanager
-    def _noticed(self) -> Iterator[None]:
+    def _counted_in_use(self) -> Iterator[None]:
         self._in_use += 1
         try:
             yield
@@ -122,17 +120,17 @@ class SqlDatabase:
                 self._unused.set()
 
     @contextmanager
-    def _told_plainly(self) -> Iterator[None]:
-        """Driver errors become ours: unreachable, or answered with an error."""
+    def _with_our_errors(self) -> Iterator[None]:
+        """Turn driver errors into ours: the database is unreachable, or answered with an error."""
         try:
             yield
         except OSError as trouble:
             raise ConnectionLost(f"The database cannot be reached: {trouble}") from trouble
         except Exception as trouble:
-            told = self._connections.told(trouble)
-            if told is None:
+            error = self._connections.translate_error(trouble)
+            if error is None:
                 raise
-            raise told from trouble
+            raise error from trouble
 
 
 def open_database(
@@ -140,12 +138,12 @@ def open_database(
     *,
     pool_size: int = 5,
     patience: float = CONNECTION_WAIT_SECONDS,
-    stands_still: float = IDLE_TRANSACTION_SECONDS,
+    idle_transaction_seconds: float = IDLE_TRANSACTION_SECONDS,
 ) -> SqlDatabase:
-    """`sqlite:///path` or `postgresql://…`; nothing is connected yet."""
-    scheme, found, _ = url.partition("://")
+    """Open `sqlite:///path` or `postgresql://…`. Nothing is connected yet."""
+    scheme, separator, _ = url.partition("://")
     kind = scheme.partition("+")[0]
-    if not found:
+    if not separator:
         raise BadSettings("DATABASE_URL is not a database URL: it has no ://")
     if kind == "sqlite":
         file = _SQLITE_FILE.fullmatch(url)
@@ -155,6 +153,8 @@ def open_database(
             )
         return SqlDatabase(SqliteConnections(unquote(file[1]), pool_size, patience))
     if kind in {"postgresql", "postgres"}:
-        room = import_module("headwater.adapters.postgres")
-        return SqlDatabase(room.PostgresConnections(url, pool_size, patience, stands_still))
+        postgres = import_module("headwater.adapters.postgres")
+        return SqlDatabase(
+            postgres.PostgresConnections(url, pool_size, patience, idle_transaction_seconds)
+        )
     raise BadSettings(f"DATABASE_URL names {kind!r}; Headwater knows sqlite and postgresql.")

@@ -1,4 +1,4 @@
-"""Versions of the compiled libraries that fetch and keep, for those who look after them."""
+"""Versions of the compiled libraries: libcurl, which fetches, and SQLite, which stores."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""Trails of visits → OpenTelemetry spans → a collector, from a thread that no visit waits for."""
+"""Send traces of visits to an OTLP collector, from a thread that no visit waits for."""
 
 import asyncio
 import logging
@@ -35,10 +35,10 @@ logger = get_logger("traces")
 
 
 class TraceExport:
-    """Takes finished trails without waiting, and sends them when it can.
+    """Takes finished traces without waiting, and sends them when it can.
 
-    What finds no room, or does not arrive within the exporter's own time, is dropped and counted.
-    The log says when that begins and when it is over, not for each.
+    A trace that finds no room, or does not arrive within the exporter's own time, is dropped and
+    counted. The log says when that begins and when it is over, not for each trace.
     """
 
     def __init__(
@@ -56,64 +56,64 @@ class TraceExport:
         self._most_waiting, self._most_at_once = most_waiting, most_at_once
         self._gather_seconds, self._end_seconds = gather_seconds, end_seconds
         self._waiting: deque[VisitTrace] = deque()
-        self._stirred, self._closing = Event(), Event()
+        self._has_work, self._closing = Event(), Event()
         self._in_trouble = False
-        self._on_their_way = 0
+        self._being_sent = 0
         self.sent = self.dropped = 0
         self._thread = Thread(target=self._run, name="traces", daemon=True)
         self._thread.start()
 
-    def take(self, trail: VisitTrace) -> None:
-        """Called where visits run: it neither waits nor raises."""
+    def take(self, trace: VisitTrace) -> None:
+        """Take a finished trace. Visits call this: it neither waits nor raises."""
         if len(self._waiting) >= self._most_waiting or self._closing.is_set():
             self._drop(1, "no room: the collector is too slow")
             return
-        self._waiting.append(trail)
-        self._stirred.set()
+        self._waiting.append(trace)
+        self._has_work.set()
 
     async def close(self) -> None:
-        """What waits is sent, within the time there is."""
+        """Send the traces that wait, as long as `end_seconds` allow."""
         await asyncio.to_thread(self._finish)
 
     def _finish(self) -> None:
         self._closing.set()
-        self._stirred.set()
+        self._has_work.set()
         self._thread.join(self._end_seconds)
-        self._exporter.shutdown()  # also ends its waiting between two tries
+        self._exporter.shutdown()  # it also ends the pause between two tries
         self._thread.join(0.5)
-        self.dropped += len(self._waiting) + self._on_their_way
+        self.dropped += len(self._waiting) + self._being_sent
         if self.dropped:
             logger.warning("traces_lost", dropped=self.dropped, sent=self.sent)
 
     def _run(self) -> None:
         while True:
-            self._stirred.wait()
+            self._has_work.wait()
             if not self._closing.is_set():
-                # A little longer, so that neighbours travel together.
+                # Wait a little longer, so that more traces go in one request.
                 self._closing.wait(self._gather_seconds)
-            self._stirred.clear()
-            while some := self._next():
-                self._send(some)
+            self._has_work.clear()
+            while traces := self._next_traces():
+                self._send(traces)
             if self._closing.is_set():
                 return
 
-    def _next(self) -> list[VisitTrace]:
+    def _next_traces(self) -> list[VisitTrace]:
         count = min(len(self._waiting), self._most_at_once)
         return [self._waiting.popleft() for _ in range(count)]
 
-    def _send(self, trails: list[VisitTrace]) -> None:
-        self._on_their_way = len(trails)
+    def _send(self, traces: list[VisitTrace]) -> None:
+        self._being_sent = len(traces)
         try:
-            spans = [each for trail in trails for each in spans_of(trail, self._resource)]
+            spans = [span for trace in traces for span in spans_of(trace, self._resource)]
             arrived = self._exporter.export(spans) is SpanExportResult.SUCCESS
         except Exception as trouble:  # a mistake here must not end all later traces
             logger.error("traces_crashed", exc_info=trouble)
             arrived = False
-        self._on_their_way = 0
+        self._being_sent = 0
         if not arrived:
-            self._drop(len(trails), "the collector did not take them")
+            self._drop(len(traces), "the collector did not take them")
             return
-        self.sent += len(trails)
+        self.sent += len(traces)
         if self._in_trouble:
             self._in_trouble = False
             logger.info("traces_go_on", dropped=self.dropped)
@@ -128,8 +128,8 @@ class TraceExport:
 def trace_export(
     endpoint: str, headers: str | None, *, service: str, instance: str, end_seconds: float
 ) -> TraceExport:
-    """`endpoint` is the collector's address; BadSettings for headers that are none."""
-    # Its lines come with every try; ours say the same once.
+    """Open the export to the collector at `endpoint`. BadSettings for bad headers."""
+    # The library logs every try; our lines say the same once.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     exporter = OTLPSpanExporter(
         endpoint=_traces_url(endpoint),
@@ -147,9 +147,9 @@ def trace_export(
     return TraceExport(exporter, resource, end_seconds=end_seconds)
 
 
-def spans_of(trail: VisitTrace, resource: Resource) -> Iterator[ReadableSpan]:
-    trace_id = int.from_bytes(trail.trace_id, "big")
-    for span in trail.spans:
+def spans_of(trace: VisitTrace, resource: Resource) -> Iterator[ReadableSpan]:
+    trace_id = int.from_bytes(trace.trace_id, "big")
+    for span in trace.spans:
         yield ReadableSpan(
             name=span.name,
             context=_context(trace_id, span.span_id),
@@ -182,10 +182,10 @@ def _status(span: Span) -> Status:
 
 
 def _attributes(span: Span) -> Mapping[str, Any]:
-    """Bounded, and cleaned like a line of the log."""
+    """Attributes are bounded, and cleaned like a log line."""
     facts = span.facts if span.error is None else span.facts | {"error.type": span.error[0]}
-    said = {name: _value(name, value) for name, value in facts.items() if value not in (None, [])}
-    return dict(list(said.items())[-MOST_FACTS:])
+    values = {name: _value(name, value) for name, value in facts.items() if value not in (None, [])}
+    return dict(list(values.items())[-MOST_FACTS:])
 
 
 def _value(name: str, value: Any) -> Any:
@@ -193,7 +193,7 @@ def _value(name: str, value: Any) -> Any:
         case bool() | int() | float():
             return value
         case list() | tuple():
-            return [_short(str(each)) for each in value[:MOST_ITEMS]]
+            return [_short(str(item)) for item in value[:MOST_ITEMS]]
         case _:
             return _short(str(value), name)
 
@@ -209,7 +209,7 @@ def _traces_url(endpoint: str) -> str:
 
 
 def _parse_header_fields(text: str | None) -> dict[str, str]:
-    """`name=value, name=value` → header fields."""
+    """Parse `name=value, name=value` into header fields."""
     fields = {}
     for part in (text or "").split(","):
         name, equals, value = part.strip().partition("=")

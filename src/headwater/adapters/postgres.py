@@ -1,4 +1,4 @@
-"""PostgreSQL through SQLAlchemy's pool; loaded where there is one, as it takes 30 MB."""
+"""PostgreSQL through SQLAlchemy's pool. Only installations with one load it, as it takes 30 MB."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -54,11 +54,13 @@ class PostgresTransaction(OpenTransaction):
 
 
 class PostgresConnections:
-    """What `open_database` hands out for a `postgresql://` address; nothing is connected yet."""
+    """Connections to a `postgresql://` address. Nothing is connected at first."""
 
     dialect: Literal["sqlite", "postgresql"] = "postgresql"
 
-    def __init__(self, url: str, most: int, patience: float, stands_still: float) -> None:
+    def __init__(
+        self, url: str, most: int, patience: float, idle_transaction_seconds: float
+    ) -> None:
         try:
             parsed = make_url(url)
         except ArgumentError as trouble:
@@ -76,7 +78,9 @@ class PostgresConnections:
             isolation_level="READ COMMITTED",
         )
         event.listen(
-            self._engine.sync_engine, "connect", partial(_set_session_settings, stands_still)
+            self._engine.sync_engine,
+            "connect",
+            partial(_set_session_settings, idle_transaction_seconds),
         )
 
     @asynccontextmanager
@@ -91,19 +95,19 @@ class PostgresConnections:
             await connection.commit()
 
     async def on_connection(self, action: Callable[[Connection], T]) -> T:
-        """For Alembic, which wants a plain connection."""
+        """Run the action on a plain connection, as Alembic needs it."""
         async with self._engine.connect() as connection:
-            answer = await connection.run_sync(action)
+            result = await connection.run_sync(action)
             await connection.commit()
-            return answer
+            return result
 
     async def close(self) -> None:
         await self._engine.dispose()
 
-    def told(self, trouble: BaseException) -> DatabaseError | None:
-        """Only what is wrong with the rows themselves is a refusal; all else may pass by itself."""
+    def translate_error(self, trouble: BaseException) -> DatabaseError | None:
+        """Only errors of the rows themselves are refusals; all others may pass by themselves."""
         if not isinstance(trouble, DBAPIError):
-            if isinstance(trouble, SQLAlchemyError):  # the pool's own: every connection is busy
+            if isinstance(trouble, SQLAlchemyError):  # of the pool: every connection is busy
                 return ConnectionLost(f"The database cannot be reached: {trouble}")
             return None
         if _is_about_the_rows(trouble):
@@ -113,18 +117,21 @@ class PostgresConnections:
         return DatabaseError(f"The database failed: {trouble.orig}")
 
 
-def _set_session_settings(stands_still: float, connection: Any, _record: object) -> None:
-    """A machine that freezes or vanishes in the middle of a commit holds its locks, that of the
-    event log too, and everybody else would wait for it: the server ends its transaction."""
+def _set_session_settings(
+    idle_transaction_seconds: float, connection: Any, _record: object
+) -> None:
+    """Let the server end a transaction that stands still. A machine that freezes or vanishes in the
+    middle of a commit holds its locks, that of the event log too, and all others would wait."""
+    timeout = round(idle_transaction_seconds * 1000)
     cursor = connection.cursor()
-    cursor.execute(f"SET idle_in_transaction_session_timeout = {round(stands_still * 1000)}")
+    cursor.execute(f"SET idle_in_transaction_session_timeout = {timeout}")
     cursor.close()
     connection.commit()
 
 
 @lru_cache(maxsize=2_000)
 def _with_numbered_marks(sql: str) -> str:
-    """`?` → `$1`, `$2`, …: our SQL keeps question marks for values alone."""
+    """Turn `?` into `$1`, `$2`, …: in our SQL question marks stand for values alone."""
     count = 0
 
     def number(_: re.Match[str]) -> str:
@@ -136,10 +143,10 @@ def _with_numbered_marks(sql: str) -> str:
 
 
 def _is_about_the_rows(trouble: DBAPIError) -> bool:
-    """A broken constraint or a value that does not fit (SQLSTATE classes 23 and 22)."""
+    """True for a broken constraint or a value that does not fit (SQLSTATE classes 23 and 22)."""
     if isinstance(trouble, IntegrityError | DataError):
         return True
     state = str(getattr(trouble.orig, "sqlstate", None) or "")
-    # asyncpg finds some misfits by itself, before the server does, and calls them its interface's.
+    # asyncpg itself finds some values that do not fit, and raises them as errors of its interface.
     cause = type(getattr(trouble.orig, "__cause__", None)).__name__
     return state.startswith(("22", "23")) or cause == "DataError"

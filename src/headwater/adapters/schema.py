@@ -1,8 +1,7 @@
-"""The database's schema: which one is there, which one we know, and the way between the two.
+"""The schema of the database: find it, compare it with ours, and migrate.
 
-Every start asks the first two questions, and both are answered without Alembic and SQLAlchemy,
-which take longer to load than a short command takes to run. They are loaded when there is
-something to migrate.
+Every start finds and compares, and does both without Alembic and SQLAlchemy, which take longer to
+load than a short command takes to run. They are loaded when there is something to migrate.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ from headwater.core.ports import View
 MIGRATIONS = Path(str(files("headwater"))) / "migrations"
 
 FOREIGN_SCHEMA = "the schema of another program"
-"""What stands for a schema in a file with tables that we did not make."""
+"""The name we use for the schema of a file with tables that we did not make."""
 
 _TABLE = "alembic_version"
 _SOME_TABLE = (
@@ -29,7 +28,7 @@ _SOME_TABLE = (
 
 @lru_cache(maxsize=1)
 def known_schemas() -> tuple[str, ...]:
-    """Every schema this version has a migration for, oldest first.
+    """List every schema that this version has a migration for, oldest first.
 
     A migration's file is named for the schema it makes: `v0004_evidence.py` makes `0004`.
     """
@@ -38,62 +37,66 @@ def known_schemas() -> tuple[str, ...]:
 
 
 def newest_schema() -> str:
-    """The schema this version of Headwater speaks."""
+    """Return the schema that this version of Headwater uses."""
     return known_schemas()[-1]
 
 
 async def find_schema(database: SqlDatabase) -> str | None:
-    """The schema the database has; None for an empty one, `FOREIGN_SCHEMA` for somebody else's
-    file."""
+    """Find the schema of the database: None for an empty one, `FOREIGN_SCHEMA` for a file of
+    another program."""
     async with database.read() as view:
         if not await _has_our_table(view):
-            # A server's database may be shared, and is migrated only when told; a file is
-            # somebody's.
+            # A database on a server may be shared, and only a command migrates it. A file belongs
+            # to one program.
             is_file = view.dialect == "sqlite"
             return FOREIGN_SCHEMA if is_file and await view.row(_SOME_TABLE) else None
-        there = await view.row(f"SELECT version_num FROM {_TABLE}")
-        return None if there is None else str(there.version_num)
+        row = await view.row(f"SELECT version_num FROM {_TABLE}")
+        return None if row is None else str(row.version_num)
 
 
 async def upgrade_schema(database: SqlDatabase, target: str = "head") -> None:
-    migrating = await _load_alembic_runner()
-    await database.on_connection(lambda c: migrating.upgrade(c, MIGRATIONS, target))
+    alembic_runner = await _load_alembic_runner()
+    await database.on_connection(
+        lambda connection: alembic_runner.upgrade(connection, MIGRATIONS, target)
+    )
 
 
 async def downgrade_schema(database: SqlDatabase, target: str) -> None:
-    migrating = await _load_alembic_runner()
-    await database.on_connection(lambda c: migrating.downgrade(c, MIGRATIONS, target))
+    alembic_runner = await _load_alembic_runner()
+    await database.on_connection(
+        lambda connection: alembic_runner.downgrade(connection, MIGRATIONS, target)
+    )
 
 
 async def check_schema(database: SqlDatabase) -> None:
-    """Refuse to work on a schema this version does not know: guessing would lose data."""
-    there, wanted = await find_schema(database), newest_schema()
-    if there == wanted:
+    """Raise UnknownSchema for a schema that is not ours: guessing would lose data."""
+    schema, needed = await find_schema(database), newest_schema()
+    if schema == needed:
         return
-    raise UnknownSchema(_what_to_do(there, wanted), found=there, wanted=wanted)
+    raise UnknownSchema(_advice(schema, needed), found=schema, wanted=needed)
 
 
 async def is_schema_too_new(database: SqlDatabase) -> bool:
-    there = await find_schema(database)
-    return there is not None and there not in known_schemas()
+    schema = await find_schema(database)
+    return schema is not None and schema not in known_schemas()
 
 
-def _what_to_do(there: str | None, wanted: str) -> str:
-    if there is None:
-        return f"The database is empty. Run `headwater migrate` to bring it to schema {wanted}."
-    if there == FOREIGN_SCHEMA:
+def _advice(schema: str | None, needed: str) -> str:
+    if schema is None:
+        return f"The database is empty. Run `headwater migrate` to bring it to schema {needed}."
+    if schema == FOREIGN_SCHEMA:
         return (
             "The database holds the tables of another program. Give Headwater a file of its own:"
             " set DATABASE_URL, or choose another folder with --data-dir."
         )
-    if there in known_schemas():
+    if schema in known_schemas():
         return (
-            f"The database has schema {there}; this version needs {wanted}."
+            f"The database has schema {schema}; this version needs {needed}."
             " Run `headwater migrate`."
         )
     return (
-        f"The database has schema {there}, which this version of Headwater does not know"
-        f" (it knows up to {wanted}). Install the version that made it, or a newer one."
+        f"The database has schema {schema}, which this version of Headwater does not know"
+        f" (it knows up to {needed}). Install the version that made it, or a newer one."
     )
 
 
@@ -105,5 +108,5 @@ async def _has_our_table(view: View) -> bool:
 
 
 async def _load_alembic_runner() -> Any:
-    """Beside the loop, so that nothing that runs on it waits for the loading."""
+    """In a thread, so that nothing on the event loop waits for the loading."""
     return await asyncio.to_thread(import_module, "headwater.adapters.alembic_runner")

@@ -1,4 +1,4 @@
-"""SQLite, straight through Python's own driver: transactions, and the connections they run on."""
+"""SQLite through Python's own driver: connections, and the transactions on them."""
 
 import asyncio
 import sqlite3
@@ -16,21 +16,24 @@ from headwater.adapters.transaction import OpenTransaction
 from headwater.core.errors import ConnectionLost, DatabaseError, DatabaseRefused
 from headwater.core.ports import Row, SqlValue
 
-Given = TypeVarTuple("Given")
+Arguments = TypeVarTuple("Arguments")
 
 BUSY_MILLISECONDS = 30_000
-"""How long a writer waits for another process; inside one process writers queue up."""
+"""How long a writer waits for another process; inside one process writers form a queue."""
 JOURNAL_ATTEMPTS, JOURNAL_PAUSE_SECONDS = 200, 0.01
 
 CACHED_KIBIBYTES = 8_192
-"""Pages that a connection keeps. The system keeps the file in memory as well: with four times as
-many here, visits took as long and a cold start of 1,000 feeds 20 MB more."""
+"""The page cache of a connection. The system caches the file as well: with four times as many
+pages here, visits took as long, and a cold start of 1,000 feeds took 20 MB more."""
 T = TypeVar("T")
 
 
 class SqliteConnection:
-    """Opened with the first piece of work. A thread that nobody ends does not hold up the process:
-    what it has not committed by then is taken back when the file is opened next."""
+    """A connection in a thread of its own, opened with the first piece of work.
+
+    A thread that nobody ends does not hold up the process: SQLite rolls back what it has not
+    committed when the file is opened next.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -39,24 +42,26 @@ class SqliteConnection:
         self.is_lost = False
         self._thread.start()
 
-    async def do(self, work: Callable[[sqlite3.Connection, *Given], T], *given: *Given) -> T:
-        """What `work` makes of the connection. It is done even if its caller is cancelled."""
+    async def do(
+        self, work: Callable[[sqlite3.Connection, *Arguments], T], *arguments: *Arguments
+    ) -> T:
+        """Run `work` on the connection. It is done even if its caller is cancelled."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._work.put((answer, work, given))
+        self._work.put((answer, work, arguments))
         try:
             return await answer
         finally:
-            del answer  # an error in it knows this frame
+            del answer  # an error in it refers to this frame
 
     def roll_back(self) -> asyncio.Future[None]:
-        """Behind all that was asked before, and before whatever is asked next, though nobody waits
-        for it. If it fails the connection is lost: nobody knows what state it is in."""
+        """Roll back after all work that is queued, and before all that comes next, even if nobody
+        waits for it. If it fails the connection is lost, as its state is unknown."""
         answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._work.put((answer, _roll_back, ()))
         return answer
 
     def end(self) -> None:
-        """After all that was asked of it."""
+        """End the thread after all work that is queued."""
         self._work.put(None)
 
     async def ended(self) -> None:
@@ -64,20 +69,20 @@ class SqliteConnection:
 
     def _serve(self) -> None:
         connection: sqlite3.Connection | None = None
-        while (piece := self._work.get()) is not None:
-            answer, work, given = piece
+        while (item := self._work.get()) is not None:
+            answer, work, arguments = item
             result, trouble = None, None
             try:
                 connection = connection or open_sqlite(self._path)
-                result = work(connection, *given)
-            except Exception as error:  # noqa: BLE001 -- it is not ours: whoever asked gets it
+                result = work(connection, *arguments)
+            except Exception as error:  # noqa: BLE001 -- not handled here: the caller gets it
                 trouble = error
-                # Not opened, closed under our hands, or in a state that nobody knows.
+                # It was not opened, somebody else closed it, or its state is unknown.
                 if connection is None or work is _roll_back or _is_closed(connection):
                     self.is_lost = True
-            with suppress(RuntimeError):  # nobody waits any more, and the loop is gone
+            with suppress(RuntimeError):  # the caller is gone, and its loop too
                 answer.get_loop().call_soon_threadsafe(_set_answer, answer, result, trouble)
-            del piece, answer, work, given, result, trouble
+            del item, answer, work, arguments, result, trouble
         if connection is not None:
             connection.close()
 
@@ -86,10 +91,10 @@ _WorkItem = tuple[asyncio.Future[Any], Callable[..., Any], tuple[Any, ...]]
 
 
 def open_sqlite(path: str) -> sqlite3.Connection:
-    """With our manners. We say BEGIN ourselves: the driver's own habit of it is too late for us."""
+    """Open a connection with our pragmas. We send BEGIN ourselves: the driver sends it too late."""
     connection = sqlite3.connect(path, timeout=BUSY_MILLISECONDS / 1000, isolation_level=None)
     try:
-        _to_write_ahead(connection)
+        _enable_write_ahead_log(connection)
         for pragma in (
             "synchronous = FULL",  # a 2xx survives a power cut, and groups make it cheap
             "foreign_keys = ON",
@@ -103,9 +108,9 @@ def open_sqlite(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _to_write_ahead(connection: sqlite3.Connection) -> None:
-    """A new file takes up its journal once. Of several who try, SQLite turns some away at once,
-    without the wait it grants everywhere else; by then another has done it, or soon will."""
+def _enable_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Change the journal of a new file, once. When several processes try, SQLite refuses some at
+    once, without its usual wait; by then another process has done it, or soon will."""
     for attempt in range(JOURNAL_ATTEMPTS):
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -141,66 +146,67 @@ def _set_answer(answer: asyncio.Future[Any], result: Any, trouble: Exception | N
 DeferredWrites = list[tuple[str, Sequence[Sequence[SqlValue]]]]
 
 _CLOSED = "closed database"
-"""What the driver says when somebody has closed it under our hands."""
+"""Part of the message of the driver when somebody else has closed the connection."""
 
 
 class SqliteTransaction(OpenTransaction):
-    """One open transaction on one connection: one way to its thread for each statement."""
+    """One open transaction on one connection: one trip to its thread for each statement."""
 
     dialect: Literal["sqlite", "postgresql"] = "sqlite"
 
     def __init__(self, connection: SqliteConnection, begin: str | None = None) -> None:
-        """`begin` goes along with the first statement, which is when SQLite begins to look."""
+        """`begin` goes along with the first statement, which is when SQLite takes its view."""
         super().__init__()
         self._connection = connection
         self._begin = begin
-        self._put_off: DeferredWrites = []
+        self._deferred: DeferredWrites = []
 
     async def rows(self, sql: str, *values: SqlValue) -> Sequence[Row]:
-        found, _ = await self._said(sql, values)
-        return found
+        rows, _ = await self._execute(sql, values)
+        return rows
 
     async def row(self, sql: str, *values: SqlValue) -> Row | None:
-        found, _ = await self._said(sql, values)
-        return found[0] if found else None
+        rows, _ = await self._execute(sql, values)
+        return rows[0] if rows else None
 
     async def run(self, sql: str, *values: SqlValue) -> int:
-        _, touched = await self._said(sql, values)
+        _, touched = await self._execute(sql, values)
         return touched
 
     async def run_many(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
-        """Nobody waits for an answer: it goes to the thread with whatever comes next, the commit
-        at the latest. If the database refuses it, that is when it is told."""
+        """Defer the statement: it goes to the thread with the next one, the commit at the latest.
+        If the database refuses it, the error is raised only then."""
         if rows:
-            self._put_off.append((sql, rows))
+            self._deferred.append((sql, rows))
 
-    async def _said(self, sql: str, values: Sequence[SqlValue]) -> tuple[list[Row], int]:
-        before, self._put_off = self._put_off, []
-        return await self._connection.do(_execute, self._begin, before, sql, values)
+    async def _execute(self, sql: str, values: Sequence[SqlValue]) -> tuple[list[Row], int]:
+        deferred, self._deferred = self._deferred, []
+        return await self._connection.do(_execute, self._begin, deferred, sql, values)
 
 
 def _execute(
     connection: sqlite3.Connection,
     begin: str | None,
-    before: DeferredWrites,
+    deferred: DeferredWrites,
     sql: str,
     values: Sequence[SqlValue],
 ) -> tuple[list[Row], int]:
-    """In the connection's thread: the rows, and how many were touched."""
+    """Run in the thread of the connection. Return the rows, and how many were touched."""
     if begin is not None and not connection.in_transaction:
         connection.execute(begin)
-    for each, rows in before:
-        connection.executemany(each, rows)
+    for statement, rows in deferred:
+        connection.executemany(statement, rows)
     cursor = connection.execute(sql, values)
-    found = cursor.fetchall()
-    if not found:
-        return found, cursor.rowcount
-    return list(map(_row_type(tuple(c[0] for c in cursor.description)), found)), cursor.rowcount
+    tuples = cursor.fetchall()
+    if not tuples:
+        return tuples, cursor.rowcount
+    columns = tuple(column[0] for column in cursor.description)
+    return list(map(_row_type(columns), tuples)), cursor.rowcount
 
 
 class SqliteConnections:
-    """Few connections to one file, the same one again and again: whoever else writes makes a
-    connection's pages stale."""
+    """A few connections to one file. The one used last is used next: every write of another
+    connection makes the cached pages of a connection stale."""
 
     dialect: Literal["sqlite", "postgresql"] = "sqlite"
 
@@ -213,7 +219,7 @@ class SqliteConnections:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[SqliteTransaction]:
-        connection = await self._taken()
+        connection = await self._take()
         try:
             yield SqliteTransaction(connection, "BEGIN")
         finally:
@@ -222,50 +228,50 @@ class SqliteConnections:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[SqliteTransaction]:
-        connection = await self._taken()
+        connection = await self._take()
         try:
             transaction = SqliteTransaction(connection)
-            # Taking the write lock first means a transaction never fails half-way
-            # because somebody else wrote since it began to read.
+            # With the write lock first, a transaction never fails half-way because another one
+            # wrote since it began to read.
             await transaction.run("BEGIN IMMEDIATE")
             yield transaction
-            # Not the driver's own `commit`, which is content when there is no transaction any more.
+            # Not the driver's own `commit`, which does not complain when there is no transaction.
             await transaction.run("COMMIT")
         except BaseException:
-            # Behind what a caller that was cancelled left in the thread, perhaps not begun yet. It
-            # is waited for, because until then nobody else can write.
+            # It comes after the work that a cancelled caller left in the thread. We wait for it,
+            # because nobody else can write until then.
             rolled_back = connection.roll_back()
             rolled_back.add_done_callback(_ignore_result)
-            with suppress(sqlite3.Error):  # then it is lost, and known as such
+            with suppress(sqlite3.Error):  # then the connection is lost, and marked so
                 await asyncio.shield(rolled_back)
             raise
         finally:
             self._put_back(connection)
 
     async def on_connection(self, action: Callable[[Any], T]) -> T:
-        """On a connection as Alembic wants it, beside the loop."""
-        room = await asyncio.to_thread(import_module, "headwater.adapters.alembic_runner")
-        under_way: asyncio.Task[T] = asyncio.create_task(
-            asyncio.to_thread(room.on_file, partial(open_sqlite, self._path), action)
+        """Run the action in a thread, on a connection as Alembic needs it."""
+        alembic_runner = await asyncio.to_thread(import_module, "headwater.adapters.alembic_runner")
+        task: asyncio.Task[T] = asyncio.create_task(
+            asyncio.to_thread(alembic_runner.on_file, partial(open_sqlite, self._path), action)
         )
         try:
-            return await asyncio.shield(under_way)
+            return await asyncio.shield(task)
         except asyncio.CancelledError:
-            await asyncio.wait({under_way})  # nobody else may write meanwhile
+            await asyncio.wait({task})  # nobody else may write meanwhile
             raise
 
     async def close(self) -> None:
-        """What is still in use ends when it comes back."""
+        """Close idle connections. Those in use end when they are put back."""
         idle, self._idle = self._idle, []
-        for each in self._in_use:
-            each.is_lost = True
-        for each in idle:
-            each.end()
-        for each in idle:
-            await each.ended()
+        for connection in self._in_use:
+            connection.is_lost = True
+        for connection in idle:
+            connection.end()
+        for connection in idle:
+            await connection.ended()
 
-    def told(self, trouble: BaseException) -> DatabaseError | None:
-        """Only what is wrong with the rows themselves is a refusal; all else may pass by itself."""
+    def translate_error(self, trouble: BaseException) -> DatabaseError | None:
+        """Only errors of the rows themselves are refusals; all others may pass by themselves."""
         if not isinstance(trouble, sqlite3.Error):
             return None
         if isinstance(trouble, sqlite3.IntegrityError | sqlite3.DataError):
@@ -276,27 +282,27 @@ class SqliteConnections:
             return ConnectionLost(f"The database cannot be opened: {trouble}")
         return DatabaseError(f"The database failed: {trouble}")
 
-    async def _taken(self) -> SqliteConnection:
+    async def _take(self) -> SqliteConnection:
         try:
             if self._places.locked():
                 async with asyncio.timeout(self._patience):
                     await self._places.acquire()
             else:
                 await self._places.acquire()
-        except TimeoutError as late:
+        except TimeoutError as trouble:
             raise ConnectionLost(
                 f"The database cannot be reached: every connection was busy for {self._patience:g}"
                 " seconds."
-            ) from late
+            ) from trouble
         try:
-            connection = self._found_or_made()
+            connection = self._idle_or_new()
         except BaseException:
             self._places.release()
             raise
         self._in_use.add(connection)
         return connection
 
-    def _found_or_made(self) -> SqliteConnection:
+    def _idle_or_new(self) -> SqliteConnection:
         while self._idle:
             connection = self._idle.pop()
             if not connection.is_lost:
@@ -304,11 +310,11 @@ class SqliteConnections:
             connection.end()
         try:
             return SqliteConnection(self._path)
-        except RuntimeError as trouble:  # no more threads are to be had
+        except RuntimeError as trouble:  # no thread can be started
             raise ConnectionLost(f"The database cannot be reached: {trouble}") from trouble
 
     def _put_back(self, connection: SqliteConnection) -> None:
-        """What was lost makes room for a fresh one."""
+        """A lost connection makes room for a fresh one."""
         self._in_use.discard(connection)
         if connection.is_lost:
             connection.end()
@@ -318,13 +324,13 @@ class SqliteConnections:
 
 
 def _ignore_result(answer: asyncio.Future[None]) -> None:
-    """A failed way back was noticed by the connection itself; nobody need hear of it twice."""
+    """Read the error of a failed roll back: the connection itself has noticed it already."""
     if not answer.cancelled():
         answer.exception()
 
 
 @lru_cache(maxsize=2_000)
 def _row_type(columns: tuple[str, ...]) -> type[tuple[Any, ...]]:
-    """Tuples that know their columns' names. To make a namedtuple takes ten times as long."""
-    fields = {name: property(itemgetter(place)) for place, name in enumerate(columns)}
+    """Make a type of tuples with columns as attributes, ten times as fast as a namedtuple."""
+    fields = {name: property(itemgetter(index)) for index, name in enumerate(columns)}
     return type("Row", (tuple,), {"__slots__": (), **fields})

@@ -1,4 +1,4 @@
-"""What every open transaction has beside its statements: when it began, and whom it wakes."""
+"""The base of both kinds of transaction: when it began, and whom it wakes."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from headwater.core.ports import Sleeper
 
 
 class OpenTransaction:
-    """The base of both kinds. `now` is set when the transaction has begun."""
+    """An open transaction. `now` is set when it has begun."""
 
     now: datetime
 
@@ -14,5 +14,5 @@ class OpenTransaction:
         self.sleepers: set[Sleeper] = set()
 
     def wake(self, who: Sleeper) -> None:
-        """After the commit."""
+        """Wake them after the commit."""
         self.sleepers.add(who)

@@ -1,4 +1,4 @@
-"""Secrets at rest: sealed with AES-256-GCM, bound to their row, under keys that can change."""
+"""The vault: seals secrets with AES-256-GCM, bound to their row, under keys that can change."""
 
 import binascii
 import os
@@ -22,7 +22,7 @@ _ID_BYTES = 8
 _NONCE_BYTES = 12
 _HEAD_BYTES = len(_VERSION) + _ID_BYTES
 
-_TO_DO = (
+_ADVICE = (
     "Put the key back that sealed it (HEADWATER_SECRET_KEY, HEADWATER_SECRET_KEY_FILE or secret.key"
     " in the data folder), or set the secret again."
 )
@@ -30,17 +30,17 @@ _TO_DO = (
 
 @dataclass(frozen=True, slots=True)
 class VaultKey:
-    """One key. Its id says nothing about it, and stands before everything it sealed."""
+    """One key. Its id tells nothing about the key, and stands in front of all that it sealed."""
 
     id: bytes
     cipher: AESGCM
 
 
 class SealedVault:
-    """The Vault port. The first key seals; all of them open."""
+    """The `Vault` port. The first key seals; all of them open."""
 
     def __init__(self, keys: Sequence[VaultKey] = (), *, file: Path | None = None) -> None:
-        """Without `keys` the one in `file` is used: made with the first secret, and never before.
+        """Without `keys` the key in `file` is used. It is made with the first secret, never before.
 
         A process that has nothing to seal leaves no key behind.
         """
@@ -49,7 +49,7 @@ class SealedVault:
         self._file = file
 
     def seal(self, plain: bytes, *, about: str) -> bytes:
-        key = self._first or self._made()
+        key = self._first or self._make_key()
         head, nonce = _VERSION + key.id, secrets.token_bytes(_NONCE_BYTES)
         return head + nonce + key.cipher.encrypt(nonce, plain, head + about.encode())
 
@@ -57,7 +57,7 @@ class SealedVault:
         head, rest = sealed[:_HEAD_BYTES], sealed[_HEAD_BYTES:]
         if head[:1] != _VERSION or len(rest) <= _NONCE_BYTES:
             raise _unreadable("is damaged, or was sealed by a newer version", about)
-        key = self._keys.get(head[1:]) or self._looked_up(head[1:], about)
+        key = self._keys.get(head[1:]) or self._look_up(head[1:], about)
         try:
             return key.cipher.decrypt(
                 rest[:_NONCE_BYTES], rest[_NONCE_BYTES:], head + about.encode()
@@ -71,14 +71,14 @@ class SealedVault:
         return b"" if self._first is None else _VERSION + self._first.id
 
     def opens(self, sealed: bytes) -> bool:
-        """Whether the key of this secret is at hand; for the doctor."""
+        """Say whether we have the key of this secret; the doctor asks."""
         try:
-            self._looked_up(sealed[len(_VERSION) : _HEAD_BYTES], "")
+            self._look_up(sealed[len(_VERSION) : _HEAD_BYTES], "")
         except SecretUnreadable:
             return False
         return True
 
-    def _made(self) -> VaultKey:
+    def _make_key(self) -> VaultKey:
         if self._file is None:
             raise BadSettings("There is no key to seal secrets with.")
         if not self._file.exists():
@@ -87,16 +87,15 @@ class SealedVault:
         assert self._first is not None, "a key file holds a key"
         return self._first
 
-    def _looked_up(self, key_id: bytes, about: str) -> VaultKey:
-        """Another process may have made the file, or an operator put the old key back."""
+    def _look_up(self, key_id: bytes, about: str) -> VaultKey:
+        """Read the file again: another process may have made it, or an operator put a key back."""
         if key_id not in self._keys and self._file is not None and self._file.exists():
             try:
                 self._read()
             except BadSettings as trouble:
                 raise _unreadable(f"does not open ({trouble.message})", about) from trouble
         if key_id not in self._keys:
-            why = f"was sealed with a key that is not here ({key_id.hex()})"
-            raise _unreadable(why, about)
+            raise _unreadable(f"was sealed with a key that is not here ({key_id.hex()})", about)
         return self._keys[key_id]
 
     def _read(self) -> None:
@@ -106,14 +105,14 @@ class SealedVault:
 
 
 def open_vault(text: str | None, file: Path) -> SealedVault:
-    """Keys that an operator set, or the file that we keep ourselves."""
+    """Open a vault with the keys that an operator set, or with the key file that we make."""
     if text is None:
         return SealedVault(file=file)
     return SealedVault(parse_keys(text, "The secret key"))
 
 
 def parse_keys(text: str, what: str) -> list[VaultKey]:
-    """Keys in base64, with commas or white space between them; the first one seals."""
+    """Parse keys in base64, with commas or white space between them; the first one seals."""
     parts = re.split(r"[,\s]+", text.strip(", \t\r\n"))
     return [_key(part, what) for part in parts]
 
@@ -141,7 +140,7 @@ def _read_key_file(file: Path) -> str:
 
 
 def _make_key_file(file: Path) -> None:
-    """Whole or not at all, and by one process alone: the others find it there."""
+    """Make the file whole or not at all, and by one process alone: the others find it."""
     draft = file.with_name(f".{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         _write_durably(draft, b64encode(secrets.token_bytes(KEY_BYTES)) + b"\n")
@@ -176,4 +175,4 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _unreadable(why: str, about: str) -> SecretUnreadable:
-    return SecretUnreadable(f"A stored secret {why}. {_TO_DO}", about=about)
+    return SecretUnreadable(f"A stored secret {why}. {_ADVICE}", about=about)

@@ -1,4 +1,4 @@
-"""Settings → real adapters: the only importer of adapters."""
+"""The application: open all services with real adapters. Only this module imports adapters."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -56,17 +56,17 @@ from headwater.wiring.services import Services
 from headwater.wiring.sink_kinds import build_sink_kinds
 
 LOCAL_WORKER = WorkerId("local")
-"""Who visits when no worker does: the command line on its own."""
+"""The worker name of the command line, which may make visits without a service."""
 
 
 @asynccontextmanager
 async def open_services(
     settings: Settings, worker: WorkerId = LOCAL_WORKER
 ) -> AsyncIterator[Services]:
-    """Everything a process needs, closed again in the opposite order."""
+    """Open all that a process needs; it is closed in the opposite order."""
     clock = SystemClock()
     async with AsyncExitStack() as stack:
-        # First to be opened, last to be closed: it is told of all that happens before that.
+        # Opened first and closed last, as it records all that happens in between.
         tracer = open_tracer(settings, worker, stack)
         database = _closed_later(
             stack, open_database(settings.where_database, pool_size=settings.database_pool_size)
@@ -75,35 +75,47 @@ async def open_services(
         blobs = _closed_later(stack, open_blobs(settings.where_blobs))
         feeds = _open_feed_services(settings, stack, database, vault, blobs, worker, tracer)
         registry = RegistryServices(
-            database,
-            clock,
-            vault,
-            feeds,
-            _closed_later(stack, open_fetchers(settings)),
-            load_builtins(),
-            broadcast_policy(settings),
-            evidence_policy(settings),
+            database=database,
+            clock=clock,
+            vault=vault,
+            feeds=feeds,
+            fetchers=_closed_later(stack, open_fetchers(settings)),
+            builtins=load_builtins(),
+            broadcast=broadcast_policy(settings),
+            evidence=evidence_policy(settings),
         )
-        store = _closed_later(stack, personal_store_of(settings, database))
+        personal_store = _closed_later(stack, personal_store_of(settings, database))
         sinks = SinkServices(
-            database, clock, vault, sink_kinds_of(settings, database, blobs, store)
+            database=database,
+            clock=clock,
+            vault=vault,
+            kinds=sink_kinds_of(settings, database, blobs, personal_store),
         )
-        served = _closed_later(stack, PersonalFeeds(store, clock, personal_policy(settings)))
-        yield Services(
-            database,
-            clock,
-            feeds,
-            registry,
-            sinks,
-            PersonalServices(database, clock, store, served, sinks),
-            ReleaseServices(
-                database,
-                clock,
-                collect_policy(settings),
-                registry,
-                sinks,
-                download_services_of(settings, stack),
+        personal = PersonalServices(
+            database=database,
+            clock=clock,
+            store=personal_store,
+            served=_closed_later(
+                stack, PersonalFeeds(personal_store, clock, personal_policy(settings))
             ),
+            sinks=sinks,
+        )
+        releases = ReleaseServices(
+            database=database,
+            clock=clock,
+            policy=collect_policy(settings),
+            registry=registry,
+            sinks=sinks,
+            downloads=download_services_of(settings, stack),
+        )
+        yield Services(
+            database=database,
+            clock=clock,
+            feeds=feeds,
+            registry=registry,
+            sinks=sinks,
+            personal=personal,
+            releases=releases,
         )
 
 
@@ -127,18 +139,18 @@ def _open_feed_services(
     parsers = _closed_later(stack, parsers_of(settings))
     commits = VisitCommits(CommitServices(database, schedule, rules, worker), blobs)
     return FeedServices(
-        database,
-        database.clock,
-        blobs,
-        parsers,
-        SealedKeyrings(database, vault),
-        fetcher,
-        _closed_later(stack, commits),
-        schedule,
-        reading_policy(settings),
-        rules,
-        worker,
-        tracer,
+        database=database,
+        clock=database.clock,
+        blobs=blobs,
+        parsers=parsers,
+        keyrings=SealedKeyrings(database, vault),
+        fetcher=fetcher,
+        commits=_closed_later(stack, commits),
+        schedule=schedule,
+        reading=reading_policy(settings),
+        rules=rules,
+        worker=worker,
+        tracer=tracer,
     )
 
 
@@ -149,9 +161,10 @@ class _Closable(Protocol):
 C = TypeVar("C", bound=_Closable)
 
 
-def _closed_later(stack: AsyncExitStack, opened: C) -> C:
-    stack.push_async_callback(opened.close)
-    return opened
+def _closed_later(stack: AsyncExitStack, closable: C) -> C:
+    """Close it when the stack ends, and return it."""
+    stack.push_async_callback(closable.close)
+    return closable
 
 
 def parsers_of(settings: Settings) -> ProcessParsers:
@@ -164,17 +177,17 @@ def parsers_of(settings: Settings) -> ProcessParsers:
 
 
 def open_tracer(settings: Settings, worker: WorkerId, stack: AsyncExitStack) -> Tracer:
-    """Traces, where they are wanted; what they need is not even loaded where they are not."""
+    """Open the export of traces if the settings name a collector; else load nothing for it."""
     if settings.otlp_endpoint is None:
         return NO_TRACER
     try:
-        tracing = import_module("headwater.adapters.otlp")
+        otlp = import_module("headwater.adapters.otlp")
     except ImportError as trouble:
         raise BadSettings(
             "Traces need OpenTelemetry: install Headwater's extra `otel` (or unset otlp_endpoint)."
         ) from trouble
     headers = settings.otlp_headers
-    export = tracing.trace_export(
+    export = otlp.trace_export(
         settings.otlp_endpoint,
         None if headers is None else headers.get_secret_value(),
         service=settings.otlp_service_name,
@@ -194,7 +207,8 @@ def open_web(settings: Settings) -> CurlWeb:
 
 
 def open_fetchers(settings: Settings) -> HttpFetcherClient:
-    """Registered fetchers pass the same gate as feeds: a private one must be allowed by name."""
+    """Open the client of registered fetchers. They pass the same gate as feeds: a private address
+    must be allowed by name."""
     return HttpFetcherClient(
         web_limits(settings),
         address_rules(settings),
@@ -206,7 +220,7 @@ def open_fetchers(settings: Settings) -> HttpFetcherClient:
 def sink_kinds_of(
     settings: Settings, database: Database, blobs: Blobs, personal: PersonalStore
 ) -> SinkKinds:
-    """Webhooks pass the same gate as feeds; files stay inside one folder."""
+    """Build all sink kinds. Webhooks pass the same gate as feeds; files stay inside one folder."""
     resources = SinkResources(
         web_limits=web_limits(settings),
         address=address_rules(settings),
@@ -225,7 +239,7 @@ def sink_kinds_of(
 
 
 def personal_store_of(settings: Settings, database: Database) -> PersonalStore:
-    """Where personal feeds are kept; nothing is connected yet."""
+    """Open the store of personal feeds. Nothing is connected yet."""
     if settings.personal_store == "redis":
         return personal_redis_of(settings)
     return personal_database_of(database)
@@ -236,36 +250,37 @@ def personal_database_of(database: Database) -> PersonalStore:
 
 
 def personal_redis_of(settings: Settings, url: str | None = None) -> PersonalStore:
-    """In Redis, whatever `personal_store` says. Its client takes a while to load: only here."""
-    kept = settings.personal_redis_url
-    where = kept.get_secret_value() if url is None and kept is not None else url
-    if where is None:
+    """Open the store in Redis, whatever `personal_store` is. Its client, which loads slowly, is
+    imported only here."""
+    configured = settings.personal_redis_url
+    redis_url = configured.get_secret_value() if url is None and configured is not None else url
+    if redis_url is None:
         raise BadSettings("Say where Redis is: set personal_redis_url, or name it.")
     store: PersonalStore = import_module(
         "headwater.personal_feeds.redis.store"
     ).open_personal_redis(
-        where,
+        redis_url,
         SystemClock(),
         days=settings.personal_days,
         rest=settings.personal_pickup_sec / 2,
-        # All that other tools may do is noticed within a minute, with as little work as that needs.
+        # Changes by other tools are noticed within a minute, with as little work as that needs.
         rounds=max(1, int(60 / settings.personal_pickup_sec)),
     )
     return store
 
 
 def download_services_of(settings: Settings, stack: AsyncExitStack) -> DownloadServices | None:
-    """Downloads, where a client is named for them."""
+    """Open the services of downloads, if the settings name a client."""
     return open_download_services(settings, stack, web_limits(settings), address_rules(settings))
 
 
 def library_versions() -> dict[str, str]:
-    """For the doctor: compiled libraries that only adapters may touch."""
+    """Versions of the compiled libraries that only adapters may touch; the doctor shows them."""
     return {"SQLite": sqlite_version(), "libcurl": libcurl_version()}
 
 
 def open_plain_database(settings: Settings) -> SqlDatabase:
-    """For those who come before the engine: migrations and the doctor."""
+    """Open the database alone, for migrations and the doctor."""
     return open_database(settings.where_database, pool_size=1)
 
 

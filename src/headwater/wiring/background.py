@@ -1,4 +1,4 @@
-"""Settings → the background work of the service: the worker, deliveries, downloads, upkeep."""
+"""Build the background work of the service: the worker, deliveries, downloads, upkeep."""
 
 from collections.abc import Awaitable
 from functools import partial
@@ -22,10 +22,10 @@ from headwater.wiring.policies import news_policy, sink_policy, worker_policy
 from headwater.wiring.services import Services
 
 _CATCH_UP_SECONDS = 60.0
-"""How old statistics, and what is decided by them, may be."""
+"""How old statistics, and decisions that follow from them, may be."""
 
 _DOWNLOAD_LOOK_SECONDS = 1.0
-"""How long an intent may go unnoticed. The client is asked less often."""
+"""How long an intent may stay unnoticed. The client is asked less often."""
 
 _RELEASE_UPKEEP_SECONDS = 10.0
 _AFTER_TROUBLE_SECONDS = 10.0
@@ -40,7 +40,7 @@ _RELEASE_LOG = LoopLog(
 
 def build_worker(services: Services, settings: Settings) -> Worker:
     async def catch_up() -> None:
-        """What visits have taught, and what a crash interrupted."""
+        """Use the evidence of visits, and finish work that a crash interrupted."""
         await count_visits(services.database)
         await resolve_open_conflicts(services.registry)
         await finish_spreading(services.registry)
@@ -53,23 +53,23 @@ def build_worker(services: Services, settings: Settings) -> Worker:
 
 
 class Deliveries(Protocol):
-    """What is told to others: events to sinks, news to fetchers, torrents to a client."""
+    """Deliveries to others: events to sinks, news to fetchers, torrents to a client."""
 
     async def look(self) -> None: ...
 
     def end(self, seconds: float) -> Awaitable[None]:
-        """What is on its way may take so long when the service stops."""
+        """End. Deliveries under way may take so long when the service stops."""
 
 
 def sink_loop(services: Services, settings: Settings) -> Loop:
-    """Events to sinks."""
+    """Deliver events to sinks."""
     policy = sink_policy(settings)
     deliveries = SinkDeliveries(services.sinks, policy)
     return _delivery_loop("sinks", deliveries, policy.look_every, services.clock, settings)
 
 
 def news_loop(services: Services, settings: Settings) -> Loop:
-    """News to fetchers that asked for it."""
+    """Deliver news to fetchers that asked for it."""
     policy = news_policy(settings)
     deliveries = NewsDeliveries(services.registry, policy)
     return _delivery_loop("news", deliveries, policy.look_every, services.clock, settings)
@@ -95,13 +95,13 @@ def _delivery_loop(
 
 
 def personal_loop(services: Services, settings: Settings) -> Loop:
-    """What was noted since is written when the process closes."""
+    """Keep up personal feeds. Notes since the last round are written when the process closes."""
     action = partial(keep_up_personal_feeds, services.personal)
     return Loop(action, services.clock, settings.personal_pickup_sec, _PERSONAL_LOG)
 
 
 def release_loop(services: Services) -> Loop:
-    """A tracking that was begun is finished; it would be begun anew after a restart."""
+    """Keep up releases. A stop lets a tracking finish, as a restart would begin it again."""
     upkeep = ReleaseUpkeep(services.releases)
     return Loop(
         upkeep.once, services.clock, _RELEASE_UPKEEP_SECONDS, _RELEASE_LOG, on_stop=upkeep.stop

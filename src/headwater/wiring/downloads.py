@@ -1,4 +1,4 @@
-"""Settings → what downloads need: the client, the library and the folders."""
+"""Open the services of downloads: the client, the library and its folders."""
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -18,41 +18,43 @@ from headwater.web.limits import WebLimits
 def open_download_services(
     settings: Settings, stack: AsyncExitStack, limits: WebLimits, address: AddressPolicy
 ) -> DownloadServices | None:
-    """None where no download client is named. Nothing is asked of it yet."""
+    """Open them; None when no download client is named. The client is not asked yet."""
     downloads, library = settings.media_downloads, settings.media_library
     if settings.media_client == "none" or downloads is None or library is None:
         return None
-    downloader = open_download_client(_client_plan(settings), limits, settings.user_agent)
+    downloader = open_download_client(_client_config(settings), limits, settings.user_agent)
     stack.push_async_callback(downloader.close)
-    small = replace(limits, body_bytes=settings.media_torrent_max_bytes)
-    web = CurlWeb(small, address)
+    web = CurlWeb(replace(limits, body_bytes=settings.media_torrent_max_bytes), address)
     stack.push_async_callback(web.close)
     recycle = settings.media_recycle or library / ".headwater-recycle"
     folders = LibraryFolders(
-        downloads.absolute(),
-        library.absolute(),
-        None if settings.media_delete else recycle.absolute(),
-        settings.media_link,
+        downloads=downloads.absolute(),
+        library=library.absolute(),
+        recycle=None if settings.media_delete else recycle.absolute(),
+        way=settings.media_link,
     )
     return DownloadServices(
-        downloader, DiskMediaLibrary(folders), web, download_policy(settings, folders)
+        downloader=downloader,
+        library=DiskMediaLibrary(folders),
+        web=web,
+        policy=download_policy(settings, folders),
     )
 
 
-def _client_plan(settings: Settings) -> DownloadClientConfig:
+def _client_config(settings: Settings) -> DownloadClientConfig:
     return DownloadClientConfig(
-        settings.media_client,
-        settings.media_client_url or "",
-        settings.media_client_username,
-        settings.media_password,
-        settings.media_client_category,
-        settings.media_client_tag,
-        settings.media_client_timeout_sec,
+        kind=settings.media_client,
+        url=settings.media_client_url or "",
+        username=settings.media_client_username,
+        password=settings.media_password,
+        category=settings.media_client_category,
+        tag=settings.media_client_tag,
+        deadline=settings.media_client_timeout_sec,
     )
 
 
 def download_policy(settings: Settings, folders: LibraryFolders) -> DownloadPolicy:
-    """BadSettings for a template that cannot name files."""
+    """Build the policy of downloads. BadSettings for a template that cannot name files."""
     try:
         naming = build_naming(
             episode=settings.media_episode_template or EPISODE_TEMPLATE,

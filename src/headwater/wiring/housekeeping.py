@@ -1,4 +1,4 @@
-"""What is done now and then: visits are counted, payloads nobody needs and old history go."""
+"""Housekeeping: count visits, delete payloads that nobody needs, forget old history."""
 
 from datetime import timedelta
 
@@ -20,16 +20,15 @@ from headwater.wiring.services import Services
 
 logger = get_logger("housekeeping")
 _COUNTED_AT_ONCE = 500
-
 _GATHERED_AT_ONCE = 2_000
-"""So many rows in one transaction, lest visits wait for it."""
+"""Rows in one transaction: few, so that visits do not wait for it."""
 
 
 async def housekeeping_once(services: Services, settings: Settings) -> None:
-    """Small transactions, so that visits do not wait long for us."""
+    """Do all of it once, in small transactions, so that visits do not wait long."""
     now = services.clock.now()
-    kept_since = now - timedelta(days=settings.raw_keep_days) if settings.raw_keep_days else None
-    expired = await expire_payloads(services.database, settings.raw_keep_unchanged, kept_since)
+    keep_since = now - timedelta(days=settings.raw_keep_days) if settings.raw_keep_days else None
+    expired = await expire_payloads(services.database, settings.raw_keep_unchanged, keep_since)
     deleted = await try_delete_unused_blobs(services.feeds)
     counted = await count_visits(services.database)
     renewed = await reseal_secrets(services.database, services.registry.vault)
@@ -51,7 +50,7 @@ async def housekeeping_once(services: Services, settings: Settings) -> None:
 
 
 async def count_visits(database: Database) -> int:
-    """Every visit that is not in the statistics yet, some in each transaction."""
+    """Count every visit that is not in the statistics yet, in several transactions."""
     total = 0
     while True:
         async with database.write() as tx:
@@ -62,7 +61,7 @@ async def count_visits(database: Database) -> int:
 
 
 async def compact_old_days(database: Database, settings: Settings) -> None:
-    """Single days are kept for a while only, of subscriptions and of fetchers."""
+    """Delete the single days of fetchers and latencies, and sum up those of subscriptions."""
     today = day_of(to_micros(database.clock.now()))
     async with database.write() as tx:
         await day_rows.delete_fetcher_days(tx, today - settings.suggestion_days + 1)

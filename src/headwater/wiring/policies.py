@@ -1,4 +1,4 @@
-"""Settings → the policies that areas keep to."""
+"""Build the policies of all areas from the settings."""
 
 from datetime import timedelta
 
@@ -38,7 +38,7 @@ def personal_policy(settings: Settings) -> PersonalPolicy:
 
 
 def entry_item_policy(settings: Settings) -> EntryItemPolicy:
-    """How entries become items."""
+    """The policy by which entries become items."""
     return EntryItemPolicy(
         days=settings.personal_days,
         allowed=frozenset(settings.personal_categories),
@@ -47,7 +47,7 @@ def entry_item_policy(settings: Settings) -> EntryItemPolicy:
 
 
 def collect_policy(settings: Settings) -> ReleasePolicy:
-    """What holds for all trackings. BadSettings names a pattern that is none."""
+    """The policy of all trackings. BadSettings names a pattern that cannot be compiled."""
     try:
         everywhere = compile_pattern_lists(
             settings.media_include, settings.media_exclude, "the settings"
@@ -62,7 +62,7 @@ def collect_policy(settings: Settings) -> ReleasePolicy:
 
 
 def track_policy(settings: Settings) -> TrackPolicy:
-    """How feeds that releases are collected from are visited."""
+    """How to visit feeds that releases are collected from."""
     return TrackPolicy(
         interval_sec=settings.media_tracked_interval_sec,
         gap=timedelta(seconds=settings.refetch_min_seconds),
@@ -70,30 +70,30 @@ def track_policy(settings: Settings) -> TrackPolicy:
 
 
 def sink_definitions(settings: Settings) -> list[SinkDefinition]:
-    """Sinks that stand in the settings. BadSettings names the one that cannot be."""
-    return [_sink_definition(each) for each in settings.sinks]
+    """Define the sinks of the settings. BadSettings names a sink that cannot be."""
+    return [_sink_definition(sink) for sink in settings.sinks]
 
 
-def _sink_definition(each: SinkSetting) -> SinkDefinition:
+def _sink_definition(sink: SinkSetting) -> SinkDefinition:
     try:
-        wanted = parse_event_filter(**each.wanted)
+        event_filter = parse_event_filter(**sink.wanted)
     except BadInput as trouble:
-        raise BadSettings(f"sinks: {each.name}: {trouble.message}", **trouble.facts) from trouble
-    match each.start:
+        raise BadSettings(f"sinks: {sink.name}: {trouble.message}", **trouble.facts) from trouble
+    match sink.start:
         case "beginning" | "end":
-            start = BEGINNING if each.start == "beginning" else END
+            start = BEGINNING if sink.start == "beginning" else END
         case int():
-            start = StartPosition(seq=each.start)
+            start = StartPosition(seq=sink.start)
         case moment:
             start = StartPosition(moment=to_micros(moment))
     return SinkDefinition(
-        name=each.name,
-        kind=each.kind,
-        options=each.options,
-        secrets={name: hidden.get_secret_value() for name, hidden in each.secrets.items()},
-        wanted=wanted,
-        enabled=each.enabled,
-        max_attempts=each.max_attempts if "max_attempts" in each.model_fields_set else KEEP,
+        name=sink.name,
+        kind=sink.kind,
+        options=sink.options,
+        secrets={name: hidden.get_secret_value() for name, hidden in sink.secrets.items()},
+        wanted=event_filter,
+        enabled=sink.enabled,
+        max_attempts=sink.max_attempts if "max_attempts" in sink.model_fields_set else KEEP,
         start=start,
     )
 
@@ -118,9 +118,9 @@ def fetch_policy(settings: Settings) -> FetchPolicy:
     )
 
 
-def _media_type(written: str) -> str:
-    """Case means nothing in a content type, and what may stand behind it is not compared."""
-    return written.partition(";")[0].strip().lower()
+def _media_type(content_type: str) -> str:
+    """Case means nothing in a content type, and parameters behind it are not compared."""
+    return content_type.partition(";")[0].strip().lower()
 
 
 def broadcast_policy(settings: Settings) -> BroadcastPolicy:

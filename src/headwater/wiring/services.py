@@ -12,7 +12,8 @@ from headwater.subscriptions.services import RegistryServices
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """For wiring and entrypoints. A verb gets the services of its area, or the database alone."""
+    """The services of every area, for wiring and entrypoints. A function of an area gets the
+    services of that area, or the database alone."""
 
     database: Database
     clock: Clock

@@ -1,4 +1,4 @@
-"""Every kind of sink in one table: those that people make, and Headwater's own."""
+"""All sink kinds in one table: those that people make, and Headwater's own."""
 
 from headwater.anime.decide.policy import ReleasePolicy
 from headwater.anime.decide.release_sink import RELEASES, release_kind

@@ -1,1 +1,1 @@
-"""Parsing in processes that can be killed."""
+"""Parse processes, which can be killed at any time."""

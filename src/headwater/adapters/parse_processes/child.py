@@ -1,4 +1,4 @@
-"""The parse process: jobs in by one socket, answers out by another; it may be killed any time."""
+"""The child process that parses: jobs come by one socket, replies go out by another."""
 
 import importlib
 import os
@@ -20,7 +20,7 @@ JOB = struct.Struct("!II")
 """Before each job: the length of its JSON header and of its body."""
 
 REPLY = struct.Struct("!BI")
-"""Before each reply: what it is, and its length."""
+"""Before each reply: its kind and its length."""
 
 READY, READ, RAISED, OUT_OF_MEMORY, CANNOT_START = range(5)
 
@@ -28,7 +28,8 @@ _MOST_DETAIL = 500
 
 
 def main(arguments: list[str]) -> int:
-    """`MODULE:FUNCTION JOBS_FD REPLIES_FD CPU_SECONDS MEMORY_BYTES NICENESS`, from the parent."""
+    """Run the process. Arguments: `MODULE:FUNCTION JOBS_FD REPLIES_FD CPU_SECONDS MEMORY_BYTES
+    NICENESS`, from the parent."""
     reader_name, *numbers = arguments
     jobs_fd, replies_fd, cpu_seconds, memory_bytes, niceness = map(int, numbers)
     _ignore_signals()
@@ -42,7 +43,7 @@ def main(arguments: list[str]) -> int:
             reader = _load_reader(reader_name)
             _limit("RLIMIT_CORE", 0)
             _limit("RLIMIT_AS", memory_bytes)
-        except Exception as error:  # noqa: BLE001 -- told to the parent, which reports it
+        except Exception as error:  # noqa: BLE001 -- the parent gets it and reports it
             _reply(replies, CANNOT_START, _in_words(error))
             return 1
         _reply(replies, READY, b"")
@@ -50,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _answer_all(replies: socket.socket, jobs: BinaryIO, reader: JobReader, cpu_seconds: int) -> int:
-    """Until the parent closes its end."""
+    """Answer jobs until the parent closes its end."""
     while len(header := jobs.read(JOB.size)) == JOB.size:
         job_length, body_length = JOB.unpack(header)
         job, body = jobs.read(job_length), jobs.read(body_length)
@@ -60,10 +61,10 @@ def _answer_all(replies: socket.socket, jobs: BinaryIO, reader: JobReader, cpu_s
         try:
             payload = reader(job, body)
         except MemoryError:
-            # What is left of this process is in pieces: say so and make room for a fresh one.
+            # This process is in no safe state any more: reply and make room for a fresh one.
             _reply(replies, OUT_OF_MEMORY, b"")
             return 1
-        except Exception as error:  # noqa: BLE001 -- one document's trouble is told, not fatal
+        except Exception as error:  # noqa: BLE001 -- the error of one document is reported, not fatal
             _reply(replies, RAISED, _in_words(error))
         else:
             _reply(replies, READ, payload)
@@ -71,7 +72,7 @@ def _answer_all(replies: socket.socket, jobs: BinaryIO, reader: JobReader, cpu_s
 
 
 def _reply(replies: socket.socket, kind: int, payload: bytes) -> None:
-    """In one packet when it fits; a parent that went away will be noticed at the next read."""
+    """Send it in one packet when it fits. The next read notices when the parent is gone."""
     with suppress(BrokenPipeError, ConnectionResetError):
         replies.sendall(REPLY.pack(kind, len(payload)) + payload)
 
@@ -83,13 +84,13 @@ def _load_reader(reader_name: str) -> JobReader:
 
 
 def _ignore_signals() -> None:
-    """Ctrl-C and a service's stop reach us too; the parent ends us when its work is done."""
+    """Ctrl-C and the stop of a service reach this process too; its parent ends it in time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _limit(name: str, most: int) -> None:
-    """Lowers a limit for good. Not every system has every limit, or accepts it."""
+    """Lower a limit for good. Not every system has every limit, or accepts it."""
     kind = getattr(resource, name, None) if sys.platform != "win32" else None
     if kind is None:
         return
@@ -100,12 +101,12 @@ def _limit(name: str, most: int) -> None:
 
 
 def _allow_more_cpu(seconds: int) -> None:
-    """Only the soft limit moves: it counts from the process's start, our budget per document."""
+    """Move the soft limit: it counts from the start of the process, our budget per document."""
     if sys.platform == "win32":
         return
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    wanted = int(time.process_time()) + 1 + seconds
-    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    limit = int(time.process_time()) + 1 + seconds
+    soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 

@@ -1,4 +1,4 @@
-"""Our end of a parse process: documents go out by one socket, answers come back by another."""
+"""The link to a parse process: documents go out by one socket, replies come back by another."""
 
 import asyncio
 import socket
@@ -19,42 +19,41 @@ from headwater.feeds.ports import ParserReply
 
 
 class PendingDocument:
-    """A document on its way. Its first answer counts: it may have been given to two processes,
-
-    and its caller may have been cancelled meanwhile.
+    """A document that waits for its reply. The first reply counts: two processes may have the
+    document, and its caller may have been cancelled meanwhile.
     """
 
-    __slots__ = ("answer", "body", "given_twice", "job")
+    __slots__ = ("body", "job", "reply", "sent_twice")
 
-    def __init__(self, job: bytes, body: bytes, answer: asyncio.Future[ParserReply]) -> None:
+    def __init__(self, job: bytes, body: bytes, reply: asyncio.Future[ParserReply]) -> None:
         self.job = job
         self.body = body
-        self.answer = answer
-        self.given_twice = False
+        self.reply = reply
+        self.sent_twice = False
 
-    def answered(self, reading: ParserReply) -> None:
-        if not self.answer.done():
-            self.answer.set_result(reading)
+    def set_reply(self, reply: ParserReply) -> None:
+        if not self.reply.done():
+            self.reply.set_result(reply)
 
 
 class ParseProcess(asyncio.Protocol):
-    """One process. The first document `at_work` is the one it is reading now.
+    """One parse process. The first of its `documents` is the one that it reads now.
 
-    `heard` is called with each answer, and with None when the process is ready. Answers have a
+    `on_reply` is called with each reply, and with None when the process is ready. Replies have a
     socket of their own, which is read to its end: were it shared, writing to a process that has
-    just died would throw away the answers it gave before, and blame the wrong document.
+    just died would throw away the replies that it sent before, and blame the wrong document.
     """
 
     def __init__(
-        self, heard: Callable[["ParseProcess", ParserReply | None], None], most_reply_bytes: int
+        self, on_reply: Callable[["ParseProcess", ParserReply | None], None], most_reply_bytes: int
     ) -> None:
-        self._heard = heard
+        self._on_reply = on_reply
         self._most_reply_bytes = most_reply_bytes
         self._received = bytearray()
-        self._documents: asyncio.WriteTransport | None = None
+        self._transport: asyncio.WriteTransport | None = None
         self.process: subprocess.Popen[bytes] | None = None
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.at_work: deque[PendingDocument] = deque()
+        self.documents: deque[PendingDocument] = deque()
         self.first_since = 0.0
         self.sent = 0
         self.takes_more = False
@@ -64,43 +63,44 @@ class ParseProcess(asyncio.Protocol):
         self.trouble = ""
 
     def send(self, document: PendingDocument, now: float) -> None:
-        if not self.at_work:
+        if not self.documents:
             self.first_since = now
-        self.at_work.append(document)
+        self.documents.append(document)
         self.sent += 1
-        if self._documents is not None and not self._documents.is_closing():
+        if self._transport is not None and not self._transport.is_closing():
             lengths = JOB.pack(len(document.job), len(document.body))
-            self._documents.writelines((lengths, document.job, document.body))
+            self._transport.writelines((lengths, document.job, document.body))
 
     def is_slow(self, now: float, patience: float) -> bool:
-        return bool(self.at_work) and now - self.first_since > patience
+        return bool(self.documents) and now - self.first_since > patience
 
-    def stuck_behind_the_first(self) -> list[PendingDocument]:
-        """Documents not yet given to another process too; each is told only once."""
-        stuck = [each for each in islice(self.at_work, 1, None) if not each.given_twice]
+    def take_stuck_documents(self) -> list[PendingDocument]:
+        """Take the documents behind the first, for another process as well, each only once."""
+        behind_first = islice(self.documents, 1, None)
+        stuck = [document for document in behind_first if not document.sent_twice]
         for document in stuck:
-            document.given_twice = True
+            document.sent_twice = True
         return stuck
 
     def take_no_more(self) -> None:
-        """It finishes what it has, sees that no more will come, and ends."""
+        """Send no more documents. The process finishes those it has, and ends."""
         self.takes_more = False
-        if self._documents is not None:
-            self._documents.close()
+        if self._transport is not None:
+            self._transport.close()
 
     def kill(self) -> None:
         self.takes_more = False
         if self.process is not None:
             self.process.kill()
 
-    async def connect(self, documents: socket.socket, answers: socket.socket) -> None:
+    async def connect(self, documents: socket.socket, replies: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_unix_connection(asyncio.Protocol, sock=documents)
-        self._documents = transport
-        await loop.create_unix_connection(lambda: self, sock=answers)
+        self._transport = transport
+        await loop.create_unix_connection(lambda: self, sock=replies)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """The end of its answers is the end of the process."""
+        """When the socket of replies ends, the process ends too."""
         self.take_no_more()
         if not self.lost.done():
             self.lost.set_result(None)
@@ -119,23 +119,23 @@ class ParseProcess(asyncio.Protocol):
             with memoryview(received) as view:
                 payload = bytes(view[REPLY.size : end])
             del received[:end]
-            self._told(kind, payload)
+            self._on_message(kind, payload)
 
-    def _told(self, kind: int, payload: bytes) -> None:
+    def _on_message(self, kind: int, payload: bytes) -> None:
         if kind == READY:
             self.takes_more = self.was_ready = True
-            self._heard(self, None)
+            self._on_reply(self, None)
         elif kind == CANNOT_START:
             self.trouble = payload.decode("utf-8", "replace")
-        elif not self.at_work:
+        elif not self.documents:
             self._refuse("an answer nobody asked for")
         else:
-            reading = self._reading(kind, payload)
+            reply = self._reply(kind, payload)
             self.first_since = asyncio.get_running_loop().time()
-            self.at_work.popleft().answered(reading)
-            self._heard(self, reading)
+            self.documents.popleft().set_reply(reply)
+            self._on_reply(self, reply)
 
-    def _reading(self, kind: int, payload: bytes) -> ParserReply:
+    def _reply(self, kind: int, payload: bytes) -> ParserReply:
         if kind == READ:
             return ParserReply(payload)
         if kind == OUT_OF_MEMORY:
@@ -144,7 +144,7 @@ class ParseProcess(asyncio.Protocol):
         return ParserReply(error="parser_crashed", detail=payload.decode("utf-8", "replace"))
 
     def _refuse(self, trouble: str) -> None:
-        """It does not speak as our own code does: something has taken it over."""
+        """Kill a process that does not keep to our protocol: something has taken it over."""
         self.trouble = trouble
         self._received.clear()
         self.kill()
