@@ -1,4 +1,4 @@
-"""Environment and file → one frozen Settings, read once: every limit, with a safe default."""
+"""Settings: read once from environment and file, frozen, every limit with a safe default."""
 
 import os
 import tomllib
@@ -37,26 +37,26 @@ YEAR = 366 * 86_400
 
 
 def _plain(name: str, default: Any, **rules: Any) -> Any:
-    """A setting that works with and without `HEADWATER_` in front of it."""
+    """Make a setting that works with and without `HEADWATER_` in front of its name."""
     return Field(
         default, validation_alias=AliasChoices(f"HEADWATER_{name}", name, name.lower()), **rules
     )
 
 
 class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
-    """Names are lower case here and in the TOML file, upper case in the environment."""
+    """All settings. Names are lower case here and in the file, upper case in the environment."""
 
     model_config = SettingsConfigDict(
         env_prefix="HEADWATER_",
         frozen=True,
         extra="forbid",
         populate_by_name=True,
-        # Lists are read by `_listed` below: JSON, or simply values with commas between them.
+        # `_parse_lists` below reads lists: JSON, or values with commas between them.
         enable_decoding=False,
         env_ignore_empty=True,
     )
 
-    # Where things are
+    # Folders and databases
     data_dir: Path = Path("data")
     database_url: str | None = _plain("DATABASE_URL", None)
     database_pool_size: int = Field(5, ge=1, le=100)
@@ -64,7 +64,7 @@ class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
     secret_key: SecretStr | None = None
     secret_key_file: Path | None = None
 
-    # The way in
+    # API and gRPC
     host: str = "127.0.0.1"
     port: int = Field(8470, ge=0, le=65_535)
     public_base_url: str | None = None
@@ -126,7 +126,7 @@ class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
     max_new_entries_per_day: int = Field(5_000, ge=1)
     author_emails: Literal["keep", "redact", "hash"] = "keep"
 
-    # Scheduling: the bounds of `SchedulePolicy`, told by the names that stand here
+    # Scheduling: the fields of `SchedulePolicy`. Errors name the settings as they stand here.
     sched_initial_interval_sec: float = _plain("SCHED_INITIAL_INTERVAL_SEC", 900.0, ge=1, le=YEAR)
     sched_min_interval_sec: float = _plain("SCHED_MIN_INTERVAL_SEC", 300.0, ge=1, le=YEAR)
     sched_max_interval_sec: float = _plain("SCHED_MAX_INTERVAL_SEC", 86_400.0, ge=1, le=YEAR)
@@ -156,18 +156,18 @@ class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
     news_pause_cap_sec: float = Field(3_600.0, ge=1)
     fetchers_start_disabled: bool = False
 
-    # Learning who fetches best
+    # Finding the best fetcher
     suggestion_min_visits: int = Field(20, ge=1)
     suggestion_days: int = Field(30, ge=1, le=3_650)
     auto_resolve: bool = False
 
-    # Working
+    # The worker
     visits_at_once: int = Field(256, ge=1, le=10_000)
     claim_batch: int = Field(500, ge=1, le=10_000)
     lease_seconds: float = Field(120.0, ge=5)
     stop_seconds: float = Field(10.0, ge=0)
 
-    # Keeping
+    # Retention and statistics
     raw_keep_unchanged: int = Field(20, ge=1)
     raw_keep_days: int | None = Field(None, ge=1)
     visits_keep: int = Field(1_000, ge=10)
@@ -175,7 +175,7 @@ class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
     housekeeping_minutes: float = Field(60.0, gt=0)
     export_hold_back_sec: float = Field(900.0, ge=0)
 
-    # Telling
+    # Sinks, logs, traces, metrics
     sinks: list[SinkSetting] = Field(default_factory=list)
     sinks_max: int = Field(100, ge=1, le=10_000)
     sinks_at_once: int = Field(16, ge=2, le=1_000)
@@ -210,15 +210,15 @@ class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
         mode="before",
     )
     @classmethod
-    def _listed(cls, value: Any) -> Any:
+    def _parse_lists(cls, value: Any) -> Any:
         return parse_list(value) if isinstance(value, str) else value
 
     _within_reason = field_validator("*")(within_reason)
 
     @field_validator("sinks")
     @classmethod
-    def _each_once(cls, value: list[SinkSetting]) -> list[SinkSetting]:
-        if len({each.name for each in value}) != len(value):
+    def _names_are_unique(cls, value: list[SinkSetting]) -> list[SinkSetting]:
+        if len({sink.name for sink in value}) != len(value):
             raise ValueError("must not name one sink twice")
         return value
 
@@ -257,7 +257,7 @@ class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
 
     @cached_property
     def is_embedded(self) -> bool:
-        """The database is a file of our own, so we may migrate it by ourselves."""
+        """True when the database is a file of our own, which we may migrate by ourselves."""
         return self.where_database.startswith("sqlite")
 
     @property
@@ -268,7 +268,7 @@ class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
 
     @property
     def user_agent(self) -> str:
-        """One honest name for every request: product, real version, whom to write to."""
+        """One honest name for every request: product, real version, and a contact."""
         contact = self.user_agent_contact or self.public_base_url
         if contact is None:
             return f"Headwater/{__version__} (self-hosted feed engine; contact not set)"
@@ -280,7 +280,7 @@ class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
 
     @property
     def where_out(self) -> Path:
-        """The folder that files of sinks stay in."""
+        """The folder that the files of sinks stay in."""
         return (self.out_dir or self.data_dir / "out").absolute()
 
     @cached_property
@@ -294,12 +294,12 @@ class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
 
     @property
     def where_secret_key(self) -> Path:
-        """The key that is made by itself, where none is set."""
+        """The file of the key that we make, when no key is set."""
         return self.data_dir.absolute() / "secret.key"
 
     @cached_property
     def secret_keys(self) -> str | None:
-        """The keys that seal secrets, as they were set; None: the file in the data folder."""
+        """The keys that seal secrets, as they were set. None means the file in the data folder."""
         if self.secret_key is not None:
             return self.secret_key.get_secret_value()
         if self.secret_key_file is None:
@@ -328,18 +328,18 @@ class Settings(PersonalSettings, ReleaseSettings, BaseSettings):
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Overrides, then the environment, then the TOML file that `HEADWATER_CONFIG` names."""
-    given = {name: value for name, value in overrides.items() if value is not None}
+    """Load overrides, then the environment, then the TOML file that `HEADWATER_CONFIG` names."""
+    set_overrides = {name: value for name, value in overrides.items() if value is not None}
     if unknown := unknown_names(os.environ, Settings.model_fields):
         raise BadSettings(f"The environment has unknown settings: {', '.join(unknown)}")
     try:
-        return Settings(**(_from_file() | given))
+        return Settings(**(_from_file() | set_overrides))
     except ValidationError as trouble:
         raise BadSettings(_in_words(trouble)) from trouble
 
 
 def hidden_secrets(settings: Settings) -> dict[str, Any]:
-    """Every setting as plain values, with tokens and passwords made unreadable."""
+    """Return every setting as a plain value, with tokens and passwords redacted."""
     shown = settings.model_dump(mode="json")
     for name in (
         "database_url",
@@ -353,13 +353,12 @@ def hidden_secrets(settings: Settings) -> dict[str, Any]:
     if settings.personal_redis_url is not None:
         shown["personal_redis_url"] = redacted(settings.personal_redis_url.get_secret_value())
     for sink in shown["sinks"]:
-        sink["options"] = _without_secrets(sink["options"])
+        sink["options"] = {
+            name: redacted(value) if isinstance(value, str) else value
+            for name, value in sink["options"].items()
+        }
         sink["from"] = sink.pop("start")
     return shown
-
-
-def _without_secrets(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: redacted(v) if isinstance(v, str) else v for name, v in options.items()}
 
 
 def _from_file() -> dict[str, Any]:
@@ -389,11 +388,12 @@ def _in_words(trouble: ValidationError) -> str:
     return "Settings that do not work: " + "; ".join(lines)
 
 
-def _complaint(place: Sequence[int | str], said: str) -> str:
-    """By the name in the environment, too. One about several settings names them itself."""
-    what = said.removeprefix("Value error, ")
+def _complaint(place: Sequence[int | str], message: str) -> str:
+    """Add the name in the environment. A complaint about several settings names them itself."""
+    text = message.removeprefix("Value error, ")
     if not place:
-        return what
+        return text
     name = ".".join(str(part) for part in place)
-    known = str(place[0]) in Settings.model_fields
-    return f"{name} (HEADWATER_{str(place[0]).upper()}): {what}" if known else f"{name}: {what}"
+    if str(place[0]) not in Settings.model_fields:
+        return f"{name}: {text}"
+    return f"{name} (HEADWATER_{str(place[0]).upper()}): {text}"

@@ -1,4 +1,4 @@
-"""How settings are written: names, lists, contacts, secrets in files."""
+"""Parse and check settings: names, lists, contacts, secrets in files."""
 
 import json
 from collections.abc import Iterable
@@ -11,15 +11,15 @@ from pydantic import ValidationInfo
 from headwater.core.errors import BadSettings
 
 LONGEST_TOKEN = 512
-"""More is not read from a request."""
+"""No longer token is read from a request."""
 
 _PREFIX = "HEADWATER_"
 _FOR_OTHERS = frozenset(_PREFIX + name for name in ("CONFIG", "GRPC", "TOKEN", "URL"))
 _FAMILIES_OF_OTHERS = tuple(_PREFIX + name for name in ("TEST_", "SERVICE_", "PORT_"))
-"""Those of the tests, and what Kubernetes tells every container of a service called headwater."""
+"""Names of the tests, and those that Kubernetes sets for a service called headwater."""
 
 LARGEST = 2**50
-"""Of numbers that say nothing else: bytes, counts, rates. More fits neither store, nor libcurl."""
+"""The bound of numbers without a unit of time. More fits no database and not libcurl."""
 _YEARS = 100
 _A_YEAR = {
     "days": 366,
@@ -29,11 +29,11 @@ _A_YEAR = {
     "seconds": 366 * 86_400,
     "ms": 366 * 86_400_000,
 }
-"""By the unit that a setting's name ends in."""
+"""A year in the unit that the name of a setting ends in."""
 
 
 def unknown_names(environment: Iterable[str], settings: Iterable[str]) -> list[str]:
-    """Names that nobody reads, each with the setting it may mean: mistakes seen too late else."""
+    """List names that we do not read, each with a similar setting: they are typing mistakes."""
     known = {_PREFIX + name.upper() for name in settings}
     ours = (name for name in environment if name.startswith(_PREFIX))
     unknown = sorted(
@@ -50,7 +50,7 @@ def _nearest_name(name: str, known: Iterable[str]) -> str:
 
 
 def parse_list(text: str) -> Any:
-    """`["a", "b"]` or `a, b` → a list."""
+    """Parse `["a", "b"]` or `a, b` into a list."""
     if text.lstrip().startswith("["):
         try:
             return json.loads(text)
@@ -59,20 +59,20 @@ def parse_list(text: str) -> Any:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def within_reason(value: Any, which: ValidationInfo) -> Any:
-    """A number that is meant as "for ever" would be no moment any more, or none that is stored:
-    it is refused here, instead of stopping housekeeping or visits when it is first used."""
+def within_reason(value: Any, field: ValidationInfo) -> Any:
+    """Refuse a number that stands for "for ever". It would give a moment that does not exist or
+    cannot be stored, and would stop housekeeping or visits when it is first used."""
     if not isinstance(value, int | float):
         return value
-    year = _A_YEAR.get((which.field_name or "").rpartition("_")[2])
+    year = _A_YEAR.get((field.field_name or "").rpartition("_")[2])
     most = LARGEST if year is None else _YEARS * year
-    if not value <= most:  # what is no number is not, either
+    if not value <= most:  # NaN is refused too
         raise ValueError(f"must be at most {most}" + (f" ({_YEARS} years)" if year else ""))
     return value
 
 
 def is_contact(text: str) -> bool:
-    """Brackets and line breaks would end the comment they stand in."""
+    """Check a contact for the User-Agent: a bracket or line break would end its comment."""
     plain = all("!" <= letter <= "~" and letter not in "()" for letter in text)
     return plain and (text.startswith(("http://", "https://", "mailto:")) or "@" in text)
 
@@ -92,7 +92,7 @@ def read_secret_file(path: Path, what: str) -> str:
 
 
 def check_admin_token(token: str) -> str:
-    """An admin token that nobody could ever show would lock everybody out, and look like none."""
+    """Refuse an admin token that no request can carry: it would lock everybody out."""
     if not 0 < len(token) <= LONGEST_TOKEN or not all("!" <= letter <= "~" for letter in token):
         raise BadSettings(
             "The admin token (HEADWATER_ADMIN_TOKEN, or its file) must be 1 to"

@@ -1,4 +1,4 @@
-"""Settings of personal feeds: where readers and items are kept, and every bound on them."""
+"""Settings of personal feeds: the store of readers and items, and every bound on them."""
 
 from typing import Literal, Self
 
@@ -9,7 +9,7 @@ KIB = 1024
 
 
 class PersonalSettings(BaseSettings):
-    """Each begins with `personal_`."""
+    """Settings whose names begin with `personal_`."""
 
     model_config = SettingsConfigDict(defer_build=True)  # it is only ever a part of Settings
 

@@ -11,8 +11,8 @@ DownloadClientName = Literal["none", "qbittorrent", "transmission", "aria2"]
 
 
 class ReleaseSettings(BaseSettings):
-    """Each begins with `media_`. Without a client nothing is downloaded: releases are decided and
-    wait."""
+    """Settings whose names begin with `media_`. Without a client nothing is downloaded: releases
+    are decided and wait."""
 
     model_config = SettingsConfigDict(defer_build=True)  # it is only ever a part of Settings
 

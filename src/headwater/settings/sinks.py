@@ -1,4 +1,4 @@
-"""Sinks that the settings name."""
+"""Sinks in the settings."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -17,18 +17,18 @@ SINK_KINDS = ("webhook", "ndjson", "redis", "nats")
 """The kinds of sinks that people make. `sinks.kinds.all_kinds.KINDS` has the same names."""
 
 
-def _start(given: Any) -> Any:
-    """A time may stand in a text; a text that is a number is neither."""
-    if given in ("beginning", "end") or type(given) in (int, datetime):
-        return given
+def _start(value: Any) -> Any:
+    """A time may be written as text. A number that is written as text is refused."""
+    if value in ("beginning", "end") or type(value) in (int, datetime):
+        return value
     try:
-        return datetime.fromisoformat(given)
+        return datetime.fromisoformat(value)
     except (TypeError, ValueError) as trouble:
         raise ValueError("must be beginning, end, a number or a time with a zone") from trouble
 
 
 class SinkSetting(BaseModel):
-    """One sink as the settings know it: a `[[sinks]]` table, or an object in HEADWATER_SINKS."""
+    """One sink of the settings: a `[[sinks]]` table, or an object in HEADWATER_SINKS."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 

@@ -1,1 +1,1 @@
-"""The operator's page in a browser."""
+"""The console: a page for operators in a browser."""

@@ -1,4 +1,4 @@
-"""The console as a browser gets it: a few files, read once; all they show comes by the API."""
+"""The pages of the console: a few files, read once. Their content comes from the API."""
 
 from importlib.resources import files
 from pathlib import PurePath
@@ -25,9 +25,9 @@ POLICY = (
 """Only our own files run, and even they cannot make markup out of text."""
 
 FILES: dict[str, tuple[str, bytes]] = {
-    each.name: (KINDS[PurePath(each.name).suffix], each.read_bytes())
-    for each in files(__package__).joinpath("static").iterdir()
-    if PurePath(each.name).suffix in KINDS
+    file.name: (KINDS[PurePath(file.name).suffix], file.read_bytes())
+    for file in files(__package__).joinpath("static").iterdir()
+    if PurePath(file.name).suffix in KINDS
 }
 """Name → media type and bytes. A request chooses from these and never names a path."""
 
@@ -60,7 +60,7 @@ async def console() -> Response:
     },
 )
 async def console_file(name: str) -> Response:
-    """What the console is made of."""
+    """A file of the console."""
     return _file(name)
 
 

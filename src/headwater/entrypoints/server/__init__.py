@@ -1,1 +1,1 @@
-"""The running service: API, worker and background work in one process."""
+"""The server: API, worker and background work in one process."""

@@ -1,4 +1,4 @@
-"""Where we may listen, and how much we take on at once."""
+"""Binding: addresses that we may listen on, and how many connections we take."""
 
 import ipaddress
 
@@ -6,10 +6,10 @@ from headwater.core.errors import BadSettings
 from headwater.settings import Settings
 
 MOST_CONNECTIONS = 512
-"""More than that at once are turned away with 503; twice as many are not even listened to."""
+"""More connections at once are refused with 503; beyond twice as many they are closed."""
 
 MOST_OPEN_FILES = 65_536
-"""What we raise our own limit to, where we may: each visit and each connection is a file."""
+"""We raise our own limit to this, where we may: each visit and each connection is a file."""
 
 
 def is_loopback(host: str) -> bool:
@@ -22,7 +22,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_every_address(host: str) -> bool:
-    """Whether it stands for all addresses of this machine."""
+    """True when the host stands for all addresses of this machine."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_unspecified
     except ValueError:
@@ -30,7 +30,7 @@ def is_every_address(host: str) -> bool:
 
 
 def check_safe_bind(settings: Settings) -> None:
-    """Without an admin token everything is open, so only this machine may come in."""
+    """Refuse to listen beyond this machine without an admin token, as everything is open then."""
     if settings.grpc_port is not None:
         _check_safe_grpc_bind(settings)
     if settings.admin_secret is None and not is_loopback(settings.host):

@@ -1,4 +1,4 @@
-"""Who works on a data folder: one server, one worker; everybody else asks them or waits."""
+"""The data folder and its locks: one server and one worker use it, all others ask them or wait."""
 
 import fcntl
 import os
@@ -25,7 +25,7 @@ POLL_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class LockOwner:
-    """Who holds a lock. A service stays; a command is done in a moment."""
+    """The holder of a lock. A service stays; a command is done in a moment."""
 
     pid: int
     what: str
@@ -44,7 +44,7 @@ class LockOwner:
 
 @dataclass(frozen=True, slots=True)
 class ServiceNotice:
-    """What a running service says about itself in the data folder."""
+    """The notice that a running service leaves in the data folder."""
 
     url: str
     pid: int
@@ -52,7 +52,7 @@ class ServiceNotice:
 
 
 class DataFolderInUse(ConflictError):
-    """Somebody else works on this data folder. Facts: `pid`, `url`."""
+    """Another process uses this data folder. Facts: `pid`, `url`."""
 
     code = "data_folder_in_use"
 
@@ -66,10 +66,10 @@ def hold_locks(
     is_service: bool = False,
     patience: float = 30.0,
 ) -> Iterator[None]:
-    """Hold the locks of these roles. A short command is waited for, a service is not.
+    """Hold the locks of these roles. We wait for a short command, but not for a service.
 
-    The kernel drops a lock with its process, so nothing is left behind by a kill. What the lock
-    files say is only for people; the lock itself is what counts.
+    The kernel drops a lock with its process, so a kill leaves nothing behind. The content of a lock
+    file is only for people; the lock itself counts.
     """
     make_folder(folder)
     deadline = time.monotonic() + patience
@@ -86,7 +86,7 @@ def hold_locks(
 
 
 def make_folder(folder: Path) -> None:
-    """Only its owner may look inside: it holds private feeds and hashed tokens."""
+    """Make the folder for its owner alone: it holds private feeds and hashed tokens."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as trouble:
@@ -102,7 +102,7 @@ def make_folder(folder: Path) -> None:
 
 
 def is_locked(folder: Path, role: Role) -> bool:
-    """Somebody (perhaps ourselves) holds this lock now."""
+    """True when a process (perhaps this one) holds this lock now."""
     try:
         with _os_error_as_bad_settings(folder):
             descriptor = os.open(_lock_file(folder, role), os.O_RDWR)
@@ -115,21 +115,21 @@ def is_locked(folder: Path, role: Role) -> bool:
 
 
 def lock_owner(folder: Path, role: Role) -> LockOwner | None:
-    """Who signed the lock file last: only to be believed while the lock is held."""
+    """Return the last writer of the lock file. Believe it only while the lock is held."""
     try:
-        said = orjson.loads(_lock_file(folder, role).read_bytes())
-        return LockOwner(int(said["pid"]), str(said["what"]), bool(said["is_service"]))
+        owner = orjson.loads(_lock_file(folder, role).read_bytes())
+        return LockOwner(int(owner["pid"]), str(owner["what"]), bool(owner["is_service"]))
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
 
 @contextmanager
 def publish_notice(folder: Path, notice: ServiceNotice) -> Iterator[None]:
-    """Say in the data folder where the service is, as long as it is there."""
+    """Publish the URL of the service in the data folder, as long as it runs."""
     path = folder / NOTICE_FILE
-    said = orjson.dumps({"url": notice.url, "pid": notice.pid, "started_at": notice.started_at})
+    content = orjson.dumps({"url": notice.url, "pid": notice.pid, "started_at": notice.started_at})
     with _os_error_as_bad_settings(folder):
-        _replace(path, said)
+        _replace(path, content)
     try:
         yield
     finally:
@@ -137,20 +137,21 @@ def publish_notice(folder: Path, notice: ServiceNotice) -> Iterator[None]:
 
 
 def running_service(folder: Path) -> ServiceNotice | None:
-    """The service on this folder. A notice that a killed one left behind does not count."""
+    """Find the service on this folder. The notice of a killed service does not count."""
     if not is_locked(folder, "serve"):
         return None
     try:
-        said = orjson.loads((folder / NOTICE_FILE).read_bytes())
-        notice = ServiceNotice(str(said["url"]), int(said["pid"]), str(said["started_at"]))
+        content = orjson.loads((folder / NOTICE_FILE).read_bytes())
+        notice = ServiceNotice(str(content["url"]), int(content["pid"]), str(content["started_at"]))
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
-    who = lock_owner(folder, "serve")
-    return notice if who is not None and who.pid == notice.pid else None
+    owner = lock_owner(folder, "serve")
+    return notice if owner is not None and owner.pid == notice.pid else None
 
 
 def stable_worker_id(folder: Path) -> WorkerId:
-    """Made once per data folder, so that a restarted worker finds its own leases again."""
+    """Return the worker id of this folder, made once: a restarted worker finds its own
+    leases again."""
     path = folder / WORKER_ID_FILE
     try:
         with _os_error_as_bad_settings(folder):
@@ -165,7 +166,7 @@ def stable_worker_id(folder: Path) -> WorkerId:
 
 @contextmanager
 def _os_error_as_bad_settings(folder: Path) -> Iterator[None]:
-    """A full or read-only disk, somebody else's folder, a file in its place: told in words."""
+    """Explain a full or read-only disk, a folder of somebody else, or a file in its place."""
     try:
         yield
     except FileNotFoundError:
@@ -178,27 +179,27 @@ def _os_error_as_bad_settings(folder: Path) -> Iterator[None]:
 
 
 def _take_lock(folder: Path, role: Role, descriptor: int, deadline: float) -> None:
-    # `is_locked` takes the lock for an instant too: one look is not enough to believe anything.
-    believed = time.monotonic() + 4 * POLL_SECONDS
+    # `is_locked` takes the lock for an instant too: one failed try proves nothing.
+    certain_at = time.monotonic() + 4 * POLL_SECONDS
     while not _try_lock(descriptor):
-        who = lock_owner(folder, role)
-        stays = who is not None and who.is_service and who.is_alive
+        owner = lock_owner(folder, role)
+        stays = owner is not None and owner.is_service and owner.is_alive
         now = time.monotonic()
-        if now >= deadline or (stays and now >= believed):
-            raise _in_use(folder, role, who)
+        if now >= deadline or (stays and now >= certain_at):
+            raise _in_use(folder, role, owner)
         time.sleep(POLL_SECONDS)
 
 
-def _in_use(folder: Path, role: Role, who: LockOwner | None) -> DataFolderInUse:
+def _in_use(folder: Path, role: Role, owner: LockOwner | None) -> DataFolderInUse:
     notice = running_service(folder)
-    name = who.what if who else "another process"
-    facts = f"process {who.pid}" if who else "unknown process"
+    name = owner.what if owner else "another process"
+    process = f"process {owner.pid}" if owner else "unknown process"
     where = f", {notice.url}" if notice else ""
     verb = "served" if role == "serve" else "worked on"
     return DataFolderInUse(
-        f"The data folder {folder} is already {verb} by `{name}` ({facts}{where})."
+        f"The data folder {folder} is already {verb} by `{name}` ({process}{where})."
         " Stop it first, or choose another folder with --data-dir.",
-        pid=who.pid if who else None,
+        pid=owner.pid if owner else None,
         url=notice.url if notice else None,
     )
 
@@ -211,18 +212,18 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _write_owner(descriptor: int, who: LockOwner) -> None:
-    said = orjson.dumps({"pid": who.pid, "what": who.what, "is_service": who.is_service})
+def _write_owner(descriptor: int, owner: LockOwner) -> None:
+    content = orjson.dumps({"pid": owner.pid, "what": owner.what, "is_service": owner.is_service})
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, said, 0)
+    os.pwrite(descriptor, content, 0)
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """All of it or nothing, also for whoever reads at this moment."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(content)
-    beside.chmod(0o600)
-    os.replace(beside, path)
+    """Replace all of the file or nothing, also for a process that reads at this moment."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_bytes(content)
+    temporary.chmod(0o600)
+    os.replace(temporary, path)
 
 
 def _lock_file(folder: Path, role: Role) -> Path:

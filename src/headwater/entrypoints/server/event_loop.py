@@ -1,4 +1,4 @@
-"""Which event loop everything turns on: uvloop where there is one."""
+"""The event loop of the process: uvloop, where it is installed."""
 
 import asyncio
 from collections.abc import Callable

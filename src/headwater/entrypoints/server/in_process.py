@@ -1,4 +1,4 @@
-"""The API without a server: the same ASGI app, called in this process, for short commands."""
+"""The API in process, without a server: short commands call the same ASGI app."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -16,7 +16,7 @@ AsgiApp = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 class InProcessConnection:
-    """Opens the app in a loop of its own, which turns only while a question is being answered."""
+    """Opens the app in a loop of its own, which runs only while a request is answered."""
 
     is_service = False
     where = "this process"
@@ -34,7 +34,7 @@ class InProcessConnection:
         self._token = token
         self._runner = asyncio.Runner(loop_factory=loop_factory)
         self._stop = asyncio.Event()
-        self._living: asyncio.Task[None] | None = None
+        self._life: asyncio.Task[None] | None = None
         self._app: AsgiApp = _not_open
 
     def open(self) -> Self:
@@ -56,11 +56,11 @@ class InProcessConnection:
 
     async def _start(self) -> None:
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # One task opens and closes everything: time limits and task groups demand that.
-        self._living = asyncio.create_task(self._live(ready))
-        await asyncio.wait({self._living, ready}, return_when=asyncio.FIRST_COMPLETED)
-        if self._living.done():
-            await self._living
+        # One task opens and closes everything, as time limits and task groups need it.
+        self._life = asyncio.create_task(self._live(ready))
+        await asyncio.wait({self._life, ready}, return_when=asyncio.FIRST_COMPLETED)
+        if self._life.done():
+            await self._life
 
     async def _live(self, ready: asyncio.Future[None]) -> None:
         async with self._opening as app, Lifespan(app):
@@ -73,8 +73,8 @@ class InProcessConnection:
 
     async def _end(self) -> None:
         self._stop.set()
-        if self._living is not None:
-            await self._living
+        if self._life is not None:
+            await self._life
 
 
 async def _not_open(scope: Message, receive: Receive, send: Send) -> None:
@@ -85,30 +85,30 @@ class Lifespan:
     """Starts and stops an ASGI app, as a server would."""
 
     def __init__(self, app: AsgiApp) -> None:
-        """Inside a running loop: the app's own task begins here."""
+        """Call it inside a running loop: it starts the task of the app."""
         scope: Message = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
         self._inbox: asyncio.Queue[Message] = asyncio.Queue()
         self._outbox: asyncio.Queue[Message] = asyncio.Queue()
         self._task = asyncio.create_task(_finished(app(scope, self._inbox.get, self._outbox.put)))
 
     async def __aenter__(self) -> None:
-        await self._told("lifespan.startup")
+        await self._send("lifespan.startup")
 
     async def __aexit__(self, *_: object) -> None:
-        await self._told("lifespan.shutdown")
+        await self._send("lifespan.shutdown")
         await self._task
 
-    async def _told(self, what: str) -> None:
-        await self._inbox.put({"type": what})
-        said = asyncio.create_task(self._outbox.get())
-        await asyncio.wait({said, self._task}, return_when=asyncio.FIRST_COMPLETED)
-        if not said.done():
-            said.cancel()
+    async def _send(self, message_type: str) -> None:
+        await self._inbox.put({"type": message_type})
+        reply = asyncio.create_task(self._outbox.get())
+        await asyncio.wait({reply, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        if not reply.done():
+            reply.cancel()
             await self._task
-            raise RuntimeError(f"The app ended without an answer to {what}.")
-        answer = said.result()
-        if answer["type"] != f"{what}.complete":
-            raise RuntimeError(f"{what}: {answer.get('message') or answer['type']}")
+            raise RuntimeError(f"The app ended without an answer to {message_type}.")
+        answer = reply.result()
+        if answer["type"] != f"{message_type}.complete":
+            raise RuntimeError(f"{message_type}: {answer.get('message') or answer['type']}")
 
 
 async def _finished(running: Awaitable[None]) -> None:
@@ -135,7 +135,7 @@ class _Answer:
 async def call_app(
     app: AsgiApp, request: ApiRequest, *, host: str, token: str | None
 ) -> ApiResponse:
-    """One request, answered whole."""
+    """Send one request, and return its whole answer."""
     answer = _Answer()
     unread = [{"type": "http.request", "body": request.body, "more_body": False}]
 
@@ -147,7 +147,7 @@ async def call_app(
 
 
 async def _wait_forever() -> Message:
-    """A caller in the same process does not hang up half-way."""
+    """A caller in the same process never disconnects."""
     await asyncio.Event().wait()
     return {"type": "http.disconnect"}
 

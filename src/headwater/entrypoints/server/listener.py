@@ -1,4 +1,4 @@
-"""The listening end: uvicorn in our own loop, with the time limits and caps it does not have."""
+"""The listener: uvicorn in our own loop, with time limits and caps that it does not have."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from headwater.settings import Settings
 logger = get_logger("headwater.api")
 
 HEAD_SECONDS = 10.0
-"""From the first moment of a connection (or the end of the last answer) to a whole request head."""
+"""From the begin of a connection (or the end of the last answer) to a whole request head."""
 BODY_SECONDS = 30.0
 """From the head to the last byte of the body."""
 UNREAD_SECONDS = 30.0
@@ -41,11 +41,11 @@ class TimeLimitedConfig(uvicorn.Config):
 
 
 class TimeLimitedProtocol(HttpToolsProtocol):
-    """A peer that dawdles, floods or sends an endless head is hung up on (slowloris and kin)."""
+    """Closes a connection that is too slow, floods us or sends an endless head (as slowloris)."""
 
     config: TimeLimitedConfig
-    _patience: asyncio.TimerHandle | None = None
-    _unread: asyncio.TimerHandle | None = None
+    _deadline: asyncio.TimerHandle | None = None
+    _unread_timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = True
 
@@ -54,27 +54,29 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         if len(self.connections) > 2 * (self.limit_concurrency or MOST_CONNECTIONS):
             transport.abort()
             return
-        self._wait_for(HEAD_SECONDS)
+        self._start_deadline(HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._wait_no_more()
-        self._is_read_again()
+        self._stop_deadline()
+        self._stop_unread_timer()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        if self._unread is None:
-            # Also one that is closing already: it waits for that same peer.
-            self._unread = self.loop.call_later(self.config.unread_seconds, self._drop)
+        if self._unread_timer is None:
+            # Also for a connection that is closing already: it waits for the same peer.
+            self._unread_timer = self.loop.call_later(
+                self.config.unread_seconds, self._drop_slow_reader
+            )
 
     def resume_writing(self) -> None:
-        self._is_read_again()
+        self._stop_unread_timer()
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        # Also for bytes that begin no request (blank lines): they end uvicorn's idle limit.
-        if self._patience is None and (self.cycle is None or self.cycle.response_complete):
-            self._wait_for(HEAD_SECONDS)
+        # Also for bytes that begin no request (blank lines), as they end the idle limit of uvicorn.
+        if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
+            self._start_deadline(HEAD_SECONDS)
         if self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES and not _ends_a_head(data):
@@ -85,13 +87,13 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._in_head = True
-        if self._patience is None:
-            self._wait_for(HEAD_SECONDS)
+        if self._deadline is None:
+            self._start_deadline(HEAD_SECONDS)
 
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._head_bytes = 0
-        self._wait_for(BODY_SECONDS)
+        self._start_deadline(BODY_SECONDS)
         if len(self.pipeline) >= PIPELINED:
             self._hang_up()
             return
@@ -99,41 +101,41 @@ class TimeLimitedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_head = True
-        self._wait_no_more()
+        self._stop_deadline()
         super().on_message_complete()
 
-    def _wait_for(self, seconds: float) -> None:
-        self._wait_no_more()
-        self._patience = self.loop.call_later(seconds, self._hang_up)
+    def _start_deadline(self, seconds: float) -> None:
+        self._stop_deadline()
+        self._deadline = self.loop.call_later(seconds, self._hang_up)
 
-    def _wait_no_more(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
-    def _is_read_again(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+    def _stop_unread_timer(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
 
-    def _drop(self) -> None:
+    def _drop_slow_reader(self) -> None:
         path = self.scope["path"] if self.scope else None
         logger.info("slow_reader_dropped", path=path, seconds=self.config.unread_seconds)
         self.transport.abort()
 
     def _hang_up(self) -> None:
-        self._wait_no_more()
+        self._stop_deadline()
         if not self.transport.is_closing():
             self.transport.abort()
 
 
 def _ends_a_head(data: bytes) -> bool:
-    """A large body may come in one piece with the end of its head."""
+    """True when the head ends here: a large body may come in one piece with that end."""
     return b"\r\n\r\n" in data[:HEAD_BYTES]
 
 
 class RequestLogMiddleware:
-    """One line per request at debug level. Never the query: it may hold a token."""
+    """Logs one line per request at debug level, never with the query: it may hold a token."""
 
     def __init__(self, app: AsgiApp) -> None:
         self._app = app
@@ -142,24 +144,24 @@ class RequestLogMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = time.monotonic(), 0
+        started, status = time.monotonic(), 0
 
-        async def noted(message: Message) -> None:
+        async def note_status(message: Message) -> None:
             nonlocal status
             status = message.get("status", status)
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, note_status)
         finally:
-            took = round((time.monotonic() - began) * 1000, 1)
+            took = round((time.monotonic() - started) * 1000, 1)
             logger.debug(
                 "request", method=scope["method"], path=scope["path"], status=status, ms=took
             )
 
 
 class SignalFreeServer(uvicorn.Server):
-    """Signals are the service's business, not uvicorn's."""
+    """Leaves signals to the service."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -169,13 +171,13 @@ class SignalFreeServer(uvicorn.Server):
 def build_server(
     app: AsgiApp, *, stop_seconds: float, streams: int = 0, unread_seconds: float | None = None
 ) -> SignalFreeServer:
-    """`streams` is how many answers without an end may be under way beside the ordinary ones."""
+    """Build the server. `streams` is the number of endless answers beside the ordinary ones."""
     config = TimeLimitedConfig(
         RequestLogMiddleware(app),
         interface="asgi3",
         http=TimeLimitedProtocol,
         ws="none",
-        lifespan="off",  # ours: uvicorn's does not end when a stop is forced
+        lifespan="off",  # we run our own, as that of uvicorn does not end when a stop is forced
         log_config=None,
         access_log=False,  # its lines would hold tokens from query strings
         server_header=False,
@@ -189,10 +191,10 @@ def build_server(
 
 
 def listening_socket(settings: Settings) -> socket.socket:
-    """Bound and listening, so that the real port is known before anything else is started."""
+    """Open a socket that listens, so that the real port is known before all else starts."""
     check_safe_bind(settings)
     try:
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             settings.host.strip("[]"),
             settings.port,
             type=socket.SOCK_STREAM,
@@ -202,7 +204,7 @@ def listening_socket(settings: Settings) -> socket.socket:
         raise BadSettings(
             f"The host {settings.host} is not known: {trouble.strerror}."
         ) from trouble
-    family, kind, protocol, _, address = found[0]
+    family, kind, protocol, _, address = addresses[0]
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -221,7 +223,7 @@ def listening_socket(settings: Settings) -> socket.socket:
 
 
 def url_of_socket(listener: socket.socket) -> str:
-    """A URL that reaches this socket from this machine."""
+    """Return a URL that reaches this socket from this machine."""
     host, port = listener.getsockname()[:2]
     address = ipaddress.ip_address(host)
     if address.is_unspecified:

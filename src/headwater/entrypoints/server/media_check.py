@@ -1,4 +1,4 @@
-"""Look at the download client and the library, for the doctor."""
+"""Check the download client and the library, for the doctor."""
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from headwater.wiring.app import download_services_of
 
 @dataclass(frozen=True, slots=True)
 class MediaInfo:
-    """The client's own name and version, or why it could not be asked; what is wrong with the
-    folders; how many bytes are free in the downloads."""
+    """The name and version of the client, or why it could not be asked; the troubles of the
+    folders; the free bytes of the downloads."""
 
     client: str | None
     trouble: str | None
@@ -20,7 +20,7 @@ class MediaInfo:
 
 
 async def inspect_media(settings: Settings) -> MediaInfo | None:
-    """For the doctor. None where nothing is downloaded."""
+    """Inspect client and library for the doctor. None when nothing is downloaded."""
     async with AsyncExitStack() as stack:
         media = download_services_of(settings, stack)
         if media is None:
@@ -28,11 +28,11 @@ async def inspect_media(settings: Settings) -> MediaInfo | None:
         client, trouble = None, None
         try:
             client = await media.downloader.version()
-        except ClientDown as away:
-            trouble = away.message
+        except ClientDown as down:
+            trouble = down.message
         folders = tuple(await media.library.troubles())
         try:
             free = await media.library.free_bytes()
-        except LibraryTrouble:  # the folder's own line has said so
+        except LibraryTrouble:  # the troubles of the folders name it
             free = None
         return MediaInfo(client, trouble, folders, free)

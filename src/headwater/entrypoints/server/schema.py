@@ -1,4 +1,4 @@
-"""The database's schema seen from the way in: what is there, and bringing it up to date."""
+"""The schema of the database for entrypoints: inspect it, and bring it up to date."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -19,7 +19,7 @@ _SECRETS_LOOKED_AT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """A schema before and after; None is an empty database."""
+    """A schema before and after; None stands for an empty database."""
 
     before: str | None
     after: str | None
@@ -31,7 +31,7 @@ class SchemaChange:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseInfo:
-    """A database from outside; `now` is its own clock, in seconds since 1970."""
+    """Facts of a database; `now` is its own clock, in seconds since 1970."""
 
     version: str
     schema: str | None
@@ -42,7 +42,7 @@ class DatabaseInfo:
 
 @dataclass(frozen=True, slots=True)
 class SealedSecretsInfo:
-    """What lies sealed in the database: how much of it does not open, or needs an older key."""
+    """Numbers of sealed secrets: all, those that do not open, those that need an older key."""
 
     sealed: int
     locked: int
@@ -61,7 +61,7 @@ async def database_of(settings: Settings) -> AsyncIterator[SqlDatabase]:
 
 
 async def inspect_database(settings: Settings) -> DatabaseInfo:
-    """What the database says about itself."""
+    """Ask the database for its version, schema and clock."""
     async with database_of(settings) as database:
         async with database.read() as view:
             now = await get_database_time(view)
@@ -75,15 +75,15 @@ async def inspect_database(settings: Settings) -> DatabaseInfo:
 
 
 async def inspect_secrets(settings: Settings) -> SealedSecretsInfo:
-    """Needs the newest schema. BadSettings when the key itself is of no use."""
+    """Count sealed secrets. It needs the newest schema; BadSettings for a key that is no key."""
     vault = vault_of(settings)
     mark = vault.mark()
     async with database_of(settings) as database, database.read() as view:
-        found = await list_secrets_of_other_keys(view, b"", _SECRETS_LOOKED_AT)
+        rows = await list_secrets_of_other_keys(view, b"", _SECRETS_LOOKED_AT)
     return SealedSecretsInfo(
-        sealed=len(found),
-        locked=sum(not vault.opens(each.secret) for each in found),
-        older=sum(not each.secret.startswith(mark) for each in found),
+        sealed=len(rows),
+        locked=sum(not vault.opens(row.secret) for row in rows),
+        older=sum(not row.secret.startswith(mark) for row in rows),
     )
 
 
@@ -93,34 +93,37 @@ async def is_up_to_date(settings: Settings) -> bool:
 
 
 async def bring_up_to_date(settings: Settings, *, allowed: bool, say: Say) -> None:
-    """An embedded database is ours to migrate; another only when somebody said so."""
+    """Migrate an embedded database; migrate another one only when it is `allowed`."""
     async with database_of(settings) as database:
         if settings.is_embedded or allowed:
-            move = await _upgrade_to_newest(database)
-            if move.before != move.after:
-                say(f"Database schema: {move.in_words}")
+            change = await _upgrade_to_newest(database)
+            if change.before != change.after:
+                say(f"Database schema: {change.in_words}")
         else:
             await schema.check_schema(database)
 
 
 async def check_clock(settings: Settings, clock: Callable[[], float]) -> None:
-    """Leases and plans are moments on the clocks of all who share a database. A worker that is
-    far ahead takes hosts from others that ask them still; one that is far behind takes what they
-    planned for a mistake of the past, and plans it anew, too early.
+    """Refuse to start when the clocks of this machine and of the database are far apart.
 
-    `clock` says what this machine takes for now, in seconds since 1970; it is looked at before and
-    after the database's, which may take its time to answer. A file has no other clock.
+    Leases and plans are moments on the clocks of all who share a database. A worker whose clock is
+    far ahead takes hosts from others that still request them. A worker whose clock is far behind
+    takes the plans of others for old mistakes, and plans those visits again, too early.
+
+    `clock` gives the time of this machine in seconds since 1970. It is read before and after that
+    of the database, which may take time to answer. A file has no other clock.
     """
     if settings.is_embedded:
         return
     async with database_of(settings) as database:
         before = clock()
         async with database.read() as view:
-            theirs = await get_database_time(view)
-    apart = min(max(theirs, before), clock()) - theirs
-    if abs(apart) > settings.lease_seconds / 2:
+            database_time = await get_database_time(view)
+    difference = min(max(database_time, before), clock()) - database_time
+    if abs(difference) > settings.lease_seconds / 2:
         raise BadSettings(
-            f"This machine's clock is {abs(apart):.0f} s {'ahead of' if apart > 0 else 'behind'}"
+            f"This machine's clock is {abs(difference):.0f} s"
+            f" {'ahead of' if difference > 0 else 'behind'}"
             " the database's. Those who work on one database must agree on the time:"
             " let both machines use NTP, and start again."
         )
@@ -132,7 +135,7 @@ async def check_schema_known(settings: Settings) -> None:
 
 
 async def migrate(settings: Settings, *, to: str | None, down: bool) -> SchemaChange:
-    """To a named schema, or all the way forward (or back)."""
+    """Migrate to a named schema, or to the newest (or, with `down`, one back)."""
     async with database_of(settings) as database:
         if not down and to is None:
             return await _upgrade_to_newest(database)
@@ -141,33 +144,31 @@ async def migrate(settings: Settings, *, to: str | None, down: bool) -> SchemaCh
             await schema.check_schema(database)
         if down and before is not None and not settings.is_embedded:
             await _check_no_workers(database, settings.lease_seconds)
-        await _step(database, to, down=down)
+        if down:
+            await schema.downgrade_schema(database, to or "-1")
+        else:
+            await schema.upgrade_schema(database, to or "head")
         return SchemaChange(before, await schema.find_schema(database))
 
 
 async def _check_no_workers(database: SqlDatabase, lease_seconds: float) -> None:
-    """The lock of a data folder says nothing of other machines, which would go on working on what
-    is taken away below them. A file has nobody else."""
+    """Refuse while workers live. The lock of a data folder does not cover other machines, which
+    would go on working on tables that are gone. A file is used by this machine alone."""
     async with database.read() as view:
         now = await get_database_time(view)
-        ages = [(now - each.heartbeat_at.timestamp(), each) for each in await list_workers(view)]
-    living = [(age, each) for age, each in ages if age < lease_seconds]
-    if living:
-        age, who = min(living, key=lambda each: each[0])
+        workers = await list_workers(view)
+    if not workers:
+        return
+    worker = max(workers, key=lambda worker: worker.heartbeat_at)
+    age = now - worker.heartbeat_at.timestamp()
+    if age < lease_seconds:
         raise ConflictError(
-            f"A worker on {who.host} (process {who.pid}) showed up {max(0.0, age):.0f} s ago."
+            f"A worker on {worker.host} (process {worker.pid}) showed up {max(0.0, age):.0f} s ago."
             " Stop all workers and servers of this database first; one that died counts as gone"
             f" after {lease_seconds:g} s (lease_seconds).",
-            host=who.host,
-            pid=who.pid,
+            host=worker.host,
+            pid=worker.pid,
         )
-
-
-async def _step(database: SqlDatabase, to: str | None, *, down: bool) -> None:
-    if down:
-        await schema.downgrade_schema(database, to or "-1")
-    else:
-        await schema.upgrade_schema(database, to or "head")
 
 
 async def _upgrade_to_newest(database: SqlDatabase) -> SchemaChange:

@@ -1,4 +1,4 @@
-"""The running service: locks taken, services opened, API and worker in one loop, a calm stop."""
+"""The running service: take locks, open services, run API and worker in one loop, stop calmly."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ from headwater.wiring.policies import sink_definitions, track_policy
 from headwater.wiring.services import Services
 
 GRACE_SECONDS = 2.0
-"""What the parts may take beyond their own time to come to an end."""
+"""How long the parts may take beyond their own time to come to an end."""
 
 COMMANDS: dict[tuple[Role, ...], str] = {
     ("serve", "work"): "headwater run",
@@ -69,7 +69,7 @@ Say = Callable[[str], None]
 
 
 class ServicePart(Protocol):
-    """Something that runs until it is told to stop."""
+    """A part of the service: it runs until it is stopped."""
 
     async def run(self) -> None: ...
 
@@ -77,7 +77,7 @@ class ServicePart(Protocol):
 
 
 def run_service(settings: Settings, roles: tuple[Role, ...], *, migrate: bool = False) -> bool:
-    """Until a signal. False when it had to be stopped by force."""
+    """Run until a signal comes. Return False when it had to be stopped by force."""
     configure(settings.log_level, settings.log_format)
     raise_open_file_limit()
     with (
@@ -88,11 +88,9 @@ def run_service(settings: Settings, roles: tuple[Role, ...], *, migrate: bool = 
         return runner.run(_run_parts(settings, roles, count, migrate=migrate, say=_print_line))
 
 
-def _name_of_this_process(settings: Settings, roles: tuple[Role, ...]) -> WorkerId:
-    """The worker's name finds its own leases after a restart; a bare server must not share it.
-
-    Otherwise a restarting worker would take away the first visit that the server is making.
-    """
+def _worker_id_of(settings: Settings, roles: tuple[Role, ...]) -> WorkerId:
+    """A worker finds its own leases by this id after a restart. A server without a worker must not
+    share it: a restarting worker would take away the first visit that the server is making."""
     name = stable_worker_id(settings.data_dir)
     return name if "work" in roles else WorkerId(f"{name}/serve")
 
@@ -107,13 +105,18 @@ async def _run_parts(
 ) -> bool:
     stop = stop_by_signal(count)
     async with AsyncExitStack() as stack:
-        # Before anything is opened: a port that is taken must not cost a start.
+        # Listen before all else is opened, so that a port that is in use costs no start.
         listener = stack.enter_context(listening_socket(settings)) if "serve" in roles else None
-        rpc = _open_grpc_listener(settings, stack) if "serve" in roles else None
-        apart = listener is None and settings.metrics_port is not None
-        door = stack.enter_context(metrics_socket(settings)) if apart else None
-        await _make_ready(settings, roles, migrate=migrate, say=say)
-        worker_id = _name_of_this_process(settings, roles)
+        grpc_listener = _open_grpc_listener(settings, stack) if "serve" in roles else None
+        metrics_listener = (
+            stack.enter_context(metrics_socket(settings))
+            if listener is None and settings.metrics_port is not None
+            else None
+        )
+        await bring_up_to_date(settings, allowed=migrate, say=say)
+        if "work" in roles:
+            await check_clock(settings, time.time)
+        worker_id = _worker_id_of(settings, roles)
         services = await stack.enter_async_context(open_services(settings, worker_id))
         await add_builtin_fetchers(services.registry)
         parts: list[ServicePart] = [personal_loop(services, settings)]
@@ -124,15 +127,14 @@ async def _run_parts(
             closing = app.state.desk.closing
             parts.append(HttpServer(app, listener, settings, closing))
             stack.enter_context(publish_notice(settings.data_dir, _notice(url_of_socket(listener))))
-            if rpc is not None:
-                parts.append(
-                    lazy_import("headwater.entrypoints.grpc.server:GrpcServer")(rpc, app.state.desk)
-                )
-        if door is not None:
-            parts.append(_metrics_server(services, settings, door))
-            say(f"metrics on {url_of_socket(door)}/metrics")
+            if grpc_listener is not None:
+                grpc_server = lazy_import("headwater.entrypoints.grpc.server:GrpcServer")
+                parts.append(grpc_server(grpc_listener, app.state.desk))
+        if metrics_listener is not None:
+            parts.append(_metrics_server(services, settings, metrics_listener))
+            say(f"metrics on {url_of_socket(metrics_listener)}/metrics")
         url = url_of_socket(listener) if listener else None
-        for line in greeting(settings, url, roles, rpc and rpc.address):
+        for line in greeting(settings, url, roles, grpc_listener and grpc_listener.address):
             say(line)
         return await _until_stopped(parts, stop, settings.stop_seconds, say)
 
@@ -152,25 +154,17 @@ async def _worker_parts(services: Services, settings: Settings) -> list[ServiceP
     return parts
 
 
-async def _make_ready(
-    settings: Settings, roles: tuple[Role, ...], *, migrate: bool, say: Say
-) -> None:
-    await bring_up_to_date(settings, allowed=migrate, say=say)
-    if "work" in roles:
-        await check_clock(settings, time.time)
-
-
 def _open_grpc_listener(settings: Settings, stack: AsyncExitStack) -> Any:
-    """The port of gRPC, where it is wanted; what it needs is not even loaded where it is not."""
+    """Open the port of gRPC, if the settings name one. Else nothing of gRPC is loaded."""
     if settings.grpc_port is None:
         return None
-    door = lazy_import("headwater.entrypoints.grpc.server:GrpcListener")(settings)
-    stack.push_async_callback(door.close)
-    return door
+    listener = lazy_import("headwater.entrypoints.grpc.server:GrpcListener")(settings)
+    stack.push_async_callback(listener.close)
+    return listener
 
 
 class HttpServer:
-    """The API on a socket that listens already. `closing` tells its streams to end."""
+    """The API on a socket that listens already. `closing` ends its streams."""
 
     def __init__(
         self, app: AsgiApp, listener: socket, settings: Settings, closing: asyncio.Event
@@ -194,18 +188,18 @@ class HttpServer:
         self._closing.set()
 
 
-def _metrics_server(services: Services, settings: Settings, door: socket) -> ServicePart:
-    """A worker without an API still shows how it goes."""
+def _metrics_server(services: Services, settings: Settings, listener: socket) -> ServicePart:
+    """Serve the metrics of a worker that has no API."""
     app = metrics_app(services, settings)
-    return HttpServer(app, door, settings, asyncio.Event())
+    return HttpServer(app, listener, settings, asyncio.Event())
 
 
 async def _until_stopped(
     parts: Sequence[ServicePart], stop: StopSignal, seconds: float, say: Say
 ) -> bool:
-    """All parts, until a signal or until one of them fails; then all are stopped."""
+    """Run all parts until a signal comes or one of them fails; then stop all."""
     running = [asyncio.create_task(part.run()) for part in parts]
-    await _first(stop.asked, running)
+    await _wait_for_signal_or_end(stop.asked, running)
     failure = _failure(running)
     if failure is None:
         say("Stopping… (Ctrl-C again to stop at once)")
@@ -221,7 +215,7 @@ async def _until_stopped(
 async def _wait_for_end(
     running: list[asyncio.Task[None]], stop: StopSignal, seconds: float
 ) -> bool:
-    """Every part came to its own end within its time and a little more."""
+    """Return True when every part came to its own end within its time and a little more."""
     ending = asyncio.create_task(_wait_for_all(running))
     hurry = asyncio.create_task(stop.at_once.wait())
     await asyncio.wait(
@@ -236,19 +230,19 @@ async def _wait_for_end(
 
 
 async def _wait_for_all(running: list[asyncio.Task[None]]) -> bool:
-    """Also of those that failed or were cancelled: the first failure has been told already."""
+    """Wait also for parts that failed or were cancelled: the first failure is raised already."""
     await asyncio.gather(*running, return_exceptions=True)
     return True
 
 
-async def _first(asked: asyncio.Event, running: list[asyncio.Task[None]]) -> None:
+async def _wait_for_signal_or_end(asked: asyncio.Event, running: list[asyncio.Task[None]]) -> None:
     waiting = asyncio.create_task(asked.wait())
     await asyncio.wait({waiting, *running}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
 
 
 def _failure(running: list[asyncio.Task[None]]) -> BaseException | None:
-    """A part that ended before anybody asked it to."""
+    """Find the failure of a part that ended before it was stopped."""
     for part in running:
         if part.done():
             return part.exception() or RuntimeError("A part of the service ended by itself.")
@@ -260,20 +254,20 @@ def _notice(url: str) -> ServiceNotice:
 
 
 def greeting(
-    settings: Settings, url: str | None, roles: tuple[Role, ...], rpc: str | None = None
+    settings: Settings, url: str | None, roles: tuple[Role, ...], grpc_address: str | None = None
 ) -> Iterator[str]:
-    """Where it listens, where its data is, what to do next."""
-    where = "SQLite" if settings.is_embedded else "PostgreSQL"
+    """Tell where the service listens, where its data is, and what to do next."""
+    database = "SQLite" if settings.is_embedded else "PostgreSQL"
     yield f"Headwater {__version__}"
     if url is not None:
-        yield f"  listening   {url}   ({_who_may_come(settings)})"
+        yield f"  listening   {url}   ({_access_in_words(settings)})"
         login = "   (any name, a token as password)" if settings.admin_secret else ""
         yield f"  console     {url}/{login}"
         if not settings.admin_secret:  # a browser is not asked for a token there
             yield f"  explore     {url}/docs"
-    if rpc is not None:
-        yield f"  gRPC        {rpc}   ({'TLS' if settings.grpc_tls_key else 'plain text'})"
-    yield f"  data        {settings.data_dir.absolute()}   ({where})"
+    if grpc_address is not None:
+        yield f"  gRPC        {grpc_address}   ({'TLS' if settings.grpc_tls_key else 'plain text'})"
+    yield f"  data        {settings.data_dir.absolute()}   ({database})"
     if "work" not in roles:
         yield "  visits      none from here: `headwater work` makes them"
     if url is not None:
@@ -285,14 +279,14 @@ def greeting(
 
 
 def _command_name() -> str:
-    """What a person types for it: `make run` starts one that is not on the path."""
+    """Return the command as a person types it: `make run` starts one that is not on the path."""
     started_as = Path(sys.argv[0])
     is_reachable = started_as.name != "headwater" or shutil.which("headwater") is not None
     return "headwater" if is_reachable else sys.argv[0]
 
 
-def _who_may_come(settings: Settings) -> str:
-    """The URL is one for this machine, whatever address is listened on."""
+def _access_in_words(settings: Settings) -> str:
+    """Say who may use it: the URL in the greeting is always one for this machine."""
     if not settings.admin_secret:
         return "this machine only, no token needed"
     if is_every_address(settings.host):

@@ -1,4 +1,4 @@
-"""How a running service is asked to stop, and how it ends though something does not answer."""
+"""Stop a running service by signals, and end it even if something does not answer."""
 
 import asyncio
 import os
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from threading import Timer
 
 LAST_SECONDS = 8.0
-"""Beyond their own time: then whatever still waits, for a database that says nothing, is left."""
+"""Time beyond that of the parts. Then we leave work that waits for a silent database."""
 
 FORCED = 130
-"""How a process ends that had to be stopped by force."""
+"""The exit code of a process that had to be stopped by force."""
 
 
 @dataclass(slots=True)
 class StopSignal:
-    """Asked once: finish what is in hand. Asked twice: now."""
+    """The first signal asks to finish the work in hand, the second to stop at once."""
 
     asked: asyncio.Event
     at_once: asyncio.Event
@@ -30,7 +30,7 @@ class StopSignal:
 
 
 def stop_by_signal(count: Callable[[], None]) -> StopSignal:
-    """`count` is called when the first signal comes."""
+    """Make a StopSignal that SIGINT and SIGTERM press. `count` is called with the first signal."""
     stop = StopSignal(asyncio.Event(), asyncio.Event(), count)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -40,10 +40,10 @@ def stop_by_signal(count: Callable[[], None]) -> StopSignal:
 
 @contextmanager
 def forced_exit_after(seconds: float, say: Callable[[str], None]) -> Iterator[Callable[[], None]]:
-    """Once it was counted from, the process ends after so many seconds, whatever it waits for.
+    """Yield a function that starts a timer: `seconds` later the process ends, whatever it does.
 
-    A cancelled query waits until the server has heard of that, and one behind a broken line, or
-    that stands still, never does. What is left undone a kill would leave undone too.
+    A cancelled query waits until its server knows, and a server that stands still, or is behind a
+    broken line, never does. A kill would leave the same work undone.
     """
 
     def leave() -> None:
