@@ -19,19 +19,15 @@ FETCHED = MeasuredVisit("fetched", None, "", 0.2, 3_000, 9_000, 2, 1, 900.0, Tru
 
 
 def test_every_outcome_there_is_can_be_counted() -> None:
-    """Their names are the first words of what a visit is called in short."""
+    """Their names are the first words of each summary of an outcome."""
     tree = ast.parse(Path(str(judge_visit.__file__)).read_text())
-    (short,) = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and node.name == "_name_and_error"
-    ]
     named = {
-        node.value.elts[0].value
-        for node in ast.walk(short)
-        if isinstance(node, ast.Return)
-        and isinstance(node.value, ast.Tuple)
-        and isinstance(node.value.elts[0], ast.Constant)
+        node.args[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "OutcomeSummary"
+        and isinstance(node.args[0], ast.Constant)
     }
     assert named == set(metrics.OUTCOMES)
     assert set(metrics.DEADLY) == DEADLY

@@ -1,4 +1,4 @@
-"""Judge a finished visit: the changes, the next visit, the events. Pure, no I/O."""
+"""Judge a finished visit: the changes it brings, the next visit, the events. Pure, no I/O."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -32,7 +32,7 @@ _DAY_MICROS = 86_400_000_000
 
 
 class FinishedVisit(NamedTuple):
-    """A visit before its second commit. `by` is who asked, where that was not this process."""
+    """A visit before its second commit. `by` names the fetcher that made the request, if any."""
 
     due: DueFeed
     outcome: Outcome
@@ -43,8 +43,25 @@ class FinishedVisit(NamedTuple):
     by: WorkerId | None = None
 
 
+class OutcomeSummary(NamedTuple):
+    """An outcome and its document, matched once: in words for people, and for the schedule.
+
+    `name` is the outcome as it is stored; `error` is a stable code, None when all is well;
+    `detail` explains it. `for_schedule` is what the next visit is decided from, and is stored.
+    """
+
+    name: str
+    error: str | None
+    detail: str | None
+    for_schedule: VisitOutcome
+
+
 class JudgedVisit(NamedTuple):
-    """The meaning of a finished visit; `remember` writes it down."""
+    """Everything that follows from a finished visit; the second commit writes it.
+
+    `name`, `error` and `detail` are those of its `OutcomeSummary`. `failing_told`: an event has
+    told that the feed is failing. `new_today` counts the feed's new entries on the day `today`.
+    """
 
     finished: FinishedVisit
     changes: MergeChanges
@@ -66,19 +83,21 @@ class JudgedVisit(NamedTuple):
 
 
 def judge_visit(
-    finished: FinishedVisit, memory: KnownEntries, overrides: Overrides,
+    finished: FinishedVisit, known_entries: KnownEntries, overrides: Overrides,
     policy: SchedulePolicy, rules: VisitRules, luck: float,
 ) -> JudgedVisit:  # fmt: skip
-    """`overrides` are the feed's as they are now: a person may have changed them meanwhile."""
+    """Judge a visit by the entries that are known and by the feed's `overrides` as they are now.
+
+    A person may have changed the overrides since the visit began.
+    """
     own, now, due = overrides.policy_from(policy), to_micros(finished.finished_at), finished.due
     if overrides != due.overrides:
         due = due._replace(state=due.state.with_overrides(overrides, own))
     today = now // _DAY_MICROS
     already = due.new_today if due.today == today else 0
-    changes = _changes(finished, memory, rules.max_new_entries_per_day - already)
-    name, error, detail = _name_and_error(finished)
-    lesson = _visit_outcome(finished, changes, error)
-    decision = decide_next_visit(due.state, lesson, own, finished.finished_at, luck)
+    changes = _changes(finished, known_entries, rules.max_new_entries_per_day - already)
+    name, error, detail, for_schedule = _summarise_outcome(finished, len(changes.new))
+    decision = decide_next_visit(due.state, for_schedule, own, finished.finished_at, luck)
     move = _move(finished, error, now)
     believed = is_move_believed(
         move,
@@ -104,56 +123,50 @@ def judge_visit(
     )
 
 
-def _changes(finished: FinishedVisit, memory: KnownEntries, room: int) -> MergeChanges:
+def _changes(finished: FinishedVisit, known_entries: KnownEntries, room: int) -> MergeChanges:
     due, read = finished.due, finished.read
     if not isinstance(read, ReadFeed):
         return NO_CHANGES
     return decide_changes(
-        memory.known,
-        memory.aliases,
+        known_entries.known,
+        known_entries.aliases,
         read.entries,
         room_for_new=max(0, room),
         ends_early_as=due.documents_seen + 1 if read.partial else None,
-        distrusted=newly_distrusted(memory.known, due.identity, read.identity),
+        distrusted=newly_distrusted(known_entries.known, due.identity, read.identity),
     )
 
 
-def _name_and_error(finished: FinishedVisit) -> tuple[str, str | None, str | None]:
-    """The outcome's name, and what went wrong if something did."""
+def _summarise_outcome(finished: FinishedVisit, new_entries: int) -> OutcomeSummary:
     match finished.outcome:
-        case Unchanged():
-            return "unchanged", None, None
-        case Fetched():
-            if isinstance(finished.read, UnreadableDocument):
-                return "unreadable", finished.read.code, finished.read.detail
-            return "fetched", None, None
-        case Throttled(exchange=exchange):
+        case Unchanged(fresh_for=fresh_for):
+            return OutcomeSummary("unchanged", None, None, NotModified(fresh_for))
+        case Fetched(fresh_for=fresh_for):
+            return _summarise_document(finished.read, new_entries, fresh_for)
+        case Throttled(exchange=exchange, retry_after=seconds):
             status = exchange.answer.status
-            return "throttled", f"http_{status}", f"the server asked us to wait ({status})"
+            detail = f"the server asked us to wait ({status})"
+            return OutcomeSummary("throttled", f"http_{status}", detail, ToldToWait(seconds))
         case Gone():
-            return "gone", "http_410", "the server says the feed is gone for good (410)"
-        case Failed(code=code, detail=detail):
-            return "failed", code, detail
+            detail = "the server says the feed is gone for good (410)"
+            return OutcomeSummary("gone", "http_410", detail, SaidGone())
+        case Failed(code=code, detail=detail, retry_after=seconds):
+            return OutcomeSummary("failed", code, detail, Trouble(code, seconds))
 
 
-def _visit_outcome(
-    finished: FinishedVisit, changes: MergeChanges, error: str | None
-) -> VisitOutcome:
-    match finished.outcome, finished.read:
-        case Unchanged(fresh_for=fresh), _:
-            return NotModified(fresh)
-        case Fetched(fresh_for=fresh), ReadFeed(hints=hints, published=published):
-            return ReadDocument(len(changes.new), hints, published, fresh)
-        case Fetched(fresh_for=fresh), SameDocument():
-            return ReadDocument(0, fresh_for=fresh)
-        case Throttled(retry_after=seconds), _:
-            return ToldToWait(seconds)
-        case Gone(), _:
-            return SaidGone()
-        case Failed(code=code, retry_after=seconds), _:
-            return Trouble(code, seconds)
-        case _:
-            return Trouble(error or "internal_error")
+def _summarise_document(
+    read: ReadResult | None, new_entries: int, fresh_for: float | None
+) -> OutcomeSummary:
+    match read:
+        case ReadFeed(hints=hints, published=published):
+            document = ReadDocument(new_entries, hints, published, fresh_for)
+            return OutcomeSummary("fetched", None, None, document)
+        case SameDocument():
+            return OutcomeSummary("fetched", None, None, ReadDocument(0, fresh_for=fresh_for))
+        case UnreadableDocument(code=code, detail=detail):
+            return OutcomeSummary("unreadable", code, detail, Trouble(code))
+        case None:
+            return OutcomeSummary("fetched", None, None, Trouble("internal_error"))
 
 
 def _move(finished: FinishedVisit, error: str | None, now: int) -> ObservedMove:
@@ -175,19 +188,19 @@ def _entry_events(finished: FinishedVisit, changes: MergeChanges) -> list[Event]
 def entry_events(
     feed_id: str, fetch_id: str, changes: MergeChanges, moment: datetime
 ) -> list[Event]:
-    """One for each entry that is new or says something else now."""
+    """One event for each entry that is new, and one for each whose content was edited."""
     now = rfc3339(moment)
-    told = [
-        feed_events.new_entry_event(feed_id, e.uid, e.link, e.published, fetch_id, now)
-        for e in changes.new
+    events = [
+        feed_events.new_entry_event(feed_id, entry.uid, entry.link, entry.published, fetch_id, now)
+        for entry in changes.new
     ]
-    told += [
+    events += [
         feed_events.updated_entry_event(
             feed_id, known.uid, entry.link, entry.published, fetch_id, now, known.version + 1
         )
         for entry, known in changes.edited
     ]
-    return told
+    return events
 
 
 def _feed_events(
@@ -197,7 +210,10 @@ def _feed_events(
     detail: str | None,
     rules: VisitRules,
 ) -> tuple[list[Event], bool]:
-    """Told once when it begins and once when it ends."""
+    """A run of failures has one event when it begins and one when it ends.
+
+    The flag that is returned says whether the first of the two has been sent.
+    """
     due, failures = finished.due, decision.state.failures
     if decision.next is None:
         return [feed_events.feed_gone(due.feed_id, due.url)], due.failing_told
