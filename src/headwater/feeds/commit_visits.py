@@ -1,4 +1,4 @@
-"""Commit visits: the second of two commits, everything learned, many visits in one transaction."""
+"""Commit visits: the second of their two commits, many visits in one transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,17 +32,17 @@ from headwater.feeds.worker.claim_rows import ClaimState
 
 @dataclass(frozen=True, slots=True)
 class ClaimLost:
-    """The claim was no longer ours: nothing was written (J6)."""
+    """The claim was no longer ours, so nothing was written (J6)."""
 
 
 CommitResult = JudgedVisit | ClaimLost | DatabaseRefused
 
-_FOLLOWED = ("active", "paused")
+_FOLLOWED_STATES = ("active", "paused")
 
 
 @dataclass(frozen=True, slots=True)
 class CommitServices:
-    """What the second commit works with. `worker` is named as the maker of each visit."""
+    """The services of the second commit. `worker` is recorded as the maker of each visit."""
 
     database: Database
     schedule: SchedulePolicy
@@ -51,30 +51,34 @@ class CommitServices:
 
 
 class PreparedVisit(NamedTuple):
-    """A finished visit on its way to the commit; `rows` where its meaning is known by then."""
+    """A finished visit on its way to the commit.
+
+    `writes` are known where it could be judged early.
+    """
 
     finished: FinishedVisit
     luck: float
-    rows: VisitWrites | None
+    writes: VisitWrites | None
 
 
 def prepare_visit(services: CommitServices, finished: FinishedVisit) -> PreparedVisit:
-    """What a visit means is worked out while others are being committed, where it can be: without
-    a document, nothing that the database knows changes it but what its feed's owner says meanwhile.
+    """A visit without a new document is judged here, while others are being committed.
 
-    Inside the commit everybody waits for it, as SQLite has one writer at a time.
+    Such a judgement depends on nothing in the database but the feed's overrides, which a person may
+    change meanwhile. Inside the commit all others would wait for it: SQLite has one writer at a
+    time.
     """
     luck, due = services.database.clock.luck(), finished.due
     if isinstance(finished.read, ReadFeed):
         return PreparedVisit(finished, luck, None)
-    settled = judge_visit(
+    judged = judge_visit(
         finished, NOTHING_KNOWN, due.overrides, services.schedule, services.rules, luck
     )
-    return PreparedVisit(finished, luck, visit_writes_of(settled, services.worker))
+    return PreparedVisit(finished, luck, visit_writes_of(judged, services.worker))
 
 
 async def commit_visits(services: CommitServices, group: list[PreparedVisit]) -> list[CommitResult]:
-    """One transaction for all; a visit that the database refuses is refused alone."""
+    """Commit all in one transaction; a visit that the database refuses is refused alone."""
     observe_commit("remember", len(group))
     return await split_on_refusal(partial(_commit_once, services), group, DatabaseRefused)
 
@@ -83,44 +87,43 @@ async def _commit_once(
     services: CommitServices, group: list[PreparedVisit]
 ) -> list[JudgedVisit | ClaimLost]:
     async with services.database.write() as tx:
-        held = await claim_rows.lock_claimed_feeds(
-            tx, [each.finished.due.feed for each in group], to_micros(tx.now)
+        feeds = [visit.finished.due.feed for visit in group]
+        claims = await claim_rows.lock_claimed_feeds(tx, feeds, to_micros(tx.now))
+        known_entries = await _load_known_entries(
+            tx, [visit.finished for visit in group if visit.writes is None]
         )
-        memories = await _load_known_entries(
-            tx, [each.finished for each in group if each.rows is None]
-        )
-        found = [
-            _visit_writes(services, each, held.get(each.finished.due.feed), memories)
-            for each in group
+        results = [
+            _visit_writes(services, visit, claims.get(visit.finished.due.feed), known_entries)
+            for visit in group
         ]
-        rows = [each for each in found if each is not None]
-        settled = [each.settled for each in rows if not each.is_quiet]
+        writes = [result for result in results if result is not None]
+        judged = [write.judged for write in writes if not write.is_quiet]
         await entry_rows.save_entries(
-            tx, [_merged(each) for each in settled if _shows_entries(each)]
+            tx, [_entries_to_save(visit) for visit in judged if _changes_entries(visit)]
         )
         await raw_rows.set_kept(
-            tx, [_fetch_id(each) for each in settled if _is_worth_keeping(each)]
+            tx, [_fetch_id(visit) for visit in judged if visit.changes.touches_entries]
         )
-        await _note_deaths(tx, settled)
-        await visit_rows.update_feeds(tx, [each.learned for each in rows])
-        await visit_rows.insert_visits(tx, [each.record for each in rows])
-        moves = [fact for each in settled for fact in await _carry_out_move(tx, each)]
-        facts = [fact for each in settled for fact in each.events]
+        await _record_parser_deaths(tx, judged)
+        await visit_rows.update_feeds(tx, [write.update for write in writes])
+        await visit_rows.insert_visits(tx, [write.row for write in writes])
+        moves = [event for visit in judged for event in await _carry_out_move(tx, visit)]
+        events = [event for visit in judged for event in visit.events]
         mark_moment("events")
-        await event_rows.append_events(tx, [*facts, *moves], tx.now)
-    return [ClaimLost() if each is None else each.settled for each in found]
+        await event_rows.append_events(tx, [*events, *moves], tx.now)
+    return [ClaimLost() if result is None else result.judged for result in results]
 
 
 async def _load_known_entries(
     tx: Transaction, visits: Sequence[FinishedVisit]
 ) -> dict[FeedPk, KnownEntries]:
-    """A feed on its first document has nothing to remember, unless its archive was read again."""
-    first = [each.due.feed for each in visits if not each.due.documents_seen]
-    bare = set(first) - await entry_rows.list_feeds_with_entries(tx, first)
+    """A feed on its first document has no entries, unless its archive was read again."""
+    first = [visit.due.feed for visit in visits if not visit.due.documents_seen]
+    without_entries = set(first) - await entry_rows.list_feeds_with_entries(tx, first)
     shown = [
-        (each.due.feed, each.read.entries)
-        for each in visits
-        if isinstance(each.read, ReadFeed) and each.due.feed not in bare
+        (visit.due.feed, visit.read.entries)
+        for visit in visits
+        if isinstance(visit.read, ReadFeed) and visit.due.feed not in without_entries
     ]
     return await entry_rows.list_known_entries(tx, shown) if shown else {}
 
@@ -128,70 +131,67 @@ async def _load_known_entries(
 def _visit_writes(
     services: CommitServices,
     visit: PreparedVisit,
-    holding: ClaimState | None,
-    memories: dict[FeedPk, KnownEntries],
+    claim: ClaimState | None,
+    known_entries: dict[FeedPk, KnownEntries],
 ) -> VisitWrites | None:
-    """As foreseen, unless a person has changed their mind since the visit began. None for a visit
-    whose claim is no longer ours."""
+    """The writes prepared before, unless a person has changed the feed's overrides since the visit
+    began. None for a visit whose claim is no longer ours."""
     finished, due = visit.finished, visit.finished.due
-    if holding is None or holding.fence != due.fence:
+    if claim is None or claim.fence != due.fence:
         return None
-    if visit.rows is not None and holding.overrides == due.overrides:
-        return visit.rows
-    memory = memories.get(due.feed) or NOTHING_KNOWN
-    settled = judge_visit(
-        finished, memory, holding.overrides, services.schedule, services.rules, visit.luck
+    if visit.writes is not None and claim.overrides == due.overrides:
+        return visit.writes
+    known = known_entries.get(due.feed) or NOTHING_KNOWN
+    judged = judge_visit(
+        finished, known, claim.overrides, services.schedule, services.rules, visit.luck
     )
-    return visit_writes_of(settled, services.worker)
+    return visit_writes_of(judged, services.worker)
 
 
-def _shows_entries(settled: JudgedVisit) -> bool:
-    return settled.changes is not NO_CHANGES and settled.changes != NO_CHANGES
+def _changes_entries(judged: JudgedVisit) -> bool:
+    return judged.changes is not NO_CHANGES and judged.changes != NO_CHANGES
 
 
-def _is_worth_keeping(settled: JudgedVisit) -> bool:
-    return settled.changes.touches_entries
+def _fetch_id(judged: JudgedVisit) -> str:
+    assert judged.finished.archived is not None, "entries come from an archived body only"
+    return judged.finished.archived.fetch_id
 
 
-def _fetch_id(settled: JudgedVisit) -> str:
-    assert settled.finished.archived is not None, "entries come from an archived body only"
-    return settled.finished.archived.fetch_id
-
-
-def _merged(settled: JudgedVisit) -> EntriesToSave:
-    due = settled.finished.due
+def _entries_to_save(judged: JudgedVisit) -> EntriesToSave:
+    due = judged.finished.due
     return EntriesToSave(
         feed=due.feed,
-        changes=settled.changes,
-        fetch_id=_fetch_id(settled),
-        now=settled.now,
+        changes=judged.changes,
+        fetch_id=_fetch_id(judged),
+        now=judged.now,
         before=due.documents_seen,
         seen_before_at=due.document_seen_at,
     )
 
 
-async def _note_deaths(tx: Transaction, settled: Sequence[JudgedVisit]) -> None:
-    for each in settled:
-        read, archived = each.finished.read, each.finished.archived
+async def _record_parser_deaths(tx: Transaction, visits: Sequence[JudgedVisit]) -> None:
+    for visit in visits:
+        read, archived = visit.finished.read, visit.finished.archived
         if archived and isinstance(read, UnreadableDocument) and killed_its_parser(read):
             await raw_rows.upsert_parser_death(
-                tx, archived.body_sha256, read.code, each.finished.finished_at
+                tx, archived.body_sha256, read.code, visit.finished.finished_at
             )
 
 
-async def _carry_out_move(tx: Transaction, settled: JudgedVisit) -> list[Event]:
-    """A move that proved stable; where another feed is followed already, this one stops instead.
+async def _carry_out_move(tx: Transaction, judged: JudgedVisit) -> list[Event]:
+    """A feed whose move has proved stable gets its new URL.
 
-    Where a feed lives that nobody visits, the address is taken but nothing is followed there: we go
-    on by the redirect, and look again at every visit whether the address has become free.
+    If another feed is followed at that URL, this one stops instead. If a feed that nobody visits
+    has it, the URL is taken but nothing is followed there: we go on by the redirect, and check at
+    every visit whether the URL has become free.
     """
-    due, target = settled.finished.due, settled.believed_move
+    due, target = judged.finished.due, judged.believed_move
     key = canonical(target) if target else None
     if target is None or key is None:
         return []
     other = await feed_rows.find_feed_at_url(tx, index_key(key))
     if other is not None and other.feed_id != due.feed_id:
-        if other.state not in _FOLLOWED:
+        if other.state not in _FOLLOWED_STATES:
             return []
         await feed_rows.set_duplicate(tx, due.feed, target)
         return [feed_moved(due.feed_id, due.url, target, duplicate_of=other.feed_id)]

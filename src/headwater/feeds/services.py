@@ -1,4 +1,4 @@
-"""The services of feeds: what a visit works with, made once for a process."""
+"""The services that a visit of a feed works with, made once for a process."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from headwater.feeds.visit_rules import VisitRules
 
 @dataclass(frozen=True, slots=True)
 class FeedServices:
-    """`worker` is the name under which this process claims feeds."""
+    """One for each process. `worker` is the name under which the process claims feeds."""
 
     database: Database
     clock: Clock

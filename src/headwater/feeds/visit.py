@@ -1,4 +1,4 @@
-"""Visit one feed, top to bottom: request, archive, read, commit. The recipe of the product."""
+"""Visit one feed: request, archive, read, commit. The recipe of the product, top to bottom."""
 
 from dataclasses import replace
 from typing import Any
@@ -34,7 +34,10 @@ from headwater.feeds.worker import claim_rows
 
 
 async def visit_feed(due: DueFeed, services: FeedServices) -> CommitResult:
-    """One visit of a claimed feed. It makes two commits, and shares both with its neighbours."""
+    """Visit a claimed feed once.
+
+    The visit makes two commits; visits at the same time share both.
+    """
     with span("schedule") as scheduled:
         request = request_of_visit(due, services)
         scheduled.tell(describe_schedule, due, services.worker)
@@ -43,7 +46,8 @@ async def visit_feed(due: DueFeed, services: FeedServices) -> CommitResult:
 
 
 def request_of_visit(due: DueFeed, services: FeedServices) -> FetchRequest:
-    """Only if the document has changed, but now and then the whole document whatever happens."""
+    """The request asks for the document only if it has changed; now and then it asks for all of
+    it."""
     now = to_micros(services.clock.now())
     whole = wants_whole_document(due, now, services.rules.whole_fetch_days)
     return FetchRequest(
@@ -52,13 +56,13 @@ def request_of_visit(due: DueFeed, services: FeedServices) -> FetchRequest:
 
 
 async def _request(due: DueFeed, request: FetchRequest, services: FeedServices) -> Outcome:
-    """No request is made for a private feed whose secrets do not open: that is our own trouble."""
+    """A private feed whose credentials cannot be decrypted is not requested: the fault is ours."""
     if not due.has_credentials:
         return await services.fetcher.fetch(request)
     try:
         keyring = await services.keyrings.open(due.feed, due.url)
-    except SecretUnreadable as trouble:
-        return _outcome_without_request(due, trouble.code, trouble.message, services)
+    except SecretUnreadable as error:
+        return _outcome_without_request(due, error.code, error.message, services)
     return await services.fetcher.fetch(replace(request, keys=keyring))
 
 
@@ -70,20 +74,20 @@ async def record_visit(
     conditional: bool,
     by: WorkerId | None = None,
 ) -> CommitResult:
-    """Archive, read and commit: the same for whoever made the request. `by` names a fetcher."""
+    """Archive, read and commit an outcome, whoever made the request. `by` names a fetcher."""
     try:
         archived = await archive_body(due.feed, outcome, services)
     except DatabaseRefused:
         if await is_still_claimed(due, services):
             raise
-        return ClaimLost()  # somebody has deleted the feed for good, and this visit with it
+        return ClaimLost()  # the feed was deleted for good meanwhile, and this visit with it
     document = await read_body(due, outcome, archived, services)
     now = services.clock.now()
     finished = FinishedVisit(due, outcome, archived, document, conditional, now, by)
     result = await commit_visit(finished, services)
     if isinstance(result, DatabaseRefused) and document is not None:
-        # What the document says cannot be stored. That it was visited can, and must be:
-        # otherwise the feed would be asked again and again.
+        # The database refuses the content of the document. The visit itself can be stored, and
+        # must be: otherwise the feed would be requested again and again.
         unstorable = UnreadableDocument("internal_error", result.message)
         return await commit_visit(finished._replace(read=unstorable), services)
     return result
@@ -92,14 +96,17 @@ async def record_visit(
 async def archive_body(
     feed: FeedPk, outcome: Outcome, services: FeedServices
 ) -> ArchivedBody | None:
-    """The first commit: the body as served. An error page may be all that explains an error."""
+    """The first commit: the body as served.
+
+    Error pages too: one may be all that explains an error.
+    """
     if not has_body(outcome.exchange.answer):
         return None
-    cut, error = False, None
+    truncated, error = False, None
     if isinstance(outcome, Failed):
-        cut, error = outcome.truncated, outcome.code
+        truncated, error = outcome.truncated, outcome.code
     fetch_id = FetchId(str(uuid7()))
-    raw = raw_fetch_of(outcome.exchange, feed, fetch_id, truncated=cut, error=error)
+    raw = raw_fetch_of(outcome.exchange, feed, fetch_id, truncated=truncated, error=error)
     with span("archive") as archiving:
         archived = await services.commits.archive(raw)
         archiving.tell(describe_archive, raw)
@@ -109,7 +116,7 @@ async def archive_body(
 
 
 async def is_still_claimed(due: DueFeed, services: FeedServices) -> bool:
-    """Asked where the database refused a visit: what was deleted for good takes nothing."""
+    """Asked after the database refused a visit: a feed that was deleted for good takes no rows."""
     async with services.database.write() as tx:
         claims = await claim_rows.lock_claimed_feeds(tx, [due.feed], to_micros(tx.now))
     claim = claims.get(due.feed)
@@ -123,9 +130,9 @@ async def read_body(
         return None
     if archived.deaths >= services.rules.parser_deaths_allowed:
         return UnreadableDocument("quarantined", "this very document killed its parser before")
-    known = due.document_hash.hex() if due.document_hash else None
+    document_hash = due.document_hash.hex() if due.document_hash else None
     return await parse_answer(
-        outcome.exchange.answer, due.feed_id, due.identity, services, known_document=known
+        outcome.exchange.answer, due.feed_id, due.identity, services, known_document=document_hash
     )
 
 
@@ -137,7 +144,10 @@ async def parse_answer(
     *,
     known_document: str | None = None,
 ) -> ReadResult:
-    """In a process that can be killed. A document that is known already is not read again."""
+    """Parse in a process that can be killed.
+
+    A document with the hash `known_document` is skipped.
+    """
     job = parse_job_of(
         answer.url, answer.response_headers, feed_id, identity, known_document=known_document
     )
@@ -148,16 +158,17 @@ async def parse_answer(
 
 
 async def commit_visit(finished: FinishedVisit, services: FeedServices) -> CommitResult:
-    """The second commit: everything learned."""
+    """The second commit: everything that the visit has brought."""
     with span("merge") as merging:
         result = await services.commits.commit(finished)
         merging.tell(describe_merge, result)
     return result
 
 
-async def record_mishap(due: DueFeed, trouble: Exception, services: FeedServices) -> CommitResult:
-    """A mistake of ours, written down like a failure of the feed, lest it repeats at once."""
-    detail = f"{type(trouble).__name__}: {trouble}"
+async def record_mishap(due: DueFeed, error: Exception, services: FeedServices) -> CommitResult:
+    """Record a mistake of ours like a failure of the feed, so that the visit is not repeated at
+    once."""
+    detail = f"{type(error).__name__}: {error}"
     outcome = _outcome_without_request(due, "internal_error", detail, services)
     now = services.clock.now()
     return await commit_visit(FinishedVisit(due, outcome, None, None, False, now), services)

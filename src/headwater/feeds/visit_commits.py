@@ -1,4 +1,4 @@
-"""The two commits of visits: those that come to a commit together share its transaction."""
+"""The two commits of visits: visits that come to a commit together share its transaction."""
 
 from functools import partial
 
@@ -17,11 +17,11 @@ from headwater.feeds.raw.archive import ArchivedBody, archive_group
 from headwater.feeds.raw.raw_fetch import RawFetch
 
 _ARCHIVED_TOGETHER = 96
-"""Smaller groups than the other commit's: parsing waits for them."""
+"""Groups are smaller than those of the other commit, because parsing waits for this one."""
 
 
 class VisitCommits:
-    """One for a process, so that all its visits share their commits."""
+    """One for each process, so that all its visits share their commits."""
 
     def __init__(self, services: CommitServices, blobs: Blobs) -> None:
         self._services = services
@@ -33,19 +33,19 @@ class VisitCommits:
         )
 
     async def archive(self, raw: RawFetch) -> ArchivedBody | DatabaseRefused:
-        """The first: the body is safe before anything refers to it."""
+        """The first commit: the body is safe before anything refers to it."""
         return await self._archive.join(raw)
 
     async def commit(self, finished: FinishedVisit) -> CommitResult:
-        """The second: everything learned."""
+        """The second commit: everything that the visit has brought."""
         return await self._commit.join(prepare_visit(self._services, finished))
 
     async def drain(self) -> None:
-        """Returns when everything already taken is committed."""
+        """Return when everything that was taken is committed."""
         await self._archive.drain()
         await self._commit.drain()
 
     async def close(self) -> None:
-        """Takes no more; returns when everything already taken is committed."""
+        """Take no more, and return when everything that was taken is committed."""
         await self._archive.close()
         await self._commit.close()

@@ -1,4 +1,4 @@
-"""Visits in the database: what a judged visit writes, and how visits are listed and deleted."""
+"""Visits in the database: the rows of a judged visit, and how visits are listed and deleted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from headwater.feeds.read_document import ReadFeed, SameDocument
 
 
 class FeedUpdate(NamedTuple):
-    """What a visit changes on its feed's row, by the names of its columns.
+    """The changes that a visit makes to its feed's row, by the names of the columns.
 
-    `state` is taken where the feed is active; `last_success_at` and what follows, where it is said.
+    `state` changes an active feed only; `last_success_at` and the fields after it, when not None.
     """
 
     interval_sec: float
@@ -67,7 +67,8 @@ class FeedUpdate(NamedTuple):
 
 
 class UnchangedFeedUpdate(NamedTuple):
-    """The same where a feed in good order said "not modified": what it is stays as it was."""
+    """The same for a feed in good order that was not modified: its other columns stay as they
+    are."""
 
     interval_sec: float
     last_decision_at: int
@@ -89,11 +90,11 @@ class UnchangedFeedUpdate(NamedTuple):
 
 
 class VisitRow(NamedTuple):
-    """One line of a feed's history: what was asked, what came, what was decided and from what.
+    """One row of a feed's history: the request, the answer, the decision and its inputs.
 
     `dated_entries` to `late_squares`: how late new entries were seen, where that is known.
-    `decoded_bytes`: the document once unpacked, None when nothing was. `retry`: the visit before
-    this one failed.
+    `decoded_bytes`: the size of the unpacked document, None when nothing was unpacked. `retry`: the
+    visit before this one failed.
     """
 
     feed_id: FeedPk
@@ -133,7 +134,8 @@ class VisitRow(NamedTuple):
 
 
 class QuietVisitRow(NamedTuple):
-    """The same where nothing came and nothing went wrong: all else is empty or zero."""
+    """The same for a visit that brought nothing and had no error: all other columns are empty or
+    0."""
 
     feed_id: FeedPk
     scheduled_at: int
@@ -168,11 +170,11 @@ _ASSIGNED = {
 }
 
 _FETCHER = "(SELECT fetcher_id FROM rss_subscriptions s WHERE s.feed_id = ?)"
-"""Whose fetcher it was stands in the database alone."""
+"""Only the database knows which fetcher a feed belongs to."""
 
 
-def _update(lesson: type[FeedUpdate] | type[UnchangedFeedUpdate]) -> str:
-    assigned = ", ".join(f"{name} = {_ASSIGNED.get(name, '?')}" for name in lesson._fields[:-1])
+def _update(update: type[FeedUpdate] | type[UnchangedFeedUpdate]) -> str:
+    assigned = ", ".join(f"{name} = {_ASSIGNED.get(name, '?')}" for name in update._fields[:-1])
     return f"UPDATE feeds SET {assigned}, claimed_by = NULL WHERE id = ?"
 
 
@@ -184,19 +186,20 @@ def _insert(visit: type[VisitRow] | type[QuietVisitRow]) -> str:
     )
 
 
-_LEARN, _CONFIRM = _update(FeedUpdate), _update(UnchangedFeedUpdate)
-_RECORD, _RECORD_QUIET = _insert(VisitRow), _insert(QuietVisitRow)
+_UPDATE_FEED, _UPDATE_UNCHANGED_FEED = _update(FeedUpdate), _update(UnchangedFeedUpdate)
+_INSERT_VISIT, _INSERT_QUIET_VISIT = _insert(VisitRow), _insert(QuietVisitRow)
 
-_AT_ONCE = (64, 16, 4, 1)
-"""How many quiet visits go into one statement of SQLite, so that few statements are known to it."""
+_BATCH_SIZES = (64, 16, 4, 1)
+"""How many quiet visits go into one statement of SQLite: four sizes, so that it has few statements
+to keep prepared."""
 
 
 def _table(columns: int, rows: int) -> str:
-    """What SQLite calls `column1`, `column2` and so on."""
+    """SQLite names its columns `column1`, `column2` and so on."""
     return f"(VALUES {', '.join([f'({placeholders(columns)})'] * rows)}) AS v"
 
 
-def _confirm_many(rows: int) -> str:
+def _update_unchanged_feeds(rows: int) -> str:
     fields = UnchangedFeedUpdate._fields
     assigned = ", ".join(
         f"{name} = {_ASSIGNED.get(name, '?').replace('?', f'v.column{place}')}"
@@ -208,7 +211,7 @@ def _confirm_many(rows: int) -> str:
     )
 
 
-def _record_many(rows: int) -> str:
+def _insert_quiet_visits(rows: int) -> str:
     fields = QuietVisitRow._fields
     columns = ", ".join(f"v.column{place}" for place in range(1, len(fields) + 1))
     return (
@@ -218,43 +221,46 @@ def _record_many(rows: int) -> str:
     )
 
 
-_CONFIRM_MANY = {rows: _confirm_many(rows) for rows in _AT_ONCE}
-_RECORD_MANY = {rows: _record_many(rows) for rows in _AT_ONCE}
+_UPDATE_UNCHANGED_FEEDS = {rows: _update_unchanged_feeds(rows) for rows in _BATCH_SIZES}
+_INSERT_QUIET_VISITS = {rows: _insert_quiet_visits(rows) for rows in _BATCH_SIZES}
 
 
-async def _run_in_few(
+async def _run_in_batches(
     tx: Transaction, statements: dict[int, str], rows: Sequence[tuple[SqlValue, ...]]
 ) -> None:
-    """In `run_many` SQLite's thread and ours pass Python's lock to and fro twice for each row."""
+    """Run a few large statements.
+
+    In `run_many`, SQLite's thread and ours pass Python's lock to and fro twice for each row.
+    """
     begin = 0
     for size, sql in statements.items():
         while len(rows) - begin >= size:
-            some = rows[begin : begin + size]
-            await tx.run_many(sql, [tuple(chain.from_iterable(some))])
+            batch = rows[begin : begin + size]
+            await tx.run_many(sql, [tuple(chain.from_iterable(batch))])
             begin += size
 
 
 async def update_feeds(
-    tx: Transaction, lessons: Sequence[FeedUpdate | UnchangedFeedUpdate]
+    tx: Transaction, updates: Sequence[FeedUpdate | UnchangedFeedUpdate]
 ) -> None:
-    """One row per feed, whatever happened; the claim ends here."""
-    await tx.run_many(_LEARN, [each for each in lessons if type(each) is FeedUpdate])
-    quiet = [each for each in lessons if type(each) is UnchangedFeedUpdate]
+    """Update one row for each feed, whatever the outcome was. The claim ends here."""
+    await tx.run_many(_UPDATE_FEED, [update for update in updates if type(update) is FeedUpdate])
+    quiet = [update for update in updates if type(update) is UnchangedFeedUpdate]
     if tx.dialect == "sqlite":
-        await _run_in_few(tx, _CONFIRM_MANY, quiet)
+        await _run_in_batches(tx, _UPDATE_UNCHANGED_FEEDS, quiet)
     else:
-        await tx.run_many(_CONFIRM, quiet)
+        await tx.run_many(_UPDATE_UNCHANGED_FEED, quiet)
 
 
 async def insert_visits(tx: Transaction, visits: Sequence[VisitRow | QuietVisitRow]) -> None:
     """The key (feed, scheduled_at) is what makes a second commit of one visit impossible (J1)."""
-    whole = [(*each, each[0]) for each in visits if type(each) is VisitRow]
-    await tx.run_many(_RECORD, whole)
-    quiet = [each for each in visits if type(each) is QuietVisitRow]
+    whole = [(*visit, visit.feed_id) for visit in visits if type(visit) is VisitRow]
+    await tx.run_many(_INSERT_VISIT, whole)
+    quiet = [visit for visit in visits if type(visit) is QuietVisitRow]
     if tx.dialect == "sqlite":
-        await _run_in_few(tx, _RECORD_MANY, quiet)
+        await _run_in_batches(tx, _INSERT_QUIET_VISITS, quiet)
     else:
-        await tx.run_many(_RECORD_QUIET, [(*each, each[0]) for each in quiet])
+        await tx.run_many(_INSERT_QUIET_VISIT, [(*visit, visit.feed_id) for visit in quiet])
 
 
 def json_or_none(value: Any) -> str | None:
@@ -265,59 +271,59 @@ _PRECONDITION_FAILED = 412
 
 
 class VisitWrites(NamedTuple):
-    """A visit and what it leaves. A quiet one touches nothing else."""
+    """The rows that a visit writes. A quiet visit writes nothing else."""
 
-    settled: JudgedVisit
-    learned: FeedUpdate | UnchangedFeedUpdate
-    record: VisitRow | QuietVisitRow
+    judged: JudgedVisit
+    update: FeedUpdate | UnchangedFeedUpdate
+    row: VisitRow | QuietVisitRow
     is_quiet: bool
 
 
-def visit_writes_of(settled: JudgedVisit, worker: WorkerId) -> VisitWrites:
-    next_at = maybe_micros(settled.decision.next)
-    if next_at is not None and _is_quiet(settled):
-        quiet = _quiet_visit_row(settled, next_at, worker)
-        return VisitWrites(settled, _unchanged_feed_update(settled, next_at), quiet, is_quiet=True)
-    record = _visit_row(settled, next_at, worker)
-    return VisitWrites(settled, _feed_update(settled, next_at), record, is_quiet=False)
+def visit_writes_of(judged: JudgedVisit, worker: WorkerId) -> VisitWrites:
+    next_at = maybe_micros(judged.decision.next)
+    if next_at is not None and _is_quiet(judged):
+        quiet = _quiet_visit_row(judged, next_at, worker)
+        return VisitWrites(judged, _unchanged_feed_update(judged, next_at), quiet, is_quiet=True)
+    row = _visit_row(judged, next_at, worker)
+    return VisitWrites(judged, _feed_update(judged, next_at), row, is_quiet=False)
 
 
-def _is_quiet(settled: JudgedVisit) -> bool:
-    """Not modified, and nothing to put right: as it was before this visit, but for its times."""
-    due, state = settled.finished.due, settled.decision.state
+def _is_quiet(judged: JudgedVisit) -> bool:
+    """Not modified, and the feed is as it was before this visit, but for its times."""
+    due, state = judged.finished.due, judged.decision.state
     before = due.state
     return (
-        settled.name == "unchanged"
-        and not settled.events
+        judged.name == "unchanged"
+        and not judged.events
         and not due.after_failure
-        and settled.move is due.move
+        and judged.move is due.move
         and state.hints is before.hints
         and state.recent_published is before.recent_published
         and state.failures == before.failures
         and state.gone == before.gone
-        and settled.failing_told == due.failing_told
+        and judged.failing_told == due.failing_told
     )
 
 
-def _unchanged_feed_update(settled: JudgedVisit, next_at: int) -> UnchangedFeedUpdate:
-    due, now, answer = settled.finished.due, settled.now, settled.finished.outcome.exchange.answer
+def _unchanged_feed_update(judged: JudgedVisit, next_at: int) -> UnchangedFeedUpdate:
+    due, now, answer = judged.finished.due, judged.now, judged.finished.outcome.exchange.answer
     return UnchangedFeedUpdate(
-        settled.decision.state.interval, now, settled.decision.reason,
+        judged.decision.state.interval, now, judged.decision.reason,
         due.documents_seen + 1, now,
-        now, settled.name, answer.status, 0,
-        settled.new_today, settled.today,
-        settled.finished.outcome.exchange.own_address or due.last_address,
+        now, judged.name, answer.status, 0,
+        judged.new_today, judged.today,
+        judged.finished.outcome.exchange.own_address or due.last_address,
         now, next_at, next_at, now, due.feed,
     )  # fmt: skip
 
 
-def _quiet_visit_row(settled: JudgedVisit, next_at: int, worker: WorkerId) -> QuietVisitRow:
-    finished, due, decision = settled.finished, settled.finished.due, settled.decision
+def _quiet_visit_row(judged: JudgedVisit, next_at: int, worker: WorkerId) -> QuietVisitRow:
+    finished, due, decision = judged.finished, judged.finished.due, judged.decision
     exchange = finished.outcome.exchange
     answer = exchange.answer
     return QuietVisitRow(
-        due.feed, due.scheduled_at, to_micros(exchange.started_at), settled.now,
-        finished.by or worker, redacted(exchange.asked_url), settled.name, answer.status,
+        due.feed, due.scheduled_at, to_micros(exchange.started_at), judged.now,
+        finished.by or worker, redacted(exchange.asked_url), judged.name, answer.status,
         finished.conditional, _hops(exchange) if exchange.hops else None,
         answer.address, len(answer.body), answer.elapsed * 1000, 0, 0,
         due.state.interval, decision.interval, next_at,
@@ -325,28 +331,28 @@ def _quiet_visit_row(settled: JudgedVisit, next_at: int, worker: WorkerId) -> Qu
     )  # fmt: skip
 
 
-def _feed_update(settled: JudgedVisit, next_at: int | None) -> FeedUpdate:
-    finished, due, now = settled.finished, settled.finished.due, settled.now
-    state, move, has_succeeded = settled.decision.state, settled.move, settled.succeeded
+def _feed_update(judged: JudgedVisit, next_at: int | None) -> FeedUpdate:
+    finished, due, now = judged.finished, judged.finished.due, judged.now
+    state, move, has_succeeded = judged.decision.state, judged.move, judged.succeeded
     new = finished.read if isinstance(finished.read, ReadFeed) else None
     exchange = finished.outcome.exchange
-    validators, document_hash = _next_validators(settled)
+    validators, document_hash = _next_validators(judged)
     return FeedUpdate(
-        state.interval, now, settled.decision.reason,
+        state.interval, now, judged.decision.reason,
         getattr(finished.outcome, "retry_after", None), state.failures, state.gone, state.ewma,
         orjson.dumps(state.hints.as_json()).decode(), orjson.dumps(state.recent_published).decode(),
         validators.etag, validators.last_modified,
-        asked_whole_at=_asked_whole_at(settled),
+        asked_whole_at=_asked_whole_at(judged),
         documents_seen=due.documents_seen + has_succeeded,
         document_seen_at=now if has_succeeded else due.document_seen_at,
         document_hash=document_hash,
         identity=json_or_none(new.identity if new else due.identity),
         moved_to=move.to, moved_count=move.count, moved_since=move.since,
-        failing_told=settled.failing_told,
+        failing_told=judged.failing_told,
         last_fetch_at=now,
-        last_outcome=settled.name, last_status=exchange.answer.status, last_error=settled.error,
-        new_entries_last_fetch=len(settled.changes.new),
-        new_today=settled.new_today, today=settled.today,
+        last_outcome=judged.name, last_status=exchange.answer.status, last_error=judged.error,
+        new_entries_last_fetch=len(judged.changes.new),
+        new_today=judged.new_today, today=judged.today,
         last_address=exchange.own_address or due.last_address,
         updated_at=now,
         state="gone" if next_at is None else "active",
@@ -359,26 +365,26 @@ def _feed_update(settled: JudgedVisit, next_at: int | None) -> FeedUpdate:
     )  # fmt: skip
 
 
-def _asked_whole_at(settled: JudgedVisit) -> int | None:
-    """None has the whole document asked for next: a server that refuses the condition itself would
-    refuse it every time, though what it guards can be had."""
-    if settled.succeeded and settled.name == "fetched":
-        return settled.now
-    refused = settled.finished.outcome.exchange.answer.status == _PRECONDITION_FAILED
-    return None if refused else settled.finished.due.asked_whole_at
+def _asked_whole_at(judged: JudgedVisit) -> int | None:
+    """None makes the next visit ask for the whole document: a server that refuses the condition
+    itself (412) would refuse it every time, though the document can be had."""
+    if judged.succeeded and judged.name == "fetched":
+        return judged.now
+    refused = judged.finished.outcome.exchange.answer.status == _PRECONDITION_FAILED
+    return None if refused else judged.finished.due.asked_whole_at
 
 
-def _next_validators(settled: JudgedVisit) -> tuple[Validators, bytes | None]:
-    """By what the next answer is seen to bring the same document again.
+def _next_validators(judged: JudgedVisit) -> tuple[Validators, bytes | None]:
+    """The validators and the hash by which the next visit recognises the same document.
 
-    By nothing, when we did not take in all of this one: neither it nor the one before it is what
-    we have, so the next one must come as a whole and be compared. Two that end early, one after the
-    other, are how this feed is: then its validators count, or it would be fetched whole for ever.
+    None of them when we did not take in all of this document: we have neither it nor the one before
+    it, so the next one must come as a whole and be compared. When two documents in a row end early,
+    the feed is like that: then its validators count, or it would be fetched whole for ever.
     """
-    due, outcome, read = settled.finished.due, settled.finished.outcome, settled.finished.read
+    due, outcome, read = judged.finished.due, judged.finished.outcome, judged.finished.read
     if not isinstance(outcome, Fetched) or not isinstance(read, ReadFeed | SameDocument):
         return due.validators, due.document_hash
-    if settled.changes.cut:
+    if judged.changes.cut:
         return Validators(), None
     was_whole = due.document_hash is not None or not due.documents_seen
     if isinstance(read, ReadFeed) and read.partial and was_whole:
@@ -386,33 +392,33 @@ def _next_validators(settled: JudgedVisit) -> tuple[Validators, bytes | None]:
     return outcome.validators, read.document_hash
 
 
-def _visit_row(settled: JudgedVisit, next_at: int | None, worker: WorkerId) -> VisitRow:
-    finished, due, decision = settled.finished, settled.finished.due, settled.decision
-    exchange, read, changes = finished.outcome.exchange, finished.read, settled.changes
-    answer, (asked, answered) = exchange.answer, _headers(settled)
-    late = lateness(changes.new, due.document_seen_at, settled.now)
+def _visit_row(judged: JudgedVisit, next_at: int | None, worker: WorkerId) -> VisitRow:
+    finished, due, decision = judged.finished, judged.finished.due, judged.decision
+    exchange, read, changes = finished.outcome.exchange, finished.read, judged.changes
+    answer, (request_headers, response_headers) = exchange.answer, _headers(judged)
+    late = lateness(changes.new, due.document_seen_at, judged.now)
     return VisitRow(
         feed_id=due.feed,
         scheduled_at=due.scheduled_at,
         started_at=to_micros(exchange.started_at),
-        finished_at=settled.now,
+        finished_at=judged.now,
         worker=finished.by or worker,
         url=redacted(exchange.asked_url),
-        outcome=settled.name,
+        outcome=judged.name,
         status=answer.status,
-        error=settled.error,
-        error_detail=settled.detail,
+        error=judged.error,
+        error_detail=judged.detail,
         fetch_id=finished.archived.fetch_id if finished.archived else None,
         conditional=finished.conditional,
         hops=_hops(exchange) if exchange.hops else None,
-        request_headers=asked,
-        response_headers=answered,
+        request_headers=request_headers,
+        response_headers=response_headers,
         address=answer.address,
         bytes_in=len(answer.body),
         latency_ms=answer.elapsed * 1000,
         entries_in_document=len(read.entries) if isinstance(read, ReadFeed) else None,
         new_entries=len(changes.new), updated_entries=len(changes.edited),
-        limits=_limits(settled) if changes.cut or changes.repeated else None,
+        limits=_limits(judged) if changes.cut or changes.repeated else None,
         problems=json_or_none(_problems(read)) if isinstance(read, ReadFeed) else None,
         interval_before=due.state.interval, interval_after=decision.interval,
         next_at=next_at,
@@ -425,11 +431,14 @@ def _visit_row(settled: JudgedVisit, next_at: int | None, worker: WorkerId) -> V
     )  # fmt: skip
 
 
-def _headers(settled: JudgedVisit) -> tuple[str | None, str | None]:
-    """Asked and answered. Those of a body stand with its raw fetch; a 304 has nothing to tell."""
-    if settled.finished.archived is not None or settled.name == "unchanged":
+def _headers(judged: JudgedVisit) -> tuple[str | None, str | None]:
+    """Headers of the request and of the answer.
+
+    Those of a body are stored with its raw fetch; those of a 304 say nothing new.
+    """
+    if judged.finished.archived is not None or judged.name == "unchanged":
         return None, None
-    answer = settled.finished.outcome.exchange.answer
+    answer = judged.finished.outcome.exchange.answer
     return (
         headers_json(redacted_headers(answer.request_headers)),
         headers_json(redacted_headers(answer.response_headers)),
@@ -442,9 +451,9 @@ def _hops(exchange: Exchange) -> str | None:
     )
 
 
-def _limits(settled: JudgedVisit) -> str | None:
-    """What our own limits cut: told, never silent."""
-    changes = settled.changes
+def _limits(judged: JudgedVisit) -> str | None:
+    """Counts of what our own limits cut: it is reported, never silent."""
+    changes = judged.changes
     cut = {"new_entries_cut": changes.cut, "repeated_in_document": changes.repeated}
     return json_or_none({name: count for name, count in cut.items() if count})
 
@@ -456,7 +465,7 @@ def _problems(read: ReadFeed) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One committed visit, with the decision it led to."""
+    """A committed visit, with the decision that it led to."""
 
     scheduled_at: datetime
     started_at: datetime
@@ -520,9 +529,9 @@ def _json_or_none(text: str | None) -> Any:
 
 
 async def list_old_visits(view: View, kept: int) -> list[tuple[FeedPk, int]]:
-    """Feed and `scheduled_at` of some visits beyond the newest N of each feed.
+    """Up to 5000 visits beyond the newest `kept` of each feed, as feed and `scheduled_at`.
 
-    What has not been counted stays until it is.
+    Visits that the statistics have not counted yet stay until they are.
     """
     rows = await view.rows(
         "SELECT feed_id, scheduled_at FROM (SELECT feed_id, scheduled_at, counted, row_number()"

@@ -1,4 +1,4 @@
-"""What the spans of a visit say: facts under names that others know, URLs without their secrets."""
+"""Trace a visit: its spans have facts under OpenTelemetry's names, and URLs without secrets."""
 
 from headwater.core.errors import DatabaseRefused
 from headwater.core.telemetry.trace import NoTrace, SharedWork, Span, SpanFacts, Tracer, VisitTrace
@@ -19,7 +19,7 @@ LOST = ("lost_claim", "the claim was no longer ours: nothing was written")
 
 
 def start_visit_trace(tracer: Tracer, due: DueFeed) -> VisitTrace | NoTrace:
-    """From the claim on; to be entered around everything that is done for this visit."""
+    """Start a trace at the moment of the claim; enter it around everything done for this visit."""
     if not tracer:
         return tracer.trail("visit")
     began = None if due.claimed_at is None else due.claimed_at * NANOS
@@ -30,7 +30,7 @@ def start_visit_trace(tracer: Tracer, due: DueFeed) -> VisitTrace | NoTrace:
 
 
 def start_first_visit_trace(tracer: Tracer, url: str) -> VisitTrace | NoTrace:
-    """Of a feed that somebody wants followed: it is not even known whether it is one."""
+    """Start a trace for a URL that somebody wants to follow; it may turn out not to be a feed."""
     trail = tracer.trail("visit")
     if trail:
         trail.note(**url_facts(url), **{"headwater.visit.kind": "first"})
@@ -38,21 +38,21 @@ def start_first_visit_trace(tracer: Tracer, url: str) -> VisitTrace | NoTrace:
 
 
 def describe_report(root: Span, due: DueFeed, outcome: Outcome, by: str) -> None:
-    """The request was made by a registered fetcher, before we came in."""
+    """Trace a visit whose request a registered fetcher made before its report reached us."""
     root.note(**{"headwater.visit.kind": "reported"})
     with root.trail.span("schedule") as scheduled:
         describe_schedule(scheduled, due, by)
     exchange = outcome.exchange
-    asked = root.trail.span("request", to_micros(exchange.started_at) * NANOS)
-    asked.ended = asked.began + round(exchange.answer.elapsed * 1_000_000_000)
-    root.began = min(root.began, asked.began)
-    describe_request(asked, FetchRequest(due.url), outcome)
-    # What a fetcher asked with, only it knows.
-    asked.note(**{"headwater.conditional": None})
+    request = root.trail.span("request", to_micros(exchange.started_at) * NANOS)
+    request.ended = request.began + round(exchange.answer.elapsed * 1_000_000_000)
+    root.began = min(root.began, request.began)
+    describe_request(request, FetchRequest(due.url), outcome)
+    # Only the fetcher knows whether its request was conditional.
+    request.note(**{"headwater.conditional": None})
 
 
 def describe_schedule(span: Span, due: DueFeed, worker: str) -> None:
-    """When this visit was to be made, why, and the decision that led to it."""
+    """When this visit was planned, why, and the decision that led to it."""
     if due.claimed_at is not None:
         span.began = min(span.began, due.claimed_at * NANOS)
     late = span.trail.now() // NANOS - due.scheduled_at
@@ -101,16 +101,16 @@ def describe_reading(span: Span, read: ReadResult, size: int) -> None:
             span.fail(read.code, read.detail)
 
 
-def describe_merge(span: Span, remembered: CommitResult) -> None:
-    """The second commit: merging up to the events, then the events, in the times of the group."""
+def describe_merge(span: Span, result: CommitResult) -> None:
+    """The second commit as two spans: the merge, then the events, with the times of the group."""
     group = _share(span)
-    if isinstance(remembered, DatabaseRefused):
-        span.fail(remembered.code, remembered.message)
-    elif isinstance(remembered, ClaimLost):
+    if isinstance(result, DatabaseRefused):
+        span.fail(result.code, result.message)
+    elif isinstance(result, ClaimLost):
         span.fail(*LOST)
-    if not isinstance(remembered, JudgedVisit):
+    if not isinstance(result, JudgedVisit):
         return
-    changes = remembered.changes
+    changes = result.changes
     span.note(
         **{
             "headwater.entries.new": len(changes.new),
@@ -119,47 +119,47 @@ def describe_merge(span: Span, remembered: CommitResult) -> None:
         }
     )
     # Beside the merge, not inside it: when it is added, the merge is over.
-    told = span.trail.span("events", span.ended)
-    told.parent_id = span.parent_id
+    events = span.trail.span("events", span.ended)
+    events.parent_id = span.parent_id
     if group is not None:
-        span.ended = told.began = min(group.laps.get("events", group.ended), group.ended)
-        told.note(**{"headwater.group.size": group.size})
-    told.ended = span.trail.now() if group is None else group.ended
-    told.note(
+        span.ended = events.began = min(group.laps.get("events", group.ended), group.ended)
+        events.note(**{"headwater.group.size": group.size})
+    events.ended = span.trail.now() if group is None else group.ended
+    events.note(
         **{
-            "headwater.events.count": len(remembered.events),
-            "headwater.events.types": sorted({each.type for each in remembered.events}),
+            "headwater.events.count": len(result.events),
+            "headwater.events.types": sorted({event.type for event in result.events}),
         },
-        **_decision_facts(remembered),
+        **_decision_facts(result),
     )
 
 
-def describe_end(root: Span, remembered: CommitResult) -> None:
-    """What the whole visit came to."""
-    if isinstance(remembered, ClaimLost):
+def describe_end(root: Span, result: CommitResult) -> None:
+    """The result of the whole visit."""
+    if isinstance(result, ClaimLost):
         root.fail(*LOST)
         return
-    if isinstance(remembered, DatabaseRefused):
-        root.fail(remembered.code, remembered.message)
+    if isinstance(result, DatabaseRefused):
+        root.fail(result.code, result.message)
         return
-    finished = remembered.finished
+    finished = result.finished
     root.note(
         **_feed_facts(finished.due),
         **{
-            "headwater.outcome": remembered.name,
+            "headwater.outcome": result.name,
             "http.response.status_code": finished.outcome.exchange.answer.status,
             "headwater.not_modified": isinstance(finished.outcome, Unchanged) or None,
             "headwater.fetch_id": finished.archived.fetch_id if finished.archived else None,
-            "headwater.entries.new": len(remembered.changes.new),
+            "headwater.entries.new": len(result.changes.new),
         },
-        **_decision_facts(remembered),
+        **_decision_facts(result),
     )
-    if remembered.error is not None:
-        root.fail(remembered.error, remembered.detail or "")
+    if result.error is not None:
+        root.fail(result.error, result.detail or "")
 
 
 def _share(span: Span) -> SharedWork | None:
-    """A span of shared work has the group's times, and says how many shared it."""
+    """A span of shared work has the times of its group, and says how many visits shared it."""
     group = span.trail.group
     span.trail.group = None
     if group is not None:
@@ -172,8 +172,8 @@ def _feed_facts(due: DueFeed) -> SpanFacts:
     return {"headwater.feed.id": due.feed_id, **url_facts(due.url)}
 
 
-def _decision_facts(settled: JudgedVisit) -> SpanFacts:
-    decision = settled.decision
+def _decision_facts(judged: JudgedVisit) -> SpanFacts:
+    decision = judged.decision
     return {
         "headwater.next.at": rfc3339(decision.next) if decision.next else None,
         "headwater.next.interval_seconds": round(decision.interval, 3),
