@@ -182,7 +182,7 @@ async def test_a_category_is_the_feeds_or_the_entrys_in_exactly_these_letters(
 async def test_a_category_is_found_page_by_page(
     database: SqlDatabase, river: River, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_rows, "_GLANCE", 8)
+    monkeypatch.setattr(event_rows, "_CATEGORY_BATCH", 8)
     feed = await river.feed("a", FeedOptions(categories=("rare",)))
     other = await river.feed("b", FeedOptions(categories=("usual",)))
     rare = {3, 4, 5, 17, 30}

@@ -1,1 +1,1 @@
-"""The log of events, in order."""
+"""Events: the ordered log of facts that other programs read."""

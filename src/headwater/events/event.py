@@ -1,7 +1,7 @@
-"""The event as a noun: its type and what it says, and all types there are.
+"""An event: a fact about a feed, with its type and its payload. Lists all types of events.
 
-Feeds are named by their id. Their URLs go along for people, without the secrets in them: other
-programs are not the ones a private feed's key was given to.
+An event names its feed by id. The feed's URL goes along for people, without the secrets in it:
+a private feed's key was not given to the programs that read events.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ EVENT_TYPES: Mapping[str, str] = {
 
 
 class Event(NamedTuple):
-    """A fact about a feed; `payload` is what consumers get."""
+    """A fact about a feed. Consumers get `payload`."""
 
     type: str
     feed_id: str | None

@@ -1,4 +1,4 @@
-"""What a reader of events wants to be told: all of it, or some types, feeds and categories."""
+"""The filter of a reader of events: all events, or those of some types, feeds and categories."""
 
 import re
 from collections.abc import Iterable
@@ -17,11 +17,11 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Nothing named: everything. An event must be wanted in each way that is named.
+    """An empty filter admits everything. Otherwise an event must match each field that is set.
 
     A category is one of the feed's own, or, for entries, one of the entry's: the exact text.
-    `categorised`: only what is told of feeds that people gave categories, whichever these are.
-    `tracked`: only what is told of feeds that releases are collected from, at that moment.
+    `categorised`: only events of feeds that people gave categories, whichever these are.
+    `tracked`: only events of feeds that releases are collected from, at that moment.
     """
 
     types: tuple[str, ...] = ()
@@ -36,24 +36,22 @@ class EventFilter:
 
     @property
     def named(self) -> dict[str, tuple[str, ...]]:
-        """What people can choose by."""
+        """The fields that people can choose by."""
         return {"types": self.types, "feeds": self.feeds, "categories": self.categories}
 
     def admits(self, type: str, feed_id: str | None) -> bool:
-        """As far as types and feeds go; what an event's categories are is in the database."""
+        """Compare types and feeds only: an event's categories stand in the database."""
         return (not self.types or type in self.types) and (not self.feeds or feed_id in self.feeds)
 
     def as_json(self) -> str:
-        return orjson.dumps(
-            {name: listed for name, listed in asdict(self).items() if listed}
-        ).decode()
+        return orjson.dumps({name: value for name, value in asdict(self).items() if value}).decode()
 
     @classmethod
     def from_json(cls, text: str) -> "EventFilter":
-        """What `as_json` made: it was checked before it was kept."""
-        said: dict[str, Any] = orjson.loads(text)
-        categorised, tracked = said.pop("categorised", False), said.pop("tracked", False)
-        named = {name: tuple(listed) for name, listed in said.items()}
+        """Read the text that `as_json` made. It was checked before it was stored."""
+        stored: dict[str, Any] = orjson.loads(text)
+        categorised, tracked = stored.pop("categorised", False), stored.pop("tracked", False)
+        named = {name: tuple(values) for name, values in stored.items()}
         return cls(**named, categorised=categorised, tracked=tracked)
 
 
@@ -63,37 +61,39 @@ EVERYTHING = EventFilter()
 def parse_event_filter(
     types: Iterable[str] = (), feeds: Iterable[str] = (), categories: Iterable[str] = ()
 ) -> EventFilter:
-    """Each once, in the order given. BadInput names the field that is wrong."""
+    """Keep each name once, in the order given. BadInput names the field that is wrong."""
     return EventFilter(
-        tuple(dict.fromkeys(_known_type(name) for name in types)),
-        _bounded("feeds", dict.fromkeys(_feed_id(text) for text in feeds), MOST_FEEDS),
-        _bounded(
-            "categories", dict.fromkeys(_category(text) for text in categories), MOST_CATEGORIES
+        tuple(dict.fromkeys(_check_type(name) for name in types)),
+        _check_count("feeds", dict.fromkeys(_parse_feed_id(text) for text in feeds), MOST_FEEDS),
+        _check_count(
+            "categories",
+            dict.fromkeys(_check_category(text) for text in categories),
+            MOST_CATEGORIES,
         ),
     )
 
 
-def _known_type(name: str) -> str:
+def _check_type(name: str) -> str:
     if name not in EVENT_TYPES:
         raise BadInput("There is no such type of event.", field="types", known=sorted(EVENT_TYPES))
     return name
 
 
-def _feed_id(text: str) -> str:
+def _parse_feed_id(text: str) -> str:
     plain = text.strip().lower()
     if _UUID.fullmatch(plain) is None:
         raise BadInput("A feed is named by its id, a UUID.", field="feeds", given=text[:100])
     return plain
 
 
-def _category(text: str) -> str:
+def _check_category(text: str) -> str:
     if not text or len(text) > LONGEST_CATEGORY or "\x00" in text:
         raise BadInput(f"A category has 1 to {LONGEST_CATEGORY} characters.", field="categories")
     return text
 
 
-def _bounded(field: str, listed: Iterable[str], most: int) -> tuple[str, ...]:
-    named = tuple(listed)
+def _check_count(field: str, names: Iterable[str], most: int) -> tuple[str, ...]:
+    named = tuple(names)
     if len(named) > most:
         raise BadInput(f"At most {most} {field} can be named.", field=field)
     return named

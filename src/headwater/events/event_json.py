@@ -1,4 +1,4 @@
-"""Events as they are sent: one line of JSON, byte for byte the same for everybody and each time."""
+"""Event JSON: an event as one line of JSON, the same bytes for every reader and every time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from headwater.core.values.instant import rfc3339, rfc3339_at
 
 @dataclass(frozen=True, slots=True)
 class WireEvent:
-    """One event on its way to a sink. `body` is JSON, byte for byte the same each time.
+    """One event on its way to a sink. `body` is JSON, the same bytes each time.
 
-    `at` is in microseconds. `payload` is the event's own part of `body`, already read.
+    `at` is in microseconds. `payload` is the event's own part of `body`, already decoded.
     """
 
     seq: int
@@ -29,7 +29,7 @@ class WireEvent:
 
 
 class BadPayload(HeadwaterError):
-    """An event whose row cannot be told. Facts: `seq`, `event_id`."""
+    """An event whose row is damaged and cannot be sent. Facts: `seq`, `event_id`."""
 
     code = "bad_payload"
 
@@ -37,21 +37,21 @@ class BadPayload(HeadwaterError):
 def wire_event_of(
     seq: int, event_id: str, type: str, at: int, feed_id: str | None, payload_json: str
 ) -> WireEvent:
-    """BadPayload when `payload_json` is no JSON object: that event can be told to nobody."""
+    """Raise BadPayload when `payload_json` is no JSON object: that event can be sent to nobody."""
     try:
-        payload, moment = parse_payload(payload_json), _in_words(at)
+        payload, moment = parse_payload(payload_json), _format_moment(at)
     except (ValueError, OverflowError) as trouble:
         raise BadPayload(str(trouble), seq=seq, event_id=event_id) from trouble
-    # The text as it is kept costs nothing to send. A line break between its parts would end the
-    # line that it is sent on; nothing of ours writes one, a hand in the database might.
+    # To send the stored text costs nothing. A line break between its parts would end the line that
+    # the event is sent on. Headwater writes none; somebody who edits the database might.
     is_one_line = "\n" not in payload_json and "\r" not in payload_json
     text = payload_json.encode() if is_one_line else orjson.dumps(payload)
-    body = _sent(seq, event_id, type, moment, feed_id, text)
+    body = _encode_body(seq, event_id, type, moment, feed_id, text)
     return WireEvent(seq, event_id, type, at, feed_id, payload, body)
 
 
 def parse_payload(payload_json: str) -> dict[str, Any]:
-    """ValueError when it is no JSON object."""
+    """Raise ValueError when the text is no JSON object."""
     payload = orjson.loads(payload_json)
     if not isinstance(payload, dict):
         raise ValueError("The payload is no JSON object.")
@@ -61,11 +61,11 @@ def parse_payload(payload_json: str) -> dict[str, Any]:
 def encode_event(
     seq: int, event_id: str, type: str, at: datetime, feed_id: str | None, payload: object
 ) -> bytes:
-    """The same bytes, for those who have the payload read already."""
-    return _sent(seq, event_id, type, rfc3339(at), feed_id, orjson.dumps(payload))
+    """Make the same bytes for callers who have decoded the payload already."""
+    return _encode_body(seq, event_id, type, rfc3339(at), feed_id, orjson.dumps(payload))
 
 
-def _sent(
+def _encode_body(
     seq: int, event_id: str, type: str, at: str, feed_id: str | None, payload: bytes
 ) -> bytes:
     return orjson.dumps(
@@ -81,6 +81,6 @@ def _sent(
 
 
 @lru_cache(maxsize=1_000)
-def _in_words(at: int) -> str:
-    """Events of one commit share their moment."""
+def _format_moment(at: int) -> str:
+    """Cached, because events of one commit share their moment."""
     return rfc3339_at(at)

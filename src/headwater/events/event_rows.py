@@ -1,9 +1,9 @@
-"""Events in the database: appended in order, and read after a number."""
+"""Event rows in the database: append events in order, and read the events after a number."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from uuid_utils import uuid7
@@ -19,19 +19,19 @@ _COLUMNS = "seq, event_id, type, at, feed_id, payload"
 _ENTRY_EVENTS = frozenset({"new_entry", "updated_entry"})
 
 MAX_SCAN = 10_000
-"""So many numbers are looked through at a time, whatever is wanted of them."""
+"""At most so many numbers are scanned at a time, whatever the filter is."""
 
-_GLANCE = 1_000
-"""So many events are read at a time where the database cannot say which are wanted."""
+_CATEGORY_BATCH = 1_000
+"""So many events are read at a time where the database alone cannot apply the filter."""
 
 _DISORDER = 3_600_000_000
-"""Commits take turns after they looked at the clock, and clocks are corrected: moments in the log
-are in order but for this much, in microseconds."""
+"""Moments in the log may be out of order by so many microseconds: commits take their turns after
+they looked at the clock, and clocks are corrected."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """`seq` orders it, `event_id` is the same in every delivery."""
+    """An event of the log. `seq` orders it; `event_id` is the same in every delivery."""
 
     seq: int
     event_id: str
@@ -46,7 +46,7 @@ class LoggedEvents:
     """Some events in order. `last_seq` is the newest of the log; read on after `next`.
 
     A reader who is ahead of the log (it was restored from an older backup) is led back to its end:
-    numbers beyond it will be given to new events.
+    new events will get the numbers beyond it.
     """
 
     events: tuple[LoggedEvent, ...]
@@ -56,7 +56,7 @@ class LoggedEvents:
 
 @dataclass(frozen=True, slots=True)
 class DamagedEvent:
-    """An event whose row is damaged: it can be told to nobody."""
+    """An event whose row is damaged: it can be sent to nobody."""
 
     seq: int
     event_id: str
@@ -66,10 +66,10 @@ class DamagedEvent:
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """What is wanted of a stretch of the log, in order, and what of it cannot be read.
+    """The events of a stretch of the log that a filter admits, in order, and the damaged ones.
 
-    Everything up to `next` was looked at, so that a page without parcels need not be the end:
-    that is where `next` is `last_seq`. A reader ahead of the log is led back, as in `LoggedEvents`.
+    Everything up to `next` was looked at, so a page without events need not be the end: at the
+    end `next` is `last_seq`. A reader ahead of the log is led back, as in `LoggedEvents`.
     """
 
     parcels: tuple[WireEvent, ...]
@@ -90,18 +90,18 @@ async def read_events(
     types: Sequence[str] = (),
     feeds: Sequence[str] = (),
 ) -> LoggedEvents:
-    """Of these types and feeds; where none is named, of all.
+    """Read events of these types and feeds; where none is named, of all.
 
     The newest number is read first, so that `next` never jumps over an event not yet seen.
 
-    One whose row is damaged is left out, lest nobody come past it.
+    An event whose row is damaged is left out: otherwise no reader would get past it.
     """
     last = await get_last_seq(view)
     where, values = "seq > ? AND seq <= ?", list[SqlValue]((after, last))
-    for column, wanted in (("type", types), ("feed_id", feeds)):
-        if wanted:
-            where += f" AND {column} IN ({placeholders(len(wanted))})"
-            values += wanted
+    for column, names in (("type", types), ("feed_id", feeds)):
+        if names:
+            where += f" AND {column} IN ({placeholders(len(names))})"
+            values += names
     rows = await view.rows(
         f"SELECT seq, event_id, type, at, feed_id, payload FROM events WHERE {where}"
         " ORDER BY seq LIMIT ?",
@@ -116,25 +116,26 @@ async def read_events(
 async def read_wire_events(
     view: View, after: int, *, limit: int, wanted: EventFilter = EVERYTHING
 ) -> LogPage:
-    """At most `limit` of them, out of a stretch of bounded length."""
+    """Read at most `limit` events that the filter admits, from a stretch of bounded length."""
     last = await get_last_seq(view)
     end = min(last, after + MAX_SCAN)
     if end <= after:
         return LogPage((), (), last, last)
     if not (wanted.categories or wanted.categorised):
-        rows = await _stretch(view, after, end, wanted, limit)
-        return _page(rows, last, rows[-1].seq if len(rows) == limit else end)
-    glance = max(limit, _GLANCE)
-    rows = await _stretch(view, after, end, wanted, glance)
-    looked_at = rows[-1].seq if len(rows) == glance else end
+        rows = await _list_stretch(view, after, end, wanted, limit)
+        return _log_page_of(rows, last, rows[-1].seq if len(rows) == limit else end)
+    batch = max(limit, _CATEGORY_BATCH)
+    rows = await _list_stretch(view, after, end, wanted, batch)
+    looked_at = rows[-1].seq if len(rows) == batch else end
     chosen = await _of_categorised(view, rows) if wanted.categorised else rows
     if wanted.categories:
         chosen = await _of_categories(view, chosen, frozenset(wanted.categories))
-    return _page(chosen[:limit], last, chosen[limit - 1].seq if len(chosen) > limit else looked_at)
+    reached = chosen[limit - 1].seq if len(chosen) > limit else looked_at
+    return _log_page_of(chosen[:limit], last, reached)
 
 
 async def read_wire_events_at(view: View, seqs: Sequence[int]) -> LogPage:
-    """The events of these numbers, in order. What is not in the log is not in the answer."""
+    """Read the events of these numbers, in order. A number that is not in the log is left out."""
     last = await get_last_seq(view)
     if not seqs:
         return LogPage((), (), last, last)
@@ -142,18 +143,18 @@ async def read_wire_events_at(view: View, seqs: Sequence[int]) -> LogPage:
         f"SELECT {_COLUMNS} FROM events WHERE seq IN ({placeholders(len(seqs))}) ORDER BY seq",
         *seqs,
     )
-    return _page(rows, last, last)
+    return _log_page_of(rows, last, last)
 
 
 async def last_seq_before(view: View, moment: int) -> int:
-    """The last number before that moment (in microseconds): whoever reads on after it misses
-    nothing that was told then or later."""
+    """The last number before that moment (in microseconds): a reader who reads on after it misses
+    no event of that moment or later."""
     last = await get_last_seq(view)
     below = 0
     above: int | None = last + 1
     while above is not None:
         below = await _last_before(view, above, moment - _DISORDER)
-        # What a clock told that was behind for a while must not hide what came before it.
+        # Events that were stamped by a clock behind time must not hide the events before them.
         above = await _first_at(view, below - MAX_SCAN, below, moment)
     first = await _first_at(view, below, last, moment)
     return last if first is None else first - 1
@@ -187,7 +188,7 @@ async def get_last_seq(view: View) -> int:
 
 
 def _event_of(row: Row) -> LoggedEvent | None:
-    """None when its row is damaged."""
+    """None when the row is damaged."""
     try:
         payload, at = parse_payload(str(row.payload)), from_micros(row.at)
     except (ValueError, OverflowError):
@@ -195,15 +196,15 @@ def _event_of(row: Row) -> LoggedEvent | None:
     return LoggedEvent(row.seq, row.event_id, row.type, at, row.feed_id, payload)
 
 
-async def _stretch(
-    view: View, after: int, end: int, wanted: EventFilter, limit: int
+async def _list_stretch(
+    view: View, after: int, end: int, event_filter: EventFilter, limit: int
 ) -> Sequence[Row]:
     where, values = "seq > ? AND seq <= ?", list[SqlValue]((after, end))
-    for column, named in (("type", wanted.types), ("feed_id", wanted.feeds)):
-        if named:
-            where += f" AND {column} IN ({placeholders(len(named))})"
-            values += named
-    if wanted.tracked:
+    for column, names in (("type", event_filter.types), ("feed_id", event_filter.feeds)):
+        if names:
+            where += f" AND {column} IN ({placeholders(len(names))})"
+            values += names
+    if event_filter.tracked:
         where += " AND feed_id IN (SELECT feed_id FROM trackings WHERE enabled)"
     return await view.rows(
         f"SELECT {_COLUMNS} FROM events WHERE {where} ORDER BY seq LIMIT ?", *values, limit
@@ -215,57 +216,69 @@ async def _is_older_than(view: View, seq: int, moment: int) -> bool:
     return row is not None and row.at < moment
 
 
-def _page(rows: Sequence[Row], last: int, reached: int) -> LogPage:
-    parcels, unreadable = list[WireEvent](), list[DamagedEvent]()
+def _log_page_of(rows: Sequence[Row], last: int, reached: int) -> LogPage:
+    events, unreadable = list[WireEvent](), list[DamagedEvent]()
     for row in rows:
         try:
-            # A damaged row may hold anything: as text it is JSON or it is not.
-            parcels.append(
+            # A damaged row may hold a value of any type. As text it is JSON or it is not.
+            events.append(
                 wire_event_of(
                     row.seq, row.event_id, row.type, row.at, row.feed_id, str(row.payload)
                 )
             )
         except BadPayload as trouble:
             unreadable.append(DamagedEvent(row.seq, row.event_id, row.type, trouble.message))
-    return LogPage(tuple(parcels), tuple(unreadable), last, reached)
+    return LogPage(tuple(events), tuple(unreadable), last, reached)
 
 
 async def _of_categorised(view: View, rows: Sequence[Row]) -> Sequence[Row]:
-    feeds = await _feeds_of(view, rows)
-    whole = {name for name, feed in feeds.items() if _listed(feed.categories)}
-    return [row for row in rows if row.feed_id in whole]
+    feeds = await _list_feeds_of(view, rows)
+    categorised = {id for id, feed in feeds.items() if _decode_categories(feed.categories)}
+    return [row for row in rows if row.feed_id in categorised]
 
 
-async def _of_categories(view: View, rows: Sequence[Row], wanted: frozenset[str]) -> Sequence[Row]:
-    """The feed's own categories are asked first: only other events' entries need a look."""
-    feeds = await _feeds_of(view, rows)
-    whole = {name for name, feed in feeds.items() if wanted & _listed(feed.categories)}
-    entries = {
-        row.seq: (feeds[row.feed_id].id, _entry_uid(row.payload))
-        for row in rows
-        if row.type in _ENTRY_EVENTS and row.feed_id in feeds and row.feed_id not in whole
+class _EntryKey(NamedTuple):
+    """An entry that an event names. `uid` is None where the event's row is damaged."""
+
+    feed: int
+    uid: str | None
+
+
+async def _of_categories(
+    view: View, rows: Sequence[Row], categories: frozenset[str]
+) -> Sequence[Row]:
+    """The feed's own categories are compared first: only the other feeds' entries need a look."""
+    feeds = await _list_feeds_of(view, rows)
+    matching = {
+        id for id, feed in feeds.items() if categories & _decode_categories(feed.categories)
     }
-    held = await _entries_held(view, set(entries.values()), wanted)
-    return [row for row in rows if row.feed_id in whole or entries.get(row.seq) in held]
+    entries = {
+        row.seq: _EntryKey(feeds[row.feed_id].id, _entry_uid(row.payload))
+        for row in rows
+        if row.type in _ENTRY_EVENTS and row.feed_id in feeds and row.feed_id not in matching
+    }
+    admitted = await _entries_of_categories(view, set(entries.values()), categories)
+    return [row for row in rows if row.feed_id in matching or entries.get(row.seq) in admitted]
 
 
-async def _feeds_of(view: View, rows: Sequence[Row]) -> Mapping[str, Row]:
-    named = sorted({row.feed_id for row in rows if row.feed_id is not None})
-    if not named:
+async def _list_feeds_of(view: View, rows: Sequence[Row]) -> Mapping[str, Row]:
+    feed_ids = sorted({row.feed_id for row in rows if row.feed_id is not None})
+    if not feed_ids:
         return {}
-    found = await view.rows(
-        f"SELECT id, feed_id, categories FROM feeds WHERE feed_id IN ({placeholders(len(named))})",
-        *named,
+    feeds = await view.rows(
+        "SELECT id, feed_id, categories FROM feeds"
+        f" WHERE feed_id IN ({placeholders(len(feed_ids))})",
+        *feed_ids,
     )
-    return {row.feed_id: row for row in found}
+    return {feed.feed_id: feed for feed in feeds}
 
 
-async def _entries_held(
-    view: View, entries: set[tuple[int, str | None]], wanted: frozenset[str]
-) -> set[tuple[int, str | None]]:
-    """Those (feed, uid) that have one of the categories, and those nobody can tell of."""
-    unknown = {entry for entry in entries if entry[1] is None}
-    keys = sorted({index_key(uid) for _, uid in entries if uid is not None})
+async def _entries_of_categories(
+    view: View, entries: set[_EntryKey], categories: frozenset[str]
+) -> set[_EntryKey]:
+    """Entries that have one of the categories, and entries whose event is damaged."""
+    unknown = {entry for entry in entries if entry.uid is None}
+    keys = sorted({index_key(entry.uid) for entry in entries if entry.uid is not None})
     if not keys:
         return unknown
     rows = await view.rows(
@@ -273,29 +286,34 @@ async def _entries_held(
         f"({placeholders(len(keys))})",
         *keys,
     )
-    held = {(row.feed_id, row.entry_uid) for row in rows if wanted & _listed(row.categories)}
-    return unknown | (held & entries)
+    matching = {
+        _EntryKey(row.feed_id, row.entry_uid)
+        for row in rows
+        if categories & _decode_categories(row.categories)
+    }
+    return unknown | (matching & entries)
 
 
-def _listed(categories: str) -> frozenset[str]:
-    return frozenset(name for name in orjson.loads(categories) if isinstance(name, str))
+def _decode_categories(stored: str) -> frozenset[str]:
+    return frozenset(name for name in orjson.loads(stored) if isinstance(name, str))
 
 
-def _entry_uid(payload: str) -> str | None:
-    """None for a damaged row: it must be seen to be set aside."""
+def _entry_uid(payload_json: str) -> str | None:
+    """None for a damaged row: the reader must see such an event to set it aside."""
     try:
-        said = orjson.loads(payload)
+        payload = orjson.loads(payload_json)
     except ValueError:
         return None
-    uid = said.get("entry_uid") if isinstance(said, dict) else None
+    uid = payload.get("entry_uid") if isinstance(payload, dict) else None
     return uid if isinstance(uid, str) else None
 
 
 async def append_events(tx: Transaction, events: Sequence[Event], now: datetime) -> None:
-    """Call last in a transaction: the counter's row lock makes committers take turns from here on.
+    """Append events. Call this last in a transaction: from here on the counter's row lock makes
+    committers take turns.
 
-    Those turns are what makes the order true: a reader who saw number n never meets a smaller
-    one later (D3), and a rolled-back transaction takes its numbers back (no gaps).
+    Those turns keep the order: a reader who saw number n never meets a smaller one later (D3).
+    A transaction that is rolled back takes its numbers back, so there are no gaps.
     """
     if not events:
         return

@@ -1,9 +1,10 @@
-"""One look at the event log for all who wait for news of it, and each page of it made once."""
+"""The log watch: one query finds new events for all readers who wait, and a cache shares pages."""
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from headwater.core.errors import DatabaseError
 from headwater.core.ports import Database
@@ -15,9 +16,9 @@ from headwater.events.event_rows import LogPage
 LOOK_EVERY = 0.2
 PAGE_EVENTS = 1_000
 PAGE_BYTES = 256 * 1024
-"""A page ends after so many: each slow reader holds one."""
+"""A page ends after so many bytes: each slow reader holds one page."""
 AT_ONCE = 2
-"""Pages made side by side: many readers must not take every connection to the database."""
+"""So many pages are made at a time: many readers must not take every database connection."""
 KEPT_BYTES = 8 * 1024 * 1024
 
 logger = get_logger("log_watch")
@@ -25,7 +26,7 @@ logger = get_logger("log_watch")
 
 @dataclass(slots=True, eq=False)
 class LogWaiter:
-    """Somebody who has read up to `seen`, and waits until `until` at the latest."""
+    """A reader who has read up to `seen`, and waits until `until` at the latest."""
 
     seen: int = 0
     until: float = 0.0
@@ -37,75 +38,75 @@ class LogWaiter:
             self.woken.set_result(grew)
 
     def leave(self) -> None:
-        """It will not wait any more."""
+        """Stop waiting, now and for ever."""
         self.is_over = True
         self.wake(grew=False)
 
 
 class LogWatch:
-    """One per process. While somebody waits, one small query each `look_every`, for all of them.
+    """One per process. While readers wait, it makes one small query each `look_every` for them all.
 
-    `closing` wakes everybody at once.
+    `closing` wakes all of them at once.
     """
 
     def __init__(
         self, database: Database, closing: asyncio.Event, *, look_every: float = LOOK_EVERY
     ) -> None:
         self._database, self._closing, self._look_every = database, closing, look_every
-        self._all: set[LogWaiter] = set()
+        self._waiters: set[LogWaiter] = set()
         self._looking: asyncio.Task[None] | None = None
         self._sleeps = False
         self._in_trouble = False
 
     @property
     def waiting(self) -> int:
-        """How many there are."""
-        return len(self._all)
+        """How many readers wait."""
+        return len(self._waiters)
 
-    async def beyond(self, who: LogWaiter, seen: int, until: float) -> bool:
-        """True when the log does not end at `seen` any more; False at `until`, when `who` leaves,
-        and when the service stops."""
-        if who.is_over or self._closing.is_set():
+    async def beyond(self, waiter: LogWaiter, seen: int, until: float) -> bool:
+        """True when the log does not end at `seen` any more; False at `until`, when the waiter
+        leaves, and when the service stops."""
+        if waiter.is_over or self._closing.is_set():
             return False
-        who.seen, who.until = seen, until
-        who.woken = asyncio.get_running_loop().create_future()
-        self._all.add(who)
+        waiter.seen, waiter.until = seen, until
+        waiter.woken = asyncio.get_running_loop().create_future()
+        self._waiters.add(waiter)
         if self._looking is None:
-            self._looking = asyncio.create_task(self._look_again_and_again())
+            self._looking = asyncio.create_task(self._run_looks())
         try:
-            return await who.woken
+            return await waiter.woken
         finally:
-            self._all.discard(who)
-            self._look_no_more()
+            self._waiters.discard(waiter)
+            self._stop_looking()
 
     async def end(self) -> None:
-        """Once `closing` is set: returns when no look is under way any more."""
+        """Return when no look is under way any more. Call this once `closing` is set."""
         if self._looking is not None:
             await asyncio.wait({self._looking})
 
-    def _look_no_more(self) -> None:
-        """Unless somebody waits; a look that is under way ends by itself."""
-        if not self._all and self._sleeps and self._looking is not None:
+    def _stop_looking(self) -> None:
+        """Stop unless somebody waits. A look that is under way ends by itself."""
+        if not self._waiters and self._sleeps and self._looking is not None:
             looking, self._looking = self._looking, None
             looking.cancel()
 
-    async def _look_again_and_again(self) -> None:
+    async def _run_looks(self) -> None:
         closing = asyncio.create_task(self._closing.wait())
         try:
-            while self._all:
+            while self._waiters:
                 await self._rest(closing)
-                last = await self._last() if self._all else None
+                last = await self._last() if self._waiters else None
                 now, stops = self._database.clock.monotonic(), self._closing.is_set()
-                for each in tuple(self._all):
-                    grew = last not in (None, each.seen)
-                    if grew or stops or now >= each.until:
-                        each.wake(grew=grew)
-                await asyncio.sleep(0)  # whoever was woken is gone from the list by then
+                for waiter in tuple(self._waiters):
+                    grew = last not in (None, waiter.seen)
+                    if grew or stops or now >= waiter.until:
+                        waiter.wake(grew=grew)
+                await asyncio.sleep(0)  # a waiter that was woken leaves the set meanwhile
         finally:
             if self._looking is asyncio.current_task():
                 self._looking = None
-                for each in tuple(self._all):  # only after a mistake: nobody may wait for ever
-                    each.wake(grew=True)
+                for waiter in tuple(self._waiters):  # only after a bug: nobody may wait for ever
+                    waiter.wake(grew=True)
             closing.cancel()
 
     async def _rest(self, closing: asyncio.Task[bool]) -> None:
@@ -118,7 +119,7 @@ class LogWatch:
             sleep.cancel()
 
     async def _last(self) -> int | None:
-        """None while the database cannot say: it will, some time."""
+        """None while the database does not answer: it will, some time."""
         try:
             async with self._database.read() as view:
                 last = await event_rows.get_last_seq(view)
@@ -133,7 +134,7 @@ class LogWatch:
 
 @dataclass(frozen=True, slots=True)
 class EncodedLogPage:
-    """A page of the log as bytes to be sent. Everything up to `next` is in it."""
+    """A page of the log as bytes to send. Everything up to `next` is in it."""
 
     sent: bytes
     events: int
@@ -145,29 +146,31 @@ class EncodedLogPage:
         return self.next >= self.last_seq
 
 
-_Key = tuple[int, EventFilter]
+class _PageKey(NamedTuple):
+    after: int
+    event_filter: EventFilter
 
 
 @dataclass(slots=True)
 class LogPageCache:
-    """Pages as `render` makes them. Readers who come to the same place share one.
+    """A cache of pages as `render` makes them. Readers who come to the same place share one.
 
-    Only pages that will not grow are kept, the newest ones; those at the end of the log are shared
-    by all who ask while it is being made.
+    The cache keeps only pages that will not grow, the newest ones. A page at the end of the log is
+    shared by all who ask while it is being made.
     """
 
     database: Database
     render: Callable[[LogPage], bytes]
     kept_bytes: int = KEPT_BYTES
-    _kept: "OrderedDict[_Key, EncodedLogPage]" = field(default_factory=OrderedDict)
+    _pages: "OrderedDict[_PageKey, EncodedLogPage]" = field(default_factory=OrderedDict)
     _size: int = 0
-    _making: "dict[_Key, asyncio.Task[EncodedLogPage]]" = field(default_factory=dict)
+    _making: "dict[_PageKey, asyncio.Task[EncodedLogPage]]" = field(default_factory=dict)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
-    async def after(self, seq: int, wanted: EventFilter) -> EncodedLogPage:
-        key = (seq, wanted)
-        if (kept := self._kept.get(key)) is not None:
-            return kept
+    async def after(self, seq: int, event_filter: EventFilter) -> EncodedLogPage:
+        key = _PageKey(seq, event_filter)
+        if (page := self._pages.get(key)) is not None:
+            return page
         making = self._making.get(key)
         if making is None:
             making = asyncio.create_task(self._make(key))
@@ -177,41 +180,40 @@ class LogPageCache:
         return await asyncio.shield(making)
 
     async def end(self) -> None:
-        """Once nobody asks any more: returns when no page is being made for those who left."""
+        """Return when no page is being made any more. Call this once nobody asks for pages."""
         while self._making:
             await asyncio.wait(self._making.values())
 
-    async def _make(self, key: _Key) -> EncodedLogPage:
+    async def _make(self, key: _PageKey) -> EncodedLogPage:
         async with self._turns, self.database.read() as view:
-            found = await event_rows.read_wire_events(
-                view, key[0], limit=PAGE_EVENTS, wanted=key[1]
+            log_page = await event_rows.read_wire_events(
+                view, key.after, limit=PAGE_EVENTS, wanted=key.event_filter
             )
-        if found.last_seq < key[0]:  # restored from a backup: its numbers mean other events now
-            self._forget()
-        page = _cut(found, PAGE_BYTES)
-        told = EncodedLogPage(self.render(page), len(page.parcels), page.last_seq, page.next)
-        if not told.is_the_end:
-            self._keep(key, told)
-        return told
+        if log_page.last_seq < key.after:  # restored from a backup: numbers mean other events now
+            self._pages.clear()
+            self._size = 0
+        log_page = _cut(log_page, PAGE_BYTES)
+        page = EncodedLogPage(
+            self.render(log_page), len(log_page.parcels), log_page.last_seq, log_page.next
+        )
+        if not page.is_the_end:
+            self._keep(key, page)
+        return page
 
-    def _forget(self) -> None:
-        self._kept.clear()
-        self._size = 0
-
-    def _keep(self, key: _Key, told: EncodedLogPage) -> None:
-        self._kept[key] = told
-        self._size += len(told.sent)
+    def _keep(self, key: _PageKey, page: EncodedLogPage) -> None:
+        self._pages[key] = page
+        self._size += len(page.sent)
         while self._size > self.kept_bytes:
-            _, oldest = self._kept.popitem(last=False)
+            _, oldest = self._pages.popitem(last=False)
             self._size -= len(oldest.sent)
 
 
 def _cut(page: LogPage, most: int) -> LogPage:
-    """As much of it as fits, one event at least; the rest is the next page."""
+    """As much of the page as fits, one event at least; the rest is the next page."""
     size = 0
-    for count, parcel in enumerate(page.parcels, 1):
-        size += len(parcel.body)
+    for count, event in enumerate(page.parcels, 1):
+        size += len(event.body)
         if size >= most:
-            unreadable = tuple(each for each in page.unreadable if each.seq < parcel.seq)
-            return LogPage(page.parcels[:count], unreadable, page.last_seq, parcel.seq)
+            unreadable = tuple(damaged for damaged in page.unreadable if damaged.seq < event.seq)
+            return LogPage(page.parcels[:count], unreadable, page.last_seq, event.seq)
     return page

@@ -1,1 +1,1 @@
-"""Every request that leaves us: address gate, HTTP client, limits, Retry-After."""
+"""Web: every request that leaves us passes here, through the address gate and the HTTP client."""

@@ -1,4 +1,5 @@
-"""Where requests may lead: public addresses, ordinary ports, and what an operator named himself."""
+"""The address gate: requests may lead to public addresses and ordinary ports, and to the places
+that the operator opened."""
 
 import re
 from collections.abc import Iterable
@@ -21,17 +22,17 @@ IpNetwork = IPv4Network | IPv6Network
 
 ORDINARY_PORTS = frozenset({80, 81, 443, 591, 8000, 8008, 8080, 8081, 8088, 8090, 8443, 8888})
 
-_REMEMBERED = 4096
-"""Answers of each kind. One visit asks about one address several times, the next one again; what
-is refused is looked at anew each time."""
+_CACHED_ANSWERS = 4096
+"""Cached answers of each kind. One visit asks about one address several times, and so does the
+next; a refused URL is checked anew each time."""
 
 _Ranges = tuple[tuple[int, int, str], ...]
 
 
 def _ranges(blocked: Iterable[tuple[str, str]]) -> _Ranges:
-    """First and last address as numbers: comparing these is ten times faster than networks."""
-    networks = ((ip_network(text), why) for text, why in blocked)
-    return tuple((int(n.network_address), int(n.broadcast_address), why) for n, why in networks)
+    """First and last address as numbers: to compare these is ten times faster than networks."""
+    networks = ((ip_network(text), kind) for text, kind in blocked)
+    return tuple((int(n.network_address), int(n.broadcast_address), kind) for n, kind in networks)
 
 
 # Explicit tables: `ipaddress.is_global` of Python 3.11 calls several of these public.
@@ -93,7 +94,7 @@ _HOST_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 
 @dataclass(frozen=True, slots=True)
 class AllowRule:
-    """One thing an operator opened: a host or a network; one port, or any when it is None."""
+    """A host or a network that the operator opened, at one port, or at any when `port` is None."""
 
     host: str | None
     network: IpNetwork | None
@@ -109,13 +110,13 @@ class AllowRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AddressPolicy:
-    """What the gate lets through. The host lists cover a name and everything under it.
+    """The rules of the gate. The host lists cover a name and everything under it.
 
     An allow rule opens an address or port that is otherwise blocked. `only_hosts`, when not
     empty, and `denied_hosts` are stronger than any allow rule.
 
-    Equal only to itself: what was found out under one policy is remembered under that object, and
-    to look at all rules of it would take longer than to find out again.
+    A policy is equal only to itself: answers are cached under that object, and to compare all
+    its rules would take longer than to find an answer again.
     """
 
     allow: tuple[AllowRule, ...] = ()
@@ -131,7 +132,7 @@ def build_address_policy(
     only_hosts: Iterable[str] = (),
     denied_hosts: Iterable[str] = (),
 ) -> AddressPolicy:
-    """The policy an operator wrote down; BadSettings names the entry that cannot be read."""
+    """Build the policy of the operator's settings; BadSettings names an entry that is wrong."""
     return AddressPolicy(
         allow=tuple(parse_allow_rule(text) for text in allow),
         ports=frozenset(_check_port("allowed_ports", str(port), port) for port in ports),
@@ -144,26 +145,26 @@ def parse_allow_rule(text: str) -> AllowRule:
     """`host:port`, `10.0.0.0/8`, `10.0.0.0/8:8080`, `[fd00::/8]:8080`, `fd00::/8`, `[::1]:8080`."""
     rule = text.strip()
     for pattern in (_NETWORK_RULE, _NETWORK6_RULE, _BARE6_RULE):
-        if found := pattern.fullmatch(rule):
-            return AllowRule(None, _network(found["network"], text), _rule_port(found, text))
-    if found := _HOST_RULE.fullmatch(rule):
-        port = _rule_port(found, text)
-        if found["host"].startswith("["):
-            return AllowRule(None, _network(found["host"][1:-1], text), port)
-        return AllowRule(found["host"].lower().rstrip("."), None, port)
+        if match := pattern.fullmatch(rule):
+            return AllowRule(None, _network(match["network"], text), _rule_port(match, text))
+    if match := _HOST_RULE.fullmatch(rule):
+        port = _rule_port(match, text)
+        if match["host"].startswith("["):
+            return AllowRule(None, _network(match["host"][1:-1], text), port)
+        return AllowRule(match["host"].lower().rstrip("."), None, port)
     raise BadSettings(
         f"allow_addresses: {text!r} is none of host:port, network and network:port.",
         entry=text,
     )
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED_ANSWERS)
 def blocked_reason(address: str, port: int, host: str, policy: AddressPolicy) -> str | None:
-    """Why this connection may not be made, or None. `address` is the one really dialled."""
-    numeric = _numeric(address)
+    """The reason why this connection may not be made, or None. `address` is the one dialled."""
+    numeric = _parse_address(address)
     if numeric is None:
         return f"{address!r} is not an IP address"
-    unwrapped = _unwrapped(numeric)
+    unwrapped = _reached_address(numeric)
     if reason := _host_refusal(host, policy):
         return reason
     for rule in policy.allow:
@@ -174,56 +175,54 @@ def blocked_reason(address: str, port: int, host: str, policy: AddressPolicy) ->
     return None if port in policy.ports else f"port {port} is not open to feeds"
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED_ANSWERS)
 def check_url(url: str, policy: AddressPolicy) -> UrlParts:
-    """Refuse, before anything is sent, what can be refused by looking at the URL alone."""
+    """Refuse a URL, before anything is sent, when the URL alone is reason enough."""
     parts = parts_of(url)
     if parts.has_userinfo:
         raise BadUrl("The URL has a user name or password in it.", url=redacted(url))
-    reason = _refusal(parts, policy)
+    reason = _url_refusal(parts, policy)
     if reason is not None:
         raise BlockedAddress(f"{redacted(url)} may not be fetched: {reason}.", reason=reason)
     return parts
 
 
-def _refusal(parts: UrlParts, policy: AddressPolicy) -> str | None:
+def _url_refusal(parts: UrlParts, policy: AddressPolicy) -> str | None:
     host, port = parts.host, parts.port
     if parts.is_literal:
         return blocked_reason(host, port, host, policy)
     if reason := _host_refusal(host, policy):
         return reason
-    if any(rule.opens(host, port, None) for rule in policy.allow) or _a_network_opens(port, policy):
+    if any(rule.opens(host, port, None) for rule in policy.allow):
+        return None
+    # The name may lead into an allowed network: its address decides, when the socket is made.
+    if any(rule.network is not None and rule.port in (None, port) for rule in policy.allow):
         return None
     if host in _LOCAL_NAMES or host.endswith(".localhost"):
         return f"{host} is this machine"
     return None if port in policy.ports else f"port {port} is not open to feeds"
 
 
-def _a_network_opens(port: int, policy: AddressPolicy) -> bool:
-    """The name may lead into an allowed network: its address decides, when the socket is made."""
-    return any(r.network is not None and r.port in (None, port) for r in policy.allow)
-
-
 def _host_refusal(host: str, policy: AddressPolicy) -> str | None:
-    if policy.denied_hosts and _covered(host, policy.denied_hosts):
+    if policy.denied_hosts and _is_under(host, policy.denied_hosts):
         return f"{host} is on the list of denied hosts"
-    if policy.only_hosts and not _covered(host, policy.only_hosts):
+    if policy.only_hosts and not _is_under(host, policy.only_hosts):
         return f"{host} is not on the list of allowed hosts"
     return None
 
 
-def _covered(host: str, patterns: tuple[str, ...]) -> bool:
+def _is_under(host: str, patterns: tuple[str, ...]) -> bool:
     return any(host == pattern or host.endswith("." + pattern) for pattern in patterns)
 
 
 def is_numeric(host: str) -> bool:
-    """Whether this is an address itself, and no name."""
-    return _numeric(host) is not None
+    """Whether the host is an IP address and no name."""
+    return _parse_address(host) is not None
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _numeric(address: str) -> IpAddress | None:
-    if _QUAD.fullmatch(address):  # spelt so, it can mean one thing only, and is read in no time
+@lru_cache(maxsize=_CACHED_ANSWERS)
+def _parse_address(address: str) -> IpAddress | None:
+    if _QUAD.fullmatch(address):  # this spelling has one meaning, and is fast to parse
         return IPv4Address(bytes(map(int, address.split("."))))
     try:
         return ip_address(address.partition("%")[0])
@@ -231,7 +230,7 @@ def _numeric(address: str) -> IpAddress | None:
         return None
 
 
-def _unwrapped(address: IpAddress) -> IpAddress:
+def _reached_address(address: IpAddress) -> IpAddress:
     """The IPv4 address that a mapped or NAT64 address really reaches."""
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
@@ -251,9 +250,9 @@ def _blocked_kind(address: IpAddress) -> str | None:
 
 
 def _kind_in(ranges: _Ranges, number: int) -> str | None:
-    for first, last, why in ranges:
+    for first, last, kind in ranges:
         if first <= number <= last:
-            return why
+            return kind
     return None
 
 
@@ -266,8 +265,8 @@ def _network(text: str, entry: str) -> IpNetwork:
         ) from trouble
 
 
-def _rule_port(found: re.Match[str], entry: str) -> int | None:
-    text = found.groupdict().get("port")
+def _rule_port(match: re.Match[str], entry: str) -> int | None:
+    text = match.groupdict().get("port")
     return None if text is None else _check_port("allow_addresses", entry, int(text))
 
 
@@ -278,7 +277,7 @@ def _check_port(setting: str, entry: str, port: int) -> int:
 
 
 def _host_pattern(setting: str, text: str) -> str:
-    """A port or a whole URL would be a name that no host ever has: a rule without effect."""
+    """Refuse a port or a whole URL: no host has such a name, so the rule would have no effect."""
     name = text.strip().lower().removeprefix("*.").strip(".")
     if _HOST_NAME.fullmatch(name):
         return name

@@ -1,4 +1,4 @@
-"""HTTP through libcurl's multi interface, driven by the asyncio loop that is running."""
+"""The HTTP client: libcurl's multi interface, driven by the running asyncio loop."""
 
 import asyncio
 from collections.abc import Sequence
@@ -50,27 +50,27 @@ class CurlWeb:
     async def get(
         self, url: str, headers: Headers, *, deadline: float, verify_tls: bool = True
     ) -> HttpAnswer:
-        """Trouble on the way is in the answer; only a closed CurlWeb raises."""
-        return await self._ask(url, headers, None, deadline, verify_tls)
+        """Send a GET. Trouble on the way is in the answer; only a closed CurlWeb raises."""
+        return await self._request(url, headers, None, deadline, verify_tls)
 
     async def post(self, url: str, headers: Headers, body: bytes, *, deadline: float) -> HttpAnswer:
-        """The same with something to say: never redirected, and its answer bounded the same way."""
-        return await self._ask(url, headers, body, deadline, verify_tls=True)
+        """Send a POST. It is never redirected, and its answer is bounded as that of a GET."""
+        return await self._request(url, headers, body, deadline, verify_tls=True)
 
     async def address_of(self, host: str) -> str | None:
-        """Where a name leads to first, as far as can be told without asking anybody there."""
+        """The first address of a name. Nothing is sent to that host."""
         if self._closed or is_numeric(host):
             return None
         if host in self._pinned:
             return self._pinned[host]
         try:
             async with asyncio.timeout(self._limits.connect):
-                found = await self._lookups.addresses(host)
-        except OSError:  # too late, too
+                addresses = await self._lookups.addresses(host)
+        except OSError:  # a timeout is one of these
             return None
-        return found[0]
+        return addresses[0]
 
-    async def _ask(
+    async def _request(
         self, url: str, headers: Headers, body: bytes | None, deadline: float, verify_tls: bool
     ) -> HttpAnswer:
         if self._closed:
@@ -86,11 +86,14 @@ class CurlWeb:
         began = monotonic()
         addresses: list[str] = []
         if not parts.is_literal and parts.host not in self._pinned:
-            found = await self._addresses(url, parts, min(deadline, self._limits.connect))
-            if isinstance(found, HttpAnswer):
-                return found
-            addresses, deadline = found, deadline - (monotonic() - began)
-        transfer = self._idle.pop() if self._idle else self._new_transfer()
+            looked_up = await self._look_up(url, parts, min(deadline, self._limits.connect))
+            if isinstance(looked_up, HttpAnswer):
+                return looked_up
+            addresses, deadline = looked_up, deadline - (monotonic() - began)
+        if self._idle:
+            transfer = self._idle.pop()
+        else:
+            transfer = Transfer(self._limits, self._policy, self._ca_file, self._resolve)
         transfer.begin(url, parts, headers, lines, deadline, verify_tls)
         transfer.lead_to(parts, addresses)
         transfer.asked_at = began
@@ -108,25 +111,26 @@ class CurlWeb:
             # The handle may already serve another request: only our own is given up.
             if transfer.future is future:
                 self._release(transfer)
-                self._wake_in(0)  # whoever waited for its place may go on
+                self._wake_in(0)  # a request that waits for a connection may go on
             raise
 
-    async def _addresses(self, url: str, parts: UrlParts, seconds: float) -> list[str] | HttpAnswer:
-        """Of a name that has to be looked up. The gate looks at each that is dialled."""
-        found: list[str] | HttpAnswer
+    async def _look_up(self, url: str, parts: UrlParts, seconds: float) -> list[str] | HttpAnswer:
+        """The addresses of a name, or a failed answer. The gate checks each one that is dialled."""
+        result: list[str] | HttpAnswer
         try:
             async with asyncio.timeout(seconds):
-                found = await self._lookups.addresses(parts.host)
+                result = await self._lookups.addresses(parts.host)
         except TimeoutError:
-            found = _failed_answer(
+            result = _failed_answer(
                 url, "timeout", f"no address for the host name within {seconds:g} s"
             )
         except OSError as trouble:
-            found = _failed_answer(url, "dns_error", f"{parts.host}: {trouble.strerror or trouble}")
-        return _failed_answer(url, "network_error", "closed") if self._closed else found
+            detail = f"{parts.host}: {trouble.strerror or trouble}"
+            result = _failed_answer(url, "dns_error", detail)
+        return _failed_answer(url, "network_error", "closed") if self._closed else result
 
     async def close(self) -> None:
-        """Ends what is under way; afterwards no handle, timer or descriptor is left."""
+        """End all requests under way. Afterwards no handle, timer or descriptor is left."""
         if self._closed:
             return
         self._closed = True
@@ -145,7 +149,7 @@ class CurlWeb:
         await self._close_multi()
 
     async def _close_multi(self) -> None:
-        """Aside, because libcurl waits there for name lookups that may hang for many seconds."""
+        """Close on a thread: libcurl waits for name lookups, which may hang for many seconds."""
         loop, closed = asyncio.get_running_loop(), asyncio.Event()
 
         def close() -> None:
@@ -158,19 +162,16 @@ class CurlWeb:
             await asyncio.wait_for(closed.wait(), self._limits.closing)
 
     def _bind(self) -> asyncio.AbstractEventLoop:
-        """To the loop of the first request: libcurl's sockets and timers belong to it from then."""
+        """Bind to the loop of the first request: it owns libcurl's sockets and timers from then."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             self._sockets = sockets_for(self._loop, self._on_ready)
             self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._sockets.watch)
         return self._loop
 
-    def _new_transfer(self) -> Transfer:
-        return Transfer(self._limits, self._policy, self._ca_file, self._resolve)
-
     def _wake_in(self, milliseconds: int) -> None:
-        """libcurl is asked for its next moment when a batch is done. Its own way, to call us with
-        each new one, is two calls a request. An early wake-up is harmless: it is asked again."""
+        """We ask libcurl for its next moment when a batch is done. Its own way, to call us with
+        each new moment, is two calls a request. An early wake-up is harmless: we ask again."""
         loop = self._loop
         if milliseconds < 0 or loop is None:
             return
@@ -224,20 +225,20 @@ class CurlWeb:
             transfer.close()
 
     def _sweep_overdue(self) -> None:
-        """The smaller limits are looked after together, a few times a second."""
+        """Enforce the smaller time limits of all transfers, a few times a second."""
         self._sweep = None
         now = monotonic()
         for transfer in tuple(self._active.values()):
             if (why := transfer.overdue(now)) is not None:
                 transfer.stop("timeout", why)
                 self._finish(transfer, _TIMED_OUT_NUMBER, why)
-                self._wake_in(0)  # whoever waited for its place may go on
+                self._wake_in(0)  # a request that waits for a connection may go on
         if self._active and self._loop is not None:
             self._sweep = self._loop.call_later(self._sweep_every, self._sweep_overdue)
 
 
 def _pin(entry: str) -> tuple[str, str]:
-    """`host:port:address,…`, as libcurl has it: the host, and the first address."""
+    """`host:port:address,…`, as libcurl spells it, gives the host and the first address."""
     host, _, rest = entry.lstrip("+").partition(":")
     return host, rest.partition(":")[2].partition(",")[0].strip("[]")
 

@@ -19,7 +19,8 @@ _KNOWN_STORES = (
 
 @dataclass(frozen=True, slots=True)
 class WebLimits:
-    """Seconds and bytes. `connect` includes the lookup; without `ca_file` the system's store."""
+    """Limits in seconds and bytes. `connect` includes the lookup. Without `ca_file` the system's
+    store of certificates is used."""
 
     connect: float = 5.0
     tls: float = 10.0
@@ -38,7 +39,7 @@ class WebLimits:
 
 
 def trusted_store(ca_file: str | None) -> str:
-    """The file of trusted certificates, named by the operator or found on the system."""
+    """The file of trusted certificates: the operator's, or else the system's."""
     if ca_file is not None:
         if not Path(ca_file).is_file():
             raise BadSettings(f"There is no file of trusted certificates at {ca_file}.")

@@ -1,7 +1,8 @@
-"""Name lookups on threads of our own: libcurl has twenty, and twenty dead name servers block them.
+"""Look up host names on threads of our own: libcurl has twenty, and twenty dead name servers block
+them.
 
-The system's resolver cannot be interrupted. A lookup that hangs costs a thread until it ends, and
-nobody else anything.
+The system's resolver cannot be interrupted. A lookup that hangs costs one thread until it ends, and
+delays no other lookup.
 """
 
 import asyncio
@@ -10,47 +11,48 @@ from contextlib import suppress
 from threading import Thread
 
 MOST = 1_024
-"""Lookups at once; further ones are refused until some have ended."""
+"""Lookups at once. More are refused until some have ended."""
 
 MOST_ADDRESSES = 64
-"""Of one name: trying thousands that a hostile name server lists would hold up everybody else."""
+"""Addresses of one name. To try thousands that a hostile name server lists would hold up all other
+requests."""
 
 
 class Lookups:
-    """Each name is looked up once at a time, however many ask for it meanwhile."""
+    """Lookups under way. Each name is looked up once at a time, however many ask for it."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._under_way: dict[str, asyncio.Future[list[str]]] = {}
 
     async def addresses(self, host: str) -> list[str]:
-        """In the order in which they are to be tried; OSError when there are none."""
-        found = self._under_way.get(host)
-        if found is None:
+        """The addresses in the order in which to try them; OSError when there are none."""
+        lookup = self._under_way.get(host)
+        if lookup is None:
             if len(self._under_way) >= self._most:
                 raise OSError("too many lookups hang")
-            found = self._begin(host)
-        return await asyncio.shield(found)
+            lookup = self._begin(host)
+        return await asyncio.shield(lookup)
 
     def end(self) -> None:
-        """Nobody is kept waiting any more; threads end when their lookup does."""
-        for found in self._under_way.values():
-            _fail(found, OSError("closed"))
+        """Fail all lookups under way, so that nobody waits. Threads end when their lookup does."""
+        for lookup in self._under_way.values():
+            _fail(lookup, OSError("closed"))
         self._under_way.clear()
 
     def _begin(self, host: str) -> asyncio.Future[list[str]]:
         loop = asyncio.get_running_loop()
-        found: asyncio.Future[list[str]] = loop.create_future()
-        self._under_way[host] = found
+        lookup: asyncio.Future[list[str]] = loop.create_future()
+        self._under_way[host] = lookup
 
         def end(addresses: list[str], trouble: OSError | None) -> None:
-            if found.done():
-                return  # it took too long: all were ended meanwhile
+            if lookup.done():
+                return  # all lookups were ended meanwhile
             del self._under_way[host]
             if trouble is None:
-                found.set_result(addresses)
+                lookup.set_result(addresses)
             else:
-                _fail(found, trouble)
+                _fail(lookup, trouble)
 
         def look_up() -> None:
             addresses, trouble = list[str](), None
@@ -68,9 +70,9 @@ class Lookups:
             Thread(target=look_up, name="headwater-lookup", daemon=True).start()
         except RuntimeError as trouble:  # the system has no more threads
             end([], OSError(str(trouble)))
-        return found
+        return lookup
 
 
-def _fail(found: asyncio.Future[list[str]], trouble: OSError) -> None:
-    found.set_exception(trouble)
-    found.exception()  # perhaps nobody waits any more
+def _fail(lookup: asyncio.Future[list[str]], trouble: OSError) -> None:
+    lookup.set_exception(trouble)
+    lookup.exception()  # marks it as retrieved: perhaps nobody waits any more

@@ -1,4 +1,4 @@
-"""What others ask of the web: one GET of one URL."""
+"""Ports of the web area: the HTTP client as other areas see it."""
 
 from typing import Protocol
 
@@ -14,7 +14,7 @@ class Web(Protocol):
         """`deadline` is seconds from now for everything. Trouble is in the answer, never raised."""
 
     async def address_of(self, host: str) -> str | None:
-        """Where a name leads to first; nobody is asked there. None for what is no name, or is not
-        found in time."""
+        """The first address of a name; nothing is sent to that host. None when `host` is no name,
+        or when its address is not found in time."""
 
     async def close(self) -> None: ...

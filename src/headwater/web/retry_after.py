@@ -1,4 +1,4 @@
-"""Retry-After: how long a host asks us to rest."""
+"""Parse Retry-After: how long a host asks us to wait before the next request."""
 
 import re
 from datetime import UTC, datetime
@@ -21,28 +21,28 @@ _LONGEST = 64
 
 
 def parse_http_date(text: str) -> datetime | None:
-    """The moment, always UTC as HTTP asks; None for anything else."""
+    """The moment, always in UTC as HTTP asks; None for any other text."""
     if len(text) > _LONGEST:
         return None
     lowered = text.strip().lower()
     for form in _FORMS:
-        if found := form.fullmatch(lowered):
-            return _moment(found)
+        if match := form.fullmatch(lowered):
+            return _moment_of(match)
     return None
 
 
-def _moment(found: re.Match[str]) -> datetime | None:
-    year = int(found["year"])
-    if len(found["year"]) == 2:
+def _moment_of(match: re.Match[str]) -> datetime | None:
+    year = int(match["year"])
+    if len(match["year"]) == 2:
         year += 2000 if year < 70 else 1900
     try:
         return datetime(
             year,
-            _MONTHS.get(found["month"], 0),
-            int(found["day"]),
-            int(found["hour"]),
-            int(found["minute"]),
-            min(int(found["second"]), 59),  # a leap second is a second like any other
+            _MONTHS.get(match["month"], 0),
+            int(match["day"]),
+            int(match["hour"]),
+            int(match["minute"]),
+            min(int(match["second"]), 59),  # a leap second is a second like any other
             tzinfo=UTC,
         )
     except ValueError:
@@ -55,9 +55,9 @@ _ENDLESS = re.compile(r"\d{21,}", re.ASCII)
 
 
 def parse_retry_after(value: str | None, now: datetime, cap: float = DAY) -> float | None:
-    """Seconds up to `cap` from either form of Retry-After; None when it says nothing usable.
+    """Seconds up to `cap` from either form of Retry-After; None when the value is not usable.
 
-    A moment that is past, or no time at all, is no rest: it says as little as no Retry-After.
+    A moment that is past, or zero seconds, asks for no wait: it counts as no Retry-After.
     """
     if value is None:
         return None

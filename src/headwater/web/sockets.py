@@ -1,4 +1,4 @@
-"""Which of libcurl's sockets are ready, told to any asyncio loop in batches."""
+"""Watch libcurl's sockets on any asyncio loop, and report those that are ready in batches."""
 
 import asyncio
 import select
@@ -8,10 +8,10 @@ from typing import Protocol
 import pycurl
 
 Ready = Callable[[list[tuple[int, int]]], None]
-"""Takes pairs of file descriptor and `pycurl.CSELECT_*` bits."""
+"""A callback that takes pairs of file descriptor and `pycurl.CSELECT_*` bits."""
 
 BATCH = 64
-"""Sockets served before the loop may do something else: TLS handshakes take a millisecond each."""
+"""Sockets served before the loop may do other work: TLS handshakes take a millisecond each."""
 
 
 class Sockets(Protocol):
@@ -26,9 +26,9 @@ def sockets_for(loop: asyncio.AbstractEventLoop, ready: Ready) -> Sockets:
 
 
 class EpollSockets:
-    """All sockets in one epoll object, which is a single reader to the loop.
+    """All sockets in one epoll object, which the loop sees as a single reader.
 
-    Registering with the loop itself costs several µs a time, three or four times a request.
+    To register a socket with the loop costs several µs, three or four times a request.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ready: Ready) -> None:
@@ -61,7 +61,7 @@ class EpollSockets:
 
 
 class LoopSockets:
-    """The same for systems without epoll: each socket is registered with the loop."""
+    """Sockets on systems without epoll: each one is registered with the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ready: Ready) -> None:
         self._loop, self._ready = loop, ready

@@ -1,4 +1,4 @@
-"""One reusable libcurl handle: how a request is set up, and what it has received so far."""
+"""A transfer: one reusable libcurl handle with its request and the answer received so far."""
 
 import asyncio
 import os
@@ -52,7 +52,7 @@ _CODES_ABOUT_BODY = frozenset({"connection_lost", "bad_http"})
 
 
 def trouble_code(number: int, *, has_status: bool) -> str:
-    """Our code for a libcurl error; once the headers came, what is missing is the body."""
+    """Our code for a libcurl error. Once the headers came, the body is missing."""
     code = _CODES.get(number, "network_error")
     return "incomplete_body" if has_status and code in _CODES_ABOUT_BODY else code
 
@@ -65,11 +65,11 @@ _UNKNOWN = -1
 _BREAK = re.compile(r"[\r\n\0]")
 
 _USUAL_FIELDS = frozenset({"User-Agent", "Accept", "Accept-Encoding"})
-"""What we say of ourselves is the same every time, and holds no secret: it is made once."""
+"""These fields are the same in each request and hold no secret: their lines are cached."""
 
 
 class _LentSocket(socket.SocketType):
-    """A socket lent to libcurl, which duplicates it; ours is closed as soon as it has."""
+    """A socket lent to libcurl. libcurl duplicates it, and ours is closed right after that."""
 
     __slots__ = ()
 
@@ -78,7 +78,10 @@ class _LentSocket(socket.SocketType):
 
 
 class Transfer:
-    """The callbacks are set once; a request sets only its URL, headers, deadline and TLS choice."""
+    """A libcurl handle that serves one request after another.
+
+    The callbacks are set once. A request sets only its URL, headers, deadline and TLS choice.
+    """
 
     future: asyncio.Future[HttpAnswer] | None
     stopped: str | None
@@ -87,7 +90,7 @@ class Transfer:
     _socketless: str | None
     _dialled_at: float | None
     _header_bytes: int
-    _came: int
+    _received: int
     _body: bytearray
 
     def __init__(
@@ -122,12 +125,13 @@ class Transfer:
             easy.setopt(pycurl.SSL_VERIFYHOST, 2 if verify_tls else 0)
 
     def lead_to(self, parts: UrlParts, addresses: Sequence[str]) -> None:
-        """Where the name was found: libcurl looks for nothing. The name before it is forgotten."""
+        """Tell libcurl the addresses of the name, so that it looks up nothing. It forgets the
+        name of the request before."""
         if not addresses and not self._led_to:
             return
-        # libcurl knows a name with its last dot by that name, and as given.
-        spelt = parts.origin.partition("://")[2].partition(":")[0]
-        names = [f"{name}:{parts.port}" for name in dict.fromkeys((parts.host, spelt))]
+        # libcurl knows a name that ends with a dot both with and without the dot.
+        spelling = parts.origin.partition("://")[2].partition(":")[0]
+        names = [f"{name}:{parts.port}" for name in dict.fromkeys((parts.host, spelling))]
         listed = ",".join(f"[{each}]" if ":" in each else each for each in addresses)
         old = [f"-{name}" for name in self._led_to.split()]
         new = [f"{name}:{listed}" for name in names] if addresses else []
@@ -135,7 +139,7 @@ class Transfer:
         self.easy.setopt(pycurl.RESOLVE, [*self._resolve, *old, *new])
 
     def carry(self, body: bytes | None) -> None:
-        """What a POST brings along; None makes it a GET again."""
+        """Set the body of a POST; None makes the request a GET again."""
         if body is not None:
             self._is_post = True
             self.easy.setopt(pycurl.POST, 1)
@@ -146,26 +150,28 @@ class Transfer:
             self.easy.setopt(pycurl.HTTPGET, 1)
 
     def answer(self, number: int, message: str) -> HttpAnswer:
-        """What came of it, once libcurl is done (0 is success) or was told to stop."""
+        """The answer, once libcurl is done (0 is success) or was stopped."""
         error, detail = self._trouble(number, message)
         status = self.status if self._has_status else None
         body = b"" if self.stopped == _REDIRECT else bytes(self._body)
-        came, elapsed = _parsed_headers(self._lines), monotonic() - self.asked_at
+        fields, elapsed = _parse_headers(self._lines), monotonic() - self.asked_at
         address = self.easy.getinfo(pycurl.PRIMARY_IP) or None
-        return HttpAnswer(self.url, status, self.sent, came, body, elapsed, address, error, detail)
+        return HttpAnswer(
+            self.url, status, self.sent, fields, body, elapsed, address, error, detail
+        )
 
     def overdue(self, now: float) -> str | None:
-        """Which of the smaller time limits this transfer has broken by now."""
+        """The smaller time limit that this transfer has exceeded by now, in words, or None."""
         limits = self._limits
         if self._header_bytes:
-            came = self._header_bytes + len(self._body)
-            if came != self._came:  # since the last look
-                self._came, self.heard_at = came, now
+            received = self._header_bytes + len(self._body)
+            if received != self._received:  # since the last look
+                self._received, self.heard_at = received, now
             return _exceeded(now - self.heard_at, limits.idle, "nothing more came")
         if ready := self.easy.getinfo(pycurl.PRETRANSFER_TIME):
             return _exceeded(now - self.started - ready, limits.first_byte, "no first byte")
         if self._dialled_at is None and self._is_tls and _is_connected(self._fd):
-            self._dialled_at = now  # libcurl itself tells only when TLS is done too
+            self._dialled_at = now  # libcurl itself reports a connection only when TLS is done too
         if self._dialled_at is not None:
             return _exceeded(now - self._dialled_at, limits.tls, "no TLS handshake")
         waiting_for = "no connection" if self._fd >= 0 else "no address for the host name"
@@ -175,7 +181,7 @@ class Transfer:
         self.easy.close()
 
     def forget(self) -> None:
-        """What came of the last request, its body above all: a handle may rest for long."""
+        """Forget the last request, its body above all: a handle may be idle for long."""
         self.future = None
         self.stopped = None
         self._stop_detail = ""
@@ -184,9 +190,9 @@ class Transfer:
         self._dialled_at = None
         self.status = _UNKNOWN
         self._is_in_fields = self._headers_done = False
-        self._header_bytes = self._interim = self._came = 0
+        self._header_bytes = self._interim = self._received = 0
         self._lines: list[bytes] = []
-        # One buffer, not a list: a body that comes byte by byte would be an object for each.
+        # One buffer, not a list: a body that comes byte by byte would make an object for each byte.
         self._body = bytearray()
 
     def _trouble(self, number: int, message: str) -> tuple[str | None, str]:
@@ -200,8 +206,8 @@ class Transfer:
             return "blocked_address", self._blocked
         if self._socketless is not None and self._fd < 0:
             return "network_error", self._socketless
-        shown = "".join(letter if letter.isprintable() else "?" for letter in message)
-        return trouble_code(number, has_status=self._has_status), shown
+        printable = "".join(letter if letter.isprintable() else "?" for letter in message)
+        return trouble_code(number, has_status=self._has_status), printable
 
     @property
     def _has_status(self) -> bool:
@@ -222,7 +228,7 @@ class Transfer:
             self._lines.append(line)
             if len(self._lines) > limits.header_fields:
                 return self.stop("headers_too_large", f"more than {limits.header_fields} fields")
-        elif not self._headers_done:  # else a trailer: nothing we use, but it counts
+        elif not self._headers_done:  # otherwise a trailer: we use none, but its bytes count
             self.status = _status_of(line)
             self._is_in_fields = True
         return None
@@ -252,7 +258,7 @@ class Transfer:
         return None
 
     def _ends_here(self) -> bool:
-        """A body in chunks has no length, whatever is announced."""
+        """Whether there is no body. A body in chunks has no length, whatever is announced."""
         names = {line.partition(b":")[0].lower() for line in self._lines}
         return self._announced_bytes() == 0 and b"transfer-encoding" not in names
 
@@ -268,11 +274,11 @@ class Transfer:
         self, purpose: int, target: tuple[int, int, int, tuple[str, int]]
     ) -> "int | _LentSocket":
         """The gate: no socket exists before the very address it would dial has been checked."""
-        family, kind, protocol, place = target
+        family, kind, protocol, address = target
         if family not in (socket.AF_INET, socket.AF_INET6):
             self._blocked = "only IPv4 and IPv6 are dialled"
             return _NO_SOCKET
-        reason = blocked_reason(place[0], place[1], self._host, self._policy)
+        reason = blocked_reason(address[0], address[1], self._host, self._policy)
         if reason is not None:
             self._blocked = reason
             return _NO_SOCKET
@@ -316,7 +322,7 @@ class Transfer:
 
 
 def _is_connected(fd: int) -> bool:
-    """Whether a socket of libcurl's has reached its peer; looked at through a copy."""
+    """Whether a socket of libcurl's has reached its peer. We look through a copy of it."""
     if fd < 0:
         return False
     try:
@@ -332,7 +338,7 @@ def _host_field(parts: UrlParts) -> str:
 
 
 def header_lines(headers: Headers, *, has_body: bool = False) -> list[bytes]:
-    """What we do not say, libcurl shall not add."""
+    """The request's header lines for libcurl, and empty ones for fields that it would add."""
     lines, accepts = [], False
     for name, value in headers:
         if name in _USUAL_FIELDS:
@@ -349,7 +355,7 @@ def header_lines(headers: Headers, *, has_body: bool = False) -> list[bytes]:
 
 
 def _header_line(name: str, value: str) -> bytes:
-    """An empty value is written `Name;` for libcurl."""
+    """libcurl wants a field with an empty value as `Name;`."""
     line = f"{name}: {value}" if value else f"{name};"
     if _BREAK.search(line):
         raise BadInput("a request header has a line break in it")
@@ -359,11 +365,11 @@ def _header_line(name: str, value: str) -> bytes:
 _cached_header_line = lru_cache(maxsize=64)(_header_line)
 
 
-def _parsed_headers(lines: list[bytes]) -> Headers:
+def _parse_headers(lines: list[bytes]) -> Headers:
     fields: list[tuple[str, str]] = []
     for line in lines:
         text = line.decode("latin-1")
-        if text[0] in " \t" and fields:  # an obsolete folded line continues the one before
+        if text[0] in " \t" and fields:  # an obsolete folded line continues the line before
             name, value = fields[-1]
             fields[-1] = (name, f"{value} {text.strip()}")
             continue
@@ -377,5 +383,5 @@ def _status_of(line: bytes) -> int:
     return int(digits) if digits.isdigit() else 0
 
 
-def _exceeded(waited: float, limit: float, what: str) -> str | None:
-    return f"{what} within {limit:g} s" if waited > limit else None
+def _exceeded(waited: float, limit: float, missing: str) -> str | None:
+    return f"{missing} within {limit:g} s" if waited > limit else None

@@ -434,7 +434,7 @@ async def test_old_pages_are_shared_too_and_not_for_ever(
     assert await pages.after(0, EVERYTHING) is first
     for after in (2, 4, 6):
         await pages.after(after, EVERYTHING)
-    assert sum(len(kept.sent) for kept in pages._kept.values()) <= 1_000
+    assert sum(len(kept.sent) for kept in pages._pages.values()) <= 1_000
     again = await pages.after(0, EVERYTHING)
     assert again == first
     assert again is not first
@@ -442,7 +442,7 @@ async def test_old_pages_are_shared_too_and_not_for_ever(
         await tx.run("DELETE FROM events WHERE seq = 7")
         await tx.run("UPDATE counters SET value = 6 WHERE name = 'events'")
     await pages.after(7, EVERYTHING)
-    assert not pages._kept, "the log was restored: nothing of the other one is told"
+    assert not pages._pages, "the log was restored: nothing of the other one is told"
     await tell(engine, "feed_gone")
     end = await pages.after(6, EVERYTHING)
     await tell(engine, "feed_gone")
