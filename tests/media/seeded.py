@@ -47,7 +47,7 @@ await write_losses(tx, __download__.replaces, __download__.id, __now__)
         "what was replaced is as good as anything new",
         (
             Edit("_compare_ranks", '"better" if __new__ < __held__ else "worse"', '"better"'),
-            Edit("_judgement", "__context__.refused", "{}"),
+            Edit("_judge", "__context__.refused", "{}"),
             Edit("_why_known_already", '__other__.state in ("retiring", "retired")', "False"),
         ),
         frozenset({"T2"}),

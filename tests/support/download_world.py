@@ -9,7 +9,7 @@ from typing import Any
 from headwater.adapters.database import SqlDatabase
 from headwater.anime.candidate import Offer, TorrentCandidate
 from headwater.anime.decide import decision_rows
-from headwater.anime.decide.record_decisions import decide_offers
+from headwater.anime.decide.record_decisions import record_decisions
 from headwater.anime.downloads import download_rows
 from headwater.anime.downloads.disk_library import DiskMediaLibrary, LibraryFolders, PlaceMethod
 from headwater.anime.downloads.download import Download
@@ -157,7 +157,9 @@ class Yard:
         )
         offers = [Offer(candidate, read_title(title).release)]
         engine = self.engine
-        await decide_offers(engine.database, engine.clock, engine.collect, self.tracking.id, offers)
+        await record_decisions(
+            engine.database, engine.clock, engine.collect, self.tracking.id, offers
+        )
 
     async def turn(self, times: int = 1) -> None:
         """Everything whose time has come, and then a little time."""

@@ -8,7 +8,7 @@ import pytest
 
 from headwater.anime.decide import decide_again as catching_up
 from headwater.anime.decide import decision_rows, record_decisions
-from headwater.anime.decide.decide_again import backfill, catch_up, decide_again
+from headwater.anime.decide.decide_again import backfill, catch_up, record_decisions_again
 from headwater.anime.decide.decision_rows import list_trackings_behind
 from headwater.anime.shows.preferences import Preferences
 from headwater.anime.torrents.entry_rows import list_undecided_entries
@@ -126,7 +126,7 @@ async def test_a_disabled_tracking_is_not_filled(harbour: Harbour) -> None:
     with pytest.raises(ConflictError):
         await backfill(harbour.engine.releases, tracking.id, None)
     with pytest.raises(ConflictError):
-        await decide_again(harbour.engine.releases, tracking.id)
+        await record_decisions_again(harbour.engine.releases, tracking.id)
     assert (await catch_up(harbour.engine.releases, tracking.id)).total == 0
     with pytest.raises(NotFound):
         await catch_up(harbour.engine.releases, tracking.id + 1)
@@ -140,12 +140,12 @@ async def test_other_wishes_decide_anew_on_request_only(harbour: Harbour) -> Non
     await harbour.changed(replace(tracking, exclude=()))
     await catch_up(harbour.engine.releases, tracking.id)
     assert (await harbour.verdicts())["small"] == "removed:excluded_here"
-    outcome = await decide_again(harbour.engine.releases, tracking.id)
+    outcome = await record_decisions_again(harbour.engine.releases, tracking.id)
     assert dict(outcome.counts) == {"upgrade": 1}
     assert (await harbour.verdicts())["small"] == "upgrade:group"
     first, second = await harbour.downloads()
     assert [loss.download_id for loss in second.replaces] == [first.id]
-    assert (await decide_again(harbour.engine.releases, tracking.id)).total == 0
+    assert (await record_decisions_again(harbour.engine.releases, tracking.id)).total == 0
 
 
 async def test_another_name_of_a_group_counts_when_it_is_decided_anew(harbour: Harbour) -> None:
@@ -156,7 +156,7 @@ async def test_another_name_of_a_group_counts_when_it_is_decided_anew(harbour: H
     assert (await harbour.verdicts())["lh"] == "skip:not_the_best"
     known = replace(wishes, aliases={"LH": "LoliHouse"})
     await harbour.changed(replace(tracking, preferences=known))
-    await decide_again(harbour.engine.releases, tracking.id)
+    await record_decisions_again(harbour.engine.releases, tracking.id)
     assert (await harbour.verdicts())["lh"] == "upgrade:group"
 
 
@@ -165,7 +165,7 @@ async def test_what_is_held_is_not_told_again(harbour: Harbour) -> None:
     tracking = await harbour.track()
     await catch_up(harbour.engine.releases, tracking.id)
     assert await harbour.verdicts() == {"odd": "hold:unsure"}
-    await decide_again(harbour.engine.releases, tracking.id)
+    await record_decisions_again(harbour.engine.releases, tracking.id)
     (held,) = await harbour.told("release_held")
     assert (held["title"], held["slots"]) == ("[ANi] Tides [1080P][CHT]", [])
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.anime.decide.decide_again import catch_up, decide_again
+from headwater.anime.decide.decide_again import catch_up, record_decisions_again
 from headwater.anime.decide.decide_by_hand import refuse_release, take_release
 from headwater.anime.shows.show import Show
 from headwater.core.errors import BadInput, ConflictError, NotFound
@@ -98,7 +98,7 @@ async def test_what_is_refused_never_comes_from_any_feed(harbour: Harbour) -> No
     await harbour.arrive(item("twin", "[LoliHouse] Tides - 01 [1080p]", infohash="ab" * 20))
     await harbour.deliver()
     assert (await harbour.row("twin")).reason == "A person does not want it."
-    await decide_again(harbour.engine.releases, tracking)
+    await record_decisions_again(harbour.engine.releases, tracking)
     assert await harbour.verdicts() == {"odd": "refused:by_hand", "twin": "skip:refused"}
     assert await harbour.downloads() == []
 

@@ -10,7 +10,7 @@ import pytest
 from headwater.adapters.database import SqlDatabase
 from headwater.anime.candidate import Offer
 from headwater.anime.decide.decide_again import catch_up
-from headwater.anime.decide.record_decisions import ReleasePolicy, decide_offers
+from headwater.anime.decide.record_decisions import ReleasePolicy, record_decisions
 from headwater.anime.decide.release_sink import ensure_release_sink
 from headwater.anime.episodes.missing_alerts import announce_missing_episodes
 from headwater.anime.metrics import RELEASE_ACTIONS
@@ -49,7 +49,7 @@ async def test_two_feeds_of_one_show_want_each_episode_once(
     processes = [open_another() for _ in range(4)]
     await asyncio.gather(
         *(
-            decide_offers(
+            record_decisions(
                 process,
                 harbour.clock,
                 ReleasePolicy(),
@@ -72,7 +72,7 @@ async def test_the_same_entries_twice_at_once_are_decided_once(
     offers = [one(f"{number}", number) for number in range(1, 13)]
     outcomes = await asyncio.gather(
         *(
-            decide_offers(open_another(), harbour.clock, ReleasePolicy(), tracking.id, offers)
+            record_decisions(open_another(), harbour.clock, ReleasePolicy(), tracking.id, offers)
             for _ in range(3)
         )
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from headwater.adapters.database import SqlDatabase
 from headwater.anime.candidate import Offer, TorrentCandidate
-from headwater.anime.decide.record_decisions import decide_offers
+from headwater.anime.decide.record_decisions import record_decisions
 from headwater.anime.downloads import download_rows
 from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.show import Show
@@ -32,7 +32,7 @@ async def wanted_by_another_show(yard: Yard) -> None:
         "other", "[Good] Show - 01", now, feed=FEED, torrent_url=site.url, infohash=BOTH.infohash
     )
     offer = Offer(candidate, read_title(candidate.title).release)
-    await decide_offers(engine.database, engine.clock, engine.collect, tracking.id, [offer])
+    await record_decisions(engine.database, engine.clock, engine.collect, tracking.id, [offer])
 
 
 async def states(yard: Yard) -> list[str]:

@@ -1,4 +1,4 @@
-"""Releases that a person takes or refuses, whatever was decided of them."""
+"""Decide by hand: a person takes or refuses a release, whatever the tracking decided."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,14 +7,14 @@ from datetime import datetime
 from headwater.anime.decide import decision_rows
 from headwater.anime.decide.decision import DecisionAction, NewReleaseDecision, ReleaseDecision
 from headwater.anime.decide.decision_rows import ChangedDecision
-from headwater.anime.decide.plan import HeldRelease, Replacement
+from headwater.anime.decide.plan import Replacement
 from headwater.anime.decide.record_decisions import (
     DecisionSummary,
     count_decisions,
     create_download,
 )
 from headwater.anime.downloads import download_rows
-from headwater.anime.downloads.download import STATES_WITH_SLOTS, Download
+from headwater.anime.downloads.download import STATES_WITH_SLOTS
 from headwater.anime.release_events import release_found
 from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.show import TrackedShow
@@ -35,15 +35,22 @@ async def take_release(
     *,
     idempotency: bytes | None = None,
 ) -> ReleaseDecision:
-    """It is downloaded, and takes its slots from whatever has them, better or not. `slots` say
-    which they are; without any, those that its title names. One on its way stays as it is."""
+    """Download a release that a person wants. It takes its slots from whatever has them, better or
+    not: `slots`, or without any those that its title names. A release that is in the library or on
+    its way there stays as it is."""
     now = database.clock.now()
     async with database.write() as tx:
         row, tracking, show = await _lock_release(tx, release_id)
         download = await decision_rows.find_download_of_release(tx, release_id)
         if download is None or not download.is_standing:
-            _check_not_leaving(download)
-            row = await _take_row(tx, row, tracking, show, _slots(row, show, slots), now)
+            if download is not None and download.state == "retiring":
+                raise ConflictError(
+                    "It is on its way out of the library: take it when it is gone.",
+                    download_id=download.id,
+                    state=download.state,
+                )
+            taken = _slots_to_take(row, show, slots)
+            row = await _take_row(tx, row, tracking, show, taken, now)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(release_id))
     return row
@@ -52,7 +59,8 @@ async def take_release(
 async def refuse_release(
     database: Database, release_id: int, *, idempotency: bytes | None = None
 ) -> ReleaseDecision:
-    """Neither it nor its torrent comes again for this show, unless it is taken."""
+    """Refuse a release: neither it nor its torrent comes again for this show, unless it is
+    taken."""
     async with database.write() as tx:
         row, _, _ = await _lock_release(tx, release_id)
         download = await decision_rows.find_download_of_release(tx, release_id)
@@ -74,7 +82,8 @@ async def refuse_release(
 async def _lock_release(
     tx: Transaction, release_id: int
 ) -> tuple[ReleaseDecision, Tracking, TrackedShow]:
-    """Read once its show is held: nobody decides anything for it until we are done."""
+    """Read the release once its show is locked: nobody decides anything for it until we are
+    done."""
     tracking = await tracking_rows.get_tracking(
         tx, (await decision_rows.get_decision(tx, release_id)).tracking_id
     )
@@ -90,7 +99,11 @@ async def _take_row(
     slots: tuple[Slot, ...],
     now: datetime,
 ) -> ReleaseDecision:
-    replaces = _replacements_in(await download_rows.list_held_releases(tx, show.id), slots)
+    replaces = []
+    for held in await download_rows.list_held_releases(tx, show.id):
+        lost = tuple(slot for slot in held.slots if slot in slots)
+        if lost:
+            replaces.append(Replacement(held, lost, set(held.slots) <= set(lost)))
     action: DecisionAction = "upgrade" if replaces else "fetch"
     taken = await _change_decision(tx, row, action, "A person took it.", slots, now)
     await create_download(tx, show, taken, replaces, now)
@@ -106,44 +119,28 @@ async def _change_decision(
     slots: tuple[Slot, ...],
     now: datetime,
 ) -> ReleaseDecision:
-    deciding = NewReleaseDecision(row.tracking_id, row.offer, action, BY_HAND, reason, slots)
-    changed = await decision_rows.update_decision(tx, ChangedDecision(row, deciding), now)
-    assert changed is not None, "its show is held"
+    new = NewReleaseDecision(row.tracking_id, row.offer, action, BY_HAND, reason, slots)
+    changed = await decision_rows.update_decision(tx, ChangedDecision(row, new), now)
+    assert changed is not None, "its show is locked"
     count_decisions(DecisionSummary({action: 1}), tracking=row.tracking_id)
     return changed
 
 
-def _check_not_leaving(download: Download | None) -> None:
-    if download is not None and download.state == "retiring":
-        raise ConflictError(
-            "It is on its way out of the library: take it when it is gone.",
-            download_id=download.id,
-            state=download.state,
-        )
-
-
-def _slots(row: ReleaseDecision, show: TrackedShow, said: Sequence[Slot]) -> tuple[Slot, ...]:
+def _slots_to_take(
+    row: ReleaseDecision, show: TrackedShow, chosen: Sequence[Slot]
+) -> tuple[Slot, ...]:
     if not row.candidate.can_be_fetched:
         raise BadInput("It has neither a torrent nor a magnet link.", release_id=row.id)
-    if said:
-        return tuple(dict.fromkeys(said))
+    if chosen:
+        return tuple(dict.fromkeys(chosen))
     if show.show.is_film:
         return (FILM,)
     if row.slots:
         return row.slots
-    # What the filter removed was given no place; and what is of another season has one there.
+    # A release that the filter removed has no slots yet. One of another season has slots there.
     season = row.release.season
-    at_home = show.show if season is None else replace(show.show, season=season)
-    found = match_release_to_show(row.release, at_home)
-    if isinstance(found, SlotMatch) and found.slots:
-        return found.slots
+    show_of_season = show.show if season is None else replace(show.show, season=season)
+    match = match_release_to_show(row.release, show_of_season)
+    if isinstance(match, SlotMatch) and match.slots:
+        return match.slots
     raise BadInput("Its title does not say which episode it is: say so.", field="episodes")
-
-
-def _replacements_in(standing: Sequence[HeldRelease], slots: Sequence[Slot]) -> list[Replacement]:
-    found = []
-    for each in standing:
-        lost = tuple(slot for slot in each.slots if slot in slots)
-        if lost:
-            found.append(Replacement(each, lost, set(each.slots) <= set(lost)))
-    return found

@@ -1,4 +1,4 @@
-"""A decision as it is kept: one entry that a tracking looked at, and what became of it."""
+"""A decision: one entry that a tracking looked at, and whether it takes it, with the reason."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,7 +34,7 @@ class ReleaseDecision:
 
 @dataclass(frozen=True, slots=True)
 class NewReleaseDecision:
-    """A decision on its way into the database."""
+    """A decision that is not in the database yet."""
 
     tracking_id: int
     offer: Offer

@@ -1,4 +1,4 @@
-"""Decisions on releases in the database: written, listed and counted."""
+"""Rows of decisions on releases: write, list and count them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ async def list_decisions(
     before: int | None = None,
     limit: int = 100,
 ) -> list[ReleaseDecision]:
-    """The newest first, those before that id."""
+    """The newest first; `before` is an id, and only older ones are listed."""
     where, values = ["id < ?"], list[SqlValue]([2**63 - 1 if before is None else before])
     if tracking_id is not None:
         where.append("tracking_id = ?")
@@ -67,26 +67,24 @@ async def list_decisions(
 async def list_skipped_decisions(
     view: View, tracking_id: int, slots: Collection[Slot], limit: int = 5_000
 ) -> list[ReleaseDecision]:
-    """What was skipped for one of these slots, the newest first."""
+    """Releases that were skipped for one of these slots, the newest first."""
     rows = await view.rows(
         f"SELECT {COLUMNS} FROM releases WHERE tracking_id = ? AND action = 'skip'"
         " AND slots <> '[]' ORDER BY id DESC LIMIT ?",
         tracking_id,
         limit,
     )
-    wanted = frozenset(slots)
-    return [
-        decision_from_row(row) for row in rows if not wanted.isdisjoint(decode_slots(row.slots))
-    ]
+    among = frozenset(slots)
+    return [decision_from_row(row) for row in rows if not among.isdisjoint(decode_slots(row.slots))]
 
 
 async def find_download_of_release(view: View, release_id: int) -> Download | None:
-    """What came of it, where somebody wanted it."""
+    """The download of a release; None if it was never wanted."""
     return (await list_downloads_by_release(view, [release_id])).get(release_id)
 
 
 async def list_downloads_by_release(view: View, release_ids: Sequence[int]) -> dict[int, Download]:
-    """By release; those that were never wanted are not there."""
+    """Downloads by release; a release that was never wanted is not among them."""
     if not release_ids:
         return {}
     rows = await view.rows(
@@ -100,23 +98,24 @@ async def list_downloads_by_release(view: View, release_ids: Sequence[int]) -> d
 async def list_decisions_by_key(
     view: View, tracking_id: int, keys: Iterable[str]
 ) -> dict[str, ReleaseDecision]:
-    """What the tracking has looked at before, by the keys of its candidates."""
-    found: dict[str, ReleaseDecision] = {}
-    wanted = sorted({index_key(key) for key in keys})
-    for at in range(0, len(wanted), 500):
-        some = wanted[at : at + 500]
+    """Earlier decisions of the tracking on these candidates, by the key of the candidate."""
+    decisions: dict[str, ReleaseDecision] = {}
+    uid_keys = sorted({index_key(key) for key in keys})
+    for start in range(0, len(uid_keys), 500):
+        batch = uid_keys[start : start + 500]
         rows = await view.rows(
             f"SELECT {COLUMNS} FROM releases WHERE tracking_id = ?"
-            f" AND uid_key IN ({placeholders(len(some))})",
+            f" AND uid_key IN ({placeholders(len(batch))})",
             tracking_id,
-            *some,
+            *batch,
         )
-        found |= {row.candidate.key: row for row in map(decision_from_row, rows)}
-    return found
+        for decision in map(decision_from_row, rows):
+            decisions[decision.candidate.key] = decision
+    return decisions
 
 
 async def list_refused_names(view: View, show_id: int) -> dict[str, str]:
-    """Entries and hashes that a person does not want for this show."""
+    """Entries and hashes that a person refused for this show, each with the reason."""
     rows = await view.rows(
         "SELECT candidate, release FROM releases WHERE action = 'refused'"
         " AND tracking_id IN (SELECT id FROM trackings WHERE show_id = ?)",
@@ -127,8 +126,8 @@ async def list_refused_names(view: View, show_id: int) -> dict[str, str]:
 
 
 async def list_trackings_behind(view: View) -> list[int]:
-    """Trackings that have not looked at all that is kept since they were made, enabled or changed;
-    those that collect nothing need not."""
+    """Enabled trackings that have not decided on all kept entries since they were made, enabled or
+    changed."""
     rows = await view.rows(
         "SELECT id FROM trackings WHERE enabled AND (caught_up IS NULL OR caught_up <> updated_at)"
         " ORDER BY id"
@@ -141,14 +140,14 @@ async def is_tracked(view: View, tracking_id: int) -> bool:
 
 
 async def count_held_decisions(view: View) -> int:
-    """How many wait for a person."""
+    """How many releases wait for a person."""
     row = await view.row("SELECT count(*) AS many FROM releases WHERE action = 'hold'")
     assert row is not None
     return int(row.many)
 
 
 async def count_decisions_by_rule(view: View, tracking_id: int) -> dict[str, int]:
-    """How often each rule of the filter removed something, and each verdict was given."""
+    """How often each rule of the filter removed a release, and each verdict was reached."""
     rows = await view.rows(
         "SELECT action, rule, count(*) AS many FROM releases WHERE tracking_id = ?"
         " GROUP BY action, rule ORDER BY action, rule",
@@ -185,61 +184,69 @@ _UPDATE = (
 
 @dataclass(frozen=True, slots=True)
 class ChangedDecision:
-    """A row as it was seen, and what is to be said of it now."""
+    """A decision as its row was read, and the one that takes its place."""
 
     was: ReleaseDecision
-    deciding: NewReleaseDecision
+    new: NewReleaseDecision
 
 
 async def insert_decision(
     tx: Transaction, new: NewReleaseDecision, now: datetime
 ) -> ReleaseDecision | None:
     """None when the tracking decided on this entry before."""
-    row = await tx.row(f"{_INSERT} RETURNING {COLUMNS}", *_inserted(new, now))
+    row = await tx.row(f"{_INSERT} RETURNING {COLUMNS}", *_values_to_insert(new, now))
     return None if row is None else decision_from_row(row)
 
 
 async def insert_decisions(
     tx: Transaction, new: Sequence[NewReleaseDecision], now: datetime
 ) -> None:
-    """As `insert_decision`, where nobody needs to know more."""
+    """As `insert_decision`, where nobody needs the rows."""
     if new:
-        await tx.run_many(_INSERT, [_inserted(each, now) for each in new])
+        await tx.run_many(_INSERT, [_values_to_insert(each, now) for each in new])
 
 
 async def update_decision(
-    tx: Transaction, anew: ChangedDecision, now: datetime
+    tx: Transaction, changed: ChangedDecision, now: datetime
 ) -> ReleaseDecision | None:
-    """Decided anew: by a person, or because the wishes have changed. None, and nothing is written,
-    when somebody else did so since it was seen."""
-    row = await tx.row(f"{_UPDATE} RETURNING {COLUMNS}", *_updated(anew, now))
+    """Write a changed decision: a person's, or one by changed preferences. None, and nothing is
+    written, when somebody else has changed it since it was read."""
+    row = await tx.row(f"{_UPDATE} RETURNING {COLUMNS}", *_values_to_update(changed, now))
     return None if row is None else decision_from_row(row)
 
 
-async def update_decisions(tx: Transaction, anew: Sequence[ChangedDecision], now: datetime) -> None:
-    if anew:
-        await tx.run_many(_UPDATE, [_updated(each, now) for each in anew])
+async def update_decisions(
+    tx: Transaction, changes: Sequence[ChangedDecision], now: datetime
+) -> None:
+    if changes:
+        await tx.run_many(_UPDATE, [_values_to_update(each, now) for each in changes])
 
 
-async def update_candidate(tx: Transaction, was: ReleaseDecision, to: TorrentCandidate) -> None:
-    """Its torrent is to be had elsewhere; nothing is decided by that."""
-    await tx.run("UPDATE releases SET candidate = ? WHERE id = ?", encode_candidate(to), was.id)
-    await tx.run("UPDATE downloads SET magnet = ? WHERE release_id = ?", to.magnet, was.id)
+async def update_candidate(
+    tx: Transaction, decision: ReleaseDecision, candidate: TorrentCandidate
+) -> None:
+    """The torrent has another address now. The decision stays as it is."""
+    await tx.run(
+        "UPDATE releases SET candidate = ? WHERE id = ?", encode_candidate(candidate), decision.id
+    )
+    await tx.run(
+        "UPDATE downloads SET magnet = ? WHERE release_id = ?", candidate.magnet, decision.id
+    )
 
 
 async def set_caught_up(tx: Transaction, tracking_id: int, updated_at: datetime) -> None:
-    """All that is kept was looked at, for the tracking as it was changed last at that moment."""
+    """Note that the tracking, as it was changed at that moment, has decided on all kept entries."""
     await tx.run(
         "UPDATE trackings SET caught_up = ? WHERE id = ?", to_micros(updated_at), tracking_id
     )
 
 
 async def forget_caught_up(tx: Transaction) -> None:
-    """All that is kept is to be looked at again, for every tracking."""
+    """Let every tracking decide on all kept entries again."""
     await tx.run("UPDATE trackings SET caught_up = NULL")
 
 
-def _inserted(new: NewReleaseDecision, now: datetime) -> tuple[SqlValue, ...]:
+def _values_to_insert(new: NewReleaseDecision, now: datetime) -> tuple[SqlValue, ...]:
     candidate, moment = new.offer.candidate, to_micros(now)
     return (
         new.tracking_id,
@@ -257,8 +264,8 @@ def _inserted(new: NewReleaseDecision, now: datetime) -> tuple[SqlValue, ...]:
     )
 
 
-def _updated(anew: ChangedDecision, now: datetime) -> tuple[SqlValue, ...]:
-    new, was = anew.deciding, to_micros(anew.was.decided_at)
+def _values_to_update(changed: ChangedDecision, now: datetime) -> tuple[SqlValue, ...]:
+    new, was = changed.new, to_micros(changed.was.decided_at)
     return (
         new.action,
         new.rule,
@@ -268,8 +275,8 @@ def _updated(anew: ChangedDecision, now: datetime) -> tuple[SqlValue, ...]:
         new.offer.candidate.title,
         new.offer.candidate.infohash,
         encode_candidate(new.offer.candidate),
-        # Later than before, whatever the clock says: who saw the former must notice.
+        # Later than before, whatever the clock says: whoever read the former must notice.
         max(to_micros(now), was + 1),
-        anew.was.id,
+        changed.was.id,
         was,
     )

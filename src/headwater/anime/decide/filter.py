@@ -1,4 +1,4 @@
-"""Which offers a tracking looks at: patterns, packs and novelty, each removal with its reason."""
+"""Filter offers by patterns, packs and novelty. Each removal has its reason."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
@@ -12,7 +12,8 @@ from headwater.core.values.instant import rfc3339
 
 @dataclass(frozen=True, slots=True)
 class PatternLists:
-    """`exclude` removes what any of them matches; `include`, where there is one, what none does."""
+    """An offer is removed if any `exclude` pattern matches it, or if no `include` pattern does
+    where there are some."""
 
     include: tuple[Pattern, ...] = ()
     exclude: tuple[Pattern, ...] = ()
@@ -21,7 +22,8 @@ class PatternLists:
 def compile_pattern_lists(
     include: Iterable[str], exclude: Iterable[str], whose: str
 ) -> PatternLists:
-    """`whose` are they: for messages, such as `the settings` or `the tracking`."""
+    """`whose` names the owner of the lists in messages, such as `the settings` or `the
+    tracking`."""
     return PatternLists(
         compile_patterns(include, f"the include list of {whose}"),
         compile_patterns(exclude, f"the exclude list of {whose}"),
@@ -30,10 +32,10 @@ def compile_pattern_lists(
 
 @dataclass(frozen=True, slots=True)
 class Novelty:
-    """What is new: not `decided` before, and newer than the watermark `since`.
+    """An offer is new if it is not `decided` yet and is newer than the watermark `since`.
 
-    Identities decide. The watermark marks where a tracking begins that does not want what came out
-    before it; None lets everything in.
+    Identities decide. The watermark is where a tracking begins that does not want earlier releases;
+    None lets everything in.
     """
 
     since: datetime | None = None
@@ -53,7 +55,7 @@ class FilterRules:
 
 @dataclass(frozen=True, slots=True)
 class RemovedOffer:
-    """An offer that a rule took out: the rule's name, and why, for people."""
+    """An offer that a rule removed, with the rule's name and the reason for people."""
 
     offer: Offer
     rule: str
@@ -62,7 +64,7 @@ class RemovedOffer:
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """All that was offered: what is `kept`, what was `removed`, and `counts` by rule."""
+    """Every offer is either `kept` or `removed`; `counts` are removals by rule."""
 
     kept: tuple[Offer, ...]
     removed: tuple[RemovedOffer, ...]
@@ -70,22 +72,22 @@ class FilterResult:
 
 
 def filter_offers(offers: Iterable[Offer], rules: FilterRules) -> FilterResult:
-    """Nothing is lost: each offer is kept, or removed by the first rule that speaks against it."""
+    """Nothing is lost: each offer is kept, or removed by the first rule that objects to it."""
     kept: list[Offer] = []
     removed: list[RemovedOffer] = []
     for offer in offers:
-        found = _removed_by(offer, rules)
-        if found is None:
+        removal = _find_removal(offer, rules)
+        if removal is None:
             kept.append(offer)
         else:
-            removed.append(found)
+            removed.append(removal)
     counts = Counter(each.rule for each in removed)
     return FilterResult(tuple(kept), tuple(removed), {rule: counts[rule] for rule in RULE_NAMES})
 
 
-def _removed_by(offer: Offer, rules: FilterRules) -> RemovedOffer | None:
-    for rule, speaks_against in _CHECKS.items():
-        reason = speaks_against(offer, rules)
+def _find_removal(offer: Offer, rules: FilterRules) -> RemovedOffer | None:
+    for rule, find_objection in _RULES.items():
+        reason = find_objection(offer, rules)
         if reason is not None:
             return RemovedOffer(offer, rule, reason)
     return None
@@ -116,16 +118,16 @@ def _not_included_here(offer: Offer, rules: FilterRules) -> str | None:
 
 
 def _not_included(offer: Offer, patterns: PatternLists) -> str | None:
-    wanted = patterns.include
-    if not wanted or any(pattern.found_in(offer.title) is not None for pattern in wanted):
+    include = patterns.include
+    if not include or any(pattern.found_in(offer.title) is not None for pattern in include):
         return None
-    if len(wanted) == 1:
-        return f"{wanted[0].text!r} does not match."
-    return f"None of {len(wanted)} patterns matches."
+    if len(include) == 1:
+        return f"{include[0].text!r} does not match."
+    return f"None of {len(include)} patterns matches."
 
 
 def _unwanted_pack(offer: Offer, rules: FilterRules) -> str | None:
-    """By what the title says, not by its shape: a date, a size or `Season 2 - 18` is no pack."""
+    """The title must say that it is a pack: a date, a size or `Season 2 - 18` is none."""
     if rules.packs or not offer.release.batch:
         return None
     return "It is a pack, and this tracking takes single episodes."
@@ -150,7 +152,7 @@ def _not_fetchable(offer: Offer, rules: FilterRules) -> str | None:
     return "It has neither a torrent nor a magnet link."
 
 
-_CHECKS: Mapping[str, Callable[[Offer, FilterRules], str | None]] = {
+_RULES: Mapping[str, Callable[[Offer, FilterRules], str | None]] = {
     "excluded_everywhere": _excluded_everywhere,
     "not_included_everywhere": _not_included_everywhere,
     "excluded_here": _excluded_here,
@@ -161,5 +163,5 @@ _CHECKS: Mapping[str, Callable[[Offer, FilterRules], str | None]] = {
     "nothing_to_fetch": _not_fetchable,
 }
 
-RULE_NAMES = tuple(_CHECKS)
-"""Names of the rules, in the order in which they are asked."""
+RULE_NAMES = tuple(_RULES)
+"""Names of the rules, in the order in which they are applied."""

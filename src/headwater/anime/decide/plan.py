@@ -1,4 +1,4 @@
-"""What is to be fetched and what it will replace, given what is held, on its way and offered."""
+"""Plan which offers are fetched and which releases they replace."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -28,8 +28,8 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class HeldRelease:
     """A release that has slots already: in the library (`is_complete`), or on its way there.
 
-    `id` is the caller's own; `names` are the entry and the hash it is known by. `is_sure`: when it
-    was decided, it was known to be what the slots are for, by its title or by a person's word.
+    `id` is the caller's own; `names` are the entry and the hash that identify it. `is_sure`: when
+    it was decided, its title or a person said for certain that it is the one for these slots.
     """
 
     id: str
@@ -42,8 +42,8 @@ class HeldRelease:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Slots that a standing release loses once what replaces it is complete and verified, and
-    not before. `is_whole`: none is left to it, so it goes altogether."""
+    """Slots that a standing release loses once the new one is complete and verified, and not
+    before. `is_whole`: no slot is left to it, so it is removed altogether."""
 
     standing: HeldRelease
     slots: tuple[Slot, ...]
@@ -52,8 +52,8 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class OfferDecision:
-    """What is done with an offer. `slots` are those it would fill, or will; `replaces` is there
-    when it is wanted and takes slots from others."""
+    """A decision on one offer. `slots` are those it fills, or would fill. `replaces` is there when
+    it is wanted and takes slots from others."""
 
     offer: Offer
     verdict: OfferVerdict
@@ -63,7 +63,7 @@ class OfferDecision:
 
 @dataclass(frozen=True, slots=True)
 class ReleasePlan:
-    """One decision for every offer, in the order they were given."""
+    """One decision for every offer, in the order of the offers."""
 
     decisions: tuple[OfferDecision, ...]
 
@@ -73,13 +73,16 @@ class ReleasePlan:
 
     @property
     def held_back(self) -> tuple[OfferDecision, ...]:
-        """What waits for a word from a person."""
+        """Decisions that wait for a person."""
         return tuple(each for each in self.decisions if each.verdict.action == "hold")
 
 
 @dataclass(slots=True)
 class _SlotHolders:
-    """Who has which slot, while a plan is made: standing releases, and what was just chosen."""
+    """The holders of each slot while a plan is made: standing releases, and offers chosen so far.
+
+    `names` are entries and hashes that cannot be chosen any more, each with the reason.
+    """
 
     preferences: Preferences
     replacements_left: int | None
@@ -102,49 +105,54 @@ def decide_release_plan(
     elsewhere: Set[str] = frozenset(),
     earlier: Set[str] = frozenset(),
 ) -> ReleasePlan:
-    """One release for each episode: the best that is offered, if it is better than all that have
-    its place. What is better but arrives while another is on its way is fetched beside it.
+    """Choose one release for each episode: the best offer, if it is better than all that have the
+    slot. A better one that arrives while another is on its way is fetched beside it.
 
     `refused` are entries and hashes that must not come again, with the reason: failed, replaced,
     or declined by a person. `replacements_left` is how many may be replaced; None is no limit.
-    `elsewhere` are names of other shows that are collected, in letters: it is theirs if so called.
-    `earlier` are those of earlier seasons from the same feed: theirs is what names no season.
+    `elsewhere` are comparable names of other shows that are collected: a release of such a name is
+    theirs. `earlier` are names of earlier seasons that are collected from the same feed: a release
+    that names no season is theirs.
     """
-    library = _SlotHolders(preferences, replacements_left)
-    for each in standing:
-        for slot in each.slots:
-            library.taken[slot].append(each)
-        for name in each.names:
-            library.names[name] = _where_it_is(each)
-    placements = [
+    holders = _SlotHolders(preferences, replacements_left)
+    for held in standing:
+        for slot in held.slots:
+            holders.taken[slot].append(held)
+        for name in held.names:
+            holders.names[name] = (
+                "It is in the library." if held.is_complete else "It is on its way."
+            )
+    matches = [
         _of_earlier_season(offer.release, show, earlier)
         or _match_release(offer.release, show, elsewhere)
         for offer in offers
     ]
     order = sorted(
-        range(len(offers)), key=lambda n: _planning_key(offers[n], placements[n], preferences)
+        range(len(offers)), key=lambda n: _planning_key(offers[n], matches[n], preferences)
     )
     decisions: dict[int, OfferDecision] = {}
     for number in order:
-        decisions[number] = _decide_offer(offers[number], placements[number], library, refused)
+        decisions[number] = _decide_offer(offers[number], matches[number], holders, refused)
     return ReleasePlan(tuple(decisions[number] for number in range(len(offers))))
 
 
 def _match_release(release: Release, show: Show, elsewhere: Set[str]) -> SlotMatch | NotOfShow:
-    """A name that is near ours may be another show's; one that is known to be, is."""
-    found = match_release_to_show(release, show)
-    if not isinstance(found, SlotMatch) or found.is_sure or not show.titles:
-        return found
+    """Match a release to the slots of the show. A name that is only similar to ours may be another
+    show's; if it is known to be the name of one, the release is that show's."""
+    match = match_release_to_show(release, show)
+    if not isinstance(match, SlotMatch) or match.is_sure or not show.titles:
+        return match
     names = set(comparable_names(release))
     if names & elsewhere and not names & set(map(comparable_title, show.titles)):
-        said = f"It is called {release.title!r}, as another show that is collected."
-        return NotOfShow("other_show", said)
-    return found
+        reason = f"It is called {release.title!r}, as another show that is collected."
+        return NotOfShow("other_show", reason)
+    return match
 
 
 def _of_earlier_season(release: Release, show: Show, earlier: Set[str]) -> NotOfShow | None:
-    """Two seasons of one name would both take what names no season, and the second would be filled
-    with the first. The offset says where the numbers of a later season begin."""
+    """Two seasons of one name would both take a release that names no season, and the second would
+    be filled with episodes of the first. The offset says where the numbers of a later season
+    begin."""
     if release.season is not None or release.absolute is not None:
         return None
     if show.episode_offset and (release.episode or 0) + show.episode_offset >= 1:
@@ -153,27 +161,24 @@ def _of_earlier_season(release: Release, show: Show, earlier: Set[str]) -> NotOf
     ours = names & set(map(comparable_title, show.titles)) or names
     if not ours or not ours <= earlier:
         return None
-    said = "It names no season, and an earlier one of the same name is collected from this feed."
-    return NotOfShow("other_season", said)
-
-
-def _where_it_is(each: HeldRelease) -> str:
-    return "It is in the library." if each.is_complete else "It is on its way."
+    reason = "It names no season, and an earlier one of the same name is collected from this feed."
+    return NotOfShow("other_season", reason)
 
 
 def _planning_key(
-    offer: Offer, placement: SlotMatch | NotOfShow, preferences: Preferences
+    offer: Offer, match: SlotMatch | NotOfShow, preferences: Preferences
 ) -> tuple[object, ...]:
-    """The best first, so that nothing chosen can be outdone by what comes later in the same plan.
+    """A sort key that puts the best first, so that no later offer of the same plan is better than
+    one that was chosen.
 
-    What is sure comes before what is not. Between equals that come together something must choose,
-    though it would be no reason to replace: the resolution, then packs, age and seeders.
+    Sure matches come before unsure ones. Between equals something must choose, though it would be
+    no reason to replace a release: the resolution, then packs, age and seeders.
     """
-    sure = isinstance(placement, SlotMatch) and placement.is_sure
-    slots = placement.slots if isinstance(placement, SlotMatch) else ()
+    is_sure = isinstance(match, SlotMatch) and match.is_sure
+    slots = match.slots if isinstance(match, SlotMatch) else ()
     candidate = offer.candidate
     return (
-        not sure,
+        not is_sure,
         preference_key(offer.release, preferences),
         resolution_rank(offer.release, preferences),
         -len(slots),
@@ -185,24 +190,24 @@ def _planning_key(
 
 def _decide_offer(
     offer: Offer,
-    placement: SlotMatch | NotOfShow,
-    library: _SlotHolders,
+    match: SlotMatch | NotOfShow,
+    holders: _SlotHolders,
     refused: Mapping[str, str],
 ) -> OfferDecision:
-    if isinstance(placement, NotOfShow):
-        return OfferDecision(offer, OfferVerdict("skip", placement.rule, placement.reason))
+    if isinstance(match, NotOfShow):
+        return OfferDecision(offer, OfferVerdict("skip", match.rule, match.reason))
     for name in offer.names:
-        if name in library.names:
-            return _skip(offer, placement.slots, "known", library.names[name])
+        if name in holders.names:
+            return _skip(offer, match.slots, "known", holders.names[name])
         if name in refused:
-            return _skip(offer, placement.slots, "refused", refused[name])
-    if not placement.slots:
+            return _skip(offer, match.slots, "refused", refused[name])
+    if not match.slots:
         return OfferDecision(
-            offer, OfferVerdict("hold", "unsure", placement.doubt or "No slot is known.")
+            offer, OfferVerdict("hold", "unsure", match.doubt or "No slot is known.")
         )
-    decision = _decide_for_slots(offer, placement, library)
+    decision = _decide_for_slots(offer, match, holders)
     if decision.verdict.is_wanted:
-        _choose(decision, library)
+        _note_chosen(decision, holders)
     return decision
 
 
@@ -210,90 +215,93 @@ def _skip(offer: Offer, slots: tuple[Slot, ...], rule: str, reason: str) -> Offe
     return OfferDecision(offer, OfferVerdict("skip", rule, reason), slots)
 
 
-def _choose(decision: OfferDecision, library: _SlotHolders) -> None:
+def _note_chosen(decision: OfferDecision, holders: _SlotHolders) -> None:
     for slot in decision.slots:
-        library.chosen[slot] = decision.offer
+        holders.chosen[slot] = decision.offer
     for name in decision.offer.names:
-        library.names[name] = "It is offered twice."
-    if decision.replaces and library.replacements_left is not None:
-        library.replacements_left -= len(decision.replaces)
+        holders.names[name] = "It is offered twice."
+    if decision.replaces and holders.replacements_left is not None:
+        holders.replacements_left -= len(decision.replaces)
 
 
-def _decide_for_slots(offer: Offer, placement: SlotMatch, library: _SlotHolders) -> OfferDecision:
+def _decide_for_slots(offer: Offer, match: SlotMatch, holders: _SlotHolders) -> OfferDecision:
     """A pack takes slots from others only if it is better for all of them; else it fills gaps."""
-    slots = placement.slots
-    empty = tuple(slot for slot in slots if library.is_empty(slot))
+    slots = match.slots
+    empty = tuple(slot for slot in slots if holders.is_empty(slot))
     if len(empty) == len(slots):
-        return OfferDecision(offer, _verdict_for_empty_slot(_missing(empty), placement), slots)
-    against = _objection(offer, placement, library)
-    if against is None:
-        return _upgrade(offer, slots, library)
-    if empty and against.action == "skip":
-        reason = f"{_missing(empty)} The others stay: {against.reason}"
-        return OfferDecision(offer, _verdict_for_empty_slot(reason, placement), empty)
-    return OfferDecision(offer, against, slots)
+        return OfferDecision(offer, _verdict_for_empty_slot(_missing_in_words(empty), match), slots)
+    objection = _find_objection(offer, match, holders)
+    if objection is None:
+        return _decide_replacement(offer, slots, holders)
+    if empty and objection.action == "skip":
+        reason = f"{_missing_in_words(empty)} The others stay: {objection.reason}"
+        return OfferDecision(offer, _verdict_for_empty_slot(reason, match), empty)
+    return OfferDecision(offer, objection, slots)
 
 
-def _verdict_for_empty_slot(reason: str, placement: SlotMatch) -> OfferVerdict:
-    """What is not sure fills an empty slot, and makes way for what is."""
-    if placement.doubt is None:
+def _verdict_for_empty_slot(reason: str, match: SlotMatch) -> OfferVerdict:
+    """An unsure match may fill an empty slot; a sure one replaces it later."""
+    if match.doubt is None:
         return OfferVerdict("fetch", "missing", reason)
-    return OfferVerdict("fetch", UNSURE, f"{reason} But: {placement.doubt}")
+    return OfferVerdict("fetch", UNSURE, f"{reason} But: {match.doubt}")
 
 
-def _missing(slots: Sequence[Slot]) -> str:
+def _missing_in_words(slots: Sequence[Slot]) -> str:
     if len(slots) == 1:
         return f"Nothing is held for {slots[0]}."
     return f"Nothing is held for {len(slots)} episodes, {slots[0]} to {slots[-1]}."
 
 
-def _objection(offer: Offer, placement: SlotMatch, library: _SlotHolders) -> OfferVerdict | None:
-    """Why it may not take all its slots; None when it is better than everything that has them."""
-    for slot in placement.slots:
-        if slot in library.chosen:
-            return _beside_chosen(offer, slot, library)
-        for each in library.taken.get(slot, ()):
-            if each.release.kind is not offer.release.kind and slot.season == 0:
-                return _other_special(offer, each, slot)
-            if placement.is_sure and not each.is_sure:
+def _find_objection(offer: Offer, match: SlotMatch, holders: _SlotHolders) -> OfferVerdict | None:
+    """The reason why an offer may not take all its slots; None when it is better than all
+    holders."""
+    for slot in match.slots:
+        if slot in holders.chosen:
+            return _beside_chosen(offer, slot, holders)
+        for held in holders.taken.get(slot, ()):
+            if held.release.kind is not offer.release.kind and slot.season == 0:
+                return _other_special(offer, held, slot)
+            if match.is_sure and not held.is_sure:
                 continue
-            verdict = decide_upgrade(each.release, offer.release, library.preferences)
+            verdict = decide_upgrade(held.release, offer.release, holders.preferences)
             if not verdict.is_wanted:
                 return verdict
-    doubt = placement.doubt or next(iter(offer.candidate.doubts), None)
+    doubt = match.doubt or next(iter(offer.candidate.doubts), None)
     if doubt is not None:
         return OfferVerdict("hold", "unsure", f"It would be better, but: {doubt}")
     return None
 
 
-def _beside_chosen(offer: Offer, slot: Slot, library: _SlotHolders) -> OfferVerdict:
-    chosen = library.chosen[slot]
-    verdict = decide_upgrade(chosen.release, offer.release, library.preferences)
+def _beside_chosen(offer: Offer, slot: Slot, holders: _SlotHolders) -> OfferVerdict:
+    chosen = holders.chosen[slot]
+    verdict = decide_upgrade(chosen.release, offer.release, holders.preferences)
     why = verdict.reason.replace("What is held is better", "That one is better", 1)
     return OfferVerdict("skip", "not_the_best", f"{chosen.title!r} is taken for {slot}. {why}")
 
 
-def _other_special(offer: Offer, each: HeldRelease, slot: Slot) -> OfferVerdict:
-    held, new = each.release.kind or "no kind", offer.release.kind or "no kind"
-    return OfferVerdict("hold", "unsure", f"What is held as {slot} is {held}, and this is {new}.")
+def _other_special(offer: Offer, held: HeldRelease, slot: Slot) -> OfferVerdict:
+    old, new = held.release.kind or "no kind", offer.release.kind or "no kind"
+    return OfferVerdict("hold", "unsure", f"What is held as {slot} is {old}, and this is {new}.")
 
 
-def _upgrade(offer: Offer, slots: tuple[Slot, ...], library: _SlotHolders) -> OfferDecision:
+def _decide_replacement(
+    offer: Offer, slots: tuple[Slot, ...], holders: _SlotHolders
+) -> OfferDecision:
     losers: dict[str, tuple[HeldRelease, list[Slot]]] = {}
     for slot in slots:
-        for each in library.taken.get(slot, ()):
-            losers.setdefault(each.id, (each, []))[1].append(slot)
-    replaces = tuple(_replacement(each, lost) for each, lost in losers.values())
-    left = library.replacements_left
+        for held in holders.taken.get(slot, ()):
+            losers.setdefault(held.id, (held, []))[1].append(slot)
+    replaces = tuple(_replacement(held, lost) for held, lost in losers.values())
+    left = holders.replacements_left
     if left is not None and len(replaces) > left:
         return OfferDecision(
             offer, OfferVerdict("hold", "limit", "Enough was replaced for now."), slots
         )
-    return OfferDecision(offer, _why_better(offer, replaces[0].standing, library), slots, replaces)
+    return OfferDecision(offer, _why_better(offer, replaces[0].standing, holders), slots, replaces)
 
 
-def _why_better(offer: Offer, held: HeldRelease, library: _SlotHolders) -> OfferVerdict:
-    verdict = decide_upgrade(held.release, offer.release, library.preferences)
+def _why_better(offer: Offer, held: HeldRelease, holders: _SlotHolders) -> OfferVerdict:
+    verdict = decide_upgrade(held.release, offer.release, holders.preferences)
     if verdict.is_wanted:
         return verdict
     return OfferVerdict("upgrade", "sure", "What is held may be something else, and this is not.")
@@ -306,40 +314,35 @@ def _replacement(standing: HeldRelease, lost: Sequence[Slot]) -> Replacement:
 def superseded_releases(
     standing: Sequence[HeldRelease], preferences: Preferences
 ) -> tuple[Replacement, ...]:
-    """Who has lost slots to a release that is complete, and may be retired from them now.
+    """Releases that have lost slots to a complete one, and may be retired from them now.
 
-    The same answer whenever it is asked, so that it can be asked again after a crash. In each slot
-    one complete release stays: the best, and among equals the first given. What is on its way
-    loses a slot when it would not be better than the one that is there.
+    The answer is the same whenever it is asked, so that it can be asked again after a crash. In
+    each slot one complete release stays: the best, and among equals the first of `standing`. A
+    release on its way loses a slot when it would not be better than the one that is there.
     """
     losses: dict[str, list[Slot]] = defaultdict(list)
     for slot in sorted({slot for each in standing for slot in each.slots}):
-        there = [each for each in standing if slot in each.slots]
-        winner = _winner([each for each in there if each.is_complete], preferences)
+        rivals = [each for each in standing if slot in each.slots]
+        winner = _find_winner([each for each in rivals if each.is_complete], preferences)
         if winner is None:
             continue
-        for each in there:
-            if each is not winner and not _may_still_win(each, winner, preferences):
-                losses[each.id].append(slot)
+        for held in rivals:
+            may_win = not held.is_complete and _is_better(winner, held, preferences)
+            if held is not winner and not may_win:
+                losses[held.id].append(slot)
     return tuple(_replacement(each, losses[each.id]) for each in standing if each.id in losses)
 
 
-def _winner(complete: Sequence[HeldRelease], preferences: Preferences) -> HeldRelease | None:
+def _find_winner(complete: Sequence[HeldRelease], preferences: Preferences) -> HeldRelease | None:
     winner: HeldRelease | None = None
-    for each in complete:
-        if winner is None or _is_better(winner, each, preferences):
-            winner = each
+    for held in complete:
+        if winner is None or _is_better(winner, held, preferences):
+            winner = held
     return winner
 
 
-def _may_still_win(each: HeldRelease, winner: HeldRelease, preferences: Preferences) -> bool:
-    if each.is_complete:
-        return False
-    return _is_better(winner, each, preferences)
-
-
 def _is_better(held: HeldRelease, new: HeldRelease, preferences: Preferences) -> bool:
-    """What is sure comes before what is not, whoever released it."""
+    """A sure match is better than an unsure one, whoever released it."""
     if held.is_sure != new.is_sure:
         return new.is_sure
     return decide_upgrade(held.release, new.release, preferences).is_wanted

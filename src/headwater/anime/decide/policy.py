@@ -1,4 +1,4 @@
-"""What holds for all trackings, whatever each of them wants."""
+"""The policy of releases: rules and limits for all trackings."""
 
 from dataclasses import dataclass, field
 
@@ -7,8 +7,8 @@ from headwater.anime.decide.filter import PatternLists
 
 @dataclass(frozen=True, slots=True)
 class ReleasePolicy:
-    """`everywhere` are the patterns of all trackings; more than `replacements_per_day` wait for a
-    person. An episode is missing once a later one is there for `gap_hours`."""
+    """`everywhere` are the patterns of all trackings. More than `replacements_per_day` wait for a
+    person. An episode counts as missing once a later one has been there for `gap_hours`."""
 
     everywhere: PatternLists = field(default=PatternLists())
     replacements_per_day: int = 50

@@ -1,4 +1,4 @@
-"""Whether one release is better than another for the same episode, and why, in words."""
+"""Rank releases: whether one is better than another for the same episode, and why, in words."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from headwater.anime.shows.preferences import (
 from headwater.anime.subtitles import format_subtitles
 
 Order = Literal["better", "equal", "worse"]
-"""What a new release is, beside the one that is held."""
+"""The rank of a new release beside the one that is held."""
 
 VerdictAction = Literal["fetch", "upgrade", "skip", "hold"]
 
 
 @dataclass(frozen=True, slots=True)
 class OfferVerdict:
-    """What is done with an offer, by which rule, and why, for people."""
+    """The verdict on an offer: the action, the rule, and the reason for people."""
 
     action: VerdictAction
     rule: str
@@ -53,25 +53,25 @@ def _compare_ranks(held: int, new: int) -> Order:
 def compare_releases(held: Release, new: Release, preferences: Preferences) -> tuple[Order, str]:
     """The order, and the rank that decided it: `group`, `subtitles`, a further one, or `none`.
 
-    A strict partial order: whatever comes in whatever sequence, nothing that was replaced can
-    ever be better than what took its place.
+    This is a strict partial order: in whatever sequence releases come, none that was replaced can
+    ever be better than the one that took its place.
     """
-    found = compare_groups(held.groups, new.groups, preferences)
-    if found != "equal":
-        return found, "group"
-    found = compare_subtitles(held.subtitles, new.subtitles, preferences)
-    if found != "equal":
-        return found, "subtitles"
+    order = compare_groups(held.groups, new.groups, preferences)
+    if order != "equal":
+        return order, "group"
+    order = compare_subtitles(held.subtitles, new.subtitles, preferences)
+    if order != "equal":
+        return order, "subtitles"
     for rank in preferences.further:
         if rank == "version":
             break
-        found = _compared_by(rank, held, new, preferences)
-        if found != "equal":
-            return found, rank
-    return _compared_within_group(held, new, preferences)
+        order = _compare_by(rank, held, new, preferences)
+        if order != "equal":
+            return order, rank
+    return _compare_within_group(held, new, preferences)
 
 
-def _compared_within_group(
+def _compare_within_group(
     held: Release, new: Release, preferences: Preferences
 ) -> tuple[Order, str]:
     """The second version of one group is not better than the first of another."""
@@ -80,23 +80,24 @@ def _compared_within_group(
     if "version" not in further or not ours or ours != groups_of(new.groups, preferences):
         return "equal", "none"
     for rank in further[further.index("version") + 1 :]:
-        found = _compared_by(rank, held, new, preferences)
-        if found != "equal":
-            return found, rank
+        order = _compare_by(rank, held, new, preferences)
+        if order != "equal":
+            return order, rank
     if are_versions_of_same(held, new, preferences):
-        found = _compared_by("version", held, new, preferences)
-        return found, "none" if found == "equal" else "version"
+        order = _compare_by("version", held, new, preferences)
+        return order, "none" if order == "equal" else "version"
     return "equal", "none"
 
 
-def _compared_by(rank: Rank, held: Release, new: Release, preferences: Preferences) -> Order:
+def _compare_by(rank: Rank, held: Release, new: Release, preferences: Preferences) -> Order:
     return _compare_ranks(
         FURTHER_RANKS[rank](held, preferences), FURTHER_RANKS[rank](new, preferences)
     )
 
 
 def are_versions_of_same(one: Release, other: Release, preferences: Preferences) -> bool:
-    """Versions of the same thing: a v2 in 720p does not mend a first version in 1080p."""
+    """Whether two are versions of one release: a v2 in 720p does not mend a first version in
+    1080p."""
     return _version_identity(one, preferences) == _version_identity(other, preferences)
 
 
@@ -111,7 +112,7 @@ def _version_identity(release: Release, preferences: Preferences) -> tuple[objec
 
 
 def preference_key(release: Release, preferences: Preferences) -> tuple[int, ...]:
-    """A sort key that never puts a release behind one it is better than."""
+    """A sort key that never puts a better release behind a worse one."""
     further = preferences.further
     cross = further[: further.index("version")] if "version" in further else further
     within = [rank for rank in further if rank not in cross and rank != "version"]
@@ -124,13 +125,13 @@ def preference_key(release: Release, preferences: Preferences) -> tuple[int, ...
 
 
 def is_good_enough(held: Release, preferences: Preferences) -> bool:
-    """Whether what is held reaches the stop line."""
+    """Whether the held release reaches the stop line."""
     stop = preferences.stop
     if stop is None or (stop.group is None and stop.subtitles is None):
         return False
     if stop.group is not None:
-        line = group_rank((stop.group,), preferences)
-        if group_rank(held.groups, preferences) > line:
+        stop_rank = group_rank((stop.group,), preferences)
+        if group_rank(held.groups, preferences) > stop_rank:
             return False
     if stop.subtitles is None:
         return True
@@ -166,7 +167,7 @@ def _position_in_words(rank: int, listed: int) -> str:
     return "not in the list" if rank == listed else f"in place {rank + 1}"
 
 
-def _groups_in_words(held: Release, new: Release, preferences: Preferences) -> str:
+def _groups_beside(held: Release, new: Release, preferences: Preferences) -> str:
     listed = len(preferences.groups)
     return _beside(
         "group",
@@ -194,8 +195,8 @@ def _subtitles_beside(held: Release, new: Release, preferences: Preferences) -> 
     )
 
 
-def _beside(what: str, new: tuple[str, str], held: tuple[str, str]) -> str:
-    return f"{what} {new[0]} ({new[1]}) beside {held[0]} ({held[1]})"
+def _beside(noun: str, new: tuple[str, str], held: tuple[str, str]) -> str:
+    return f"{noun} {new[0]} ({new[1]}) beside {held[0]} ({held[1]})"
 
 
 def _resolutions_beside(held: Release, new: Release, preferences: Preferences) -> str:
@@ -211,7 +212,7 @@ def _versions_beside(held: Release, new: Release, preferences: Preferences) -> s
 
 
 _IN_WORDS: dict[str, Callable[[Release, Release, Preferences], str]] = {
-    "group": _groups_in_words,
+    "group": _groups_beside,
     "subtitles": _subtitles_beside,
     "resolution": _resolutions_beside,
     "source": _sources_beside,

@@ -1,4 +1,4 @@
-"""Entries of tracked feeds decided: kept or not and why, and for what is wanted an intent."""
+"""Record decisions on entries of tracked feeds: each with its reason, and a download if wanted."""
 
 import asyncio
 from collections import Counter
@@ -32,27 +32,27 @@ _DAY = timedelta(days=1)
 _AT_ONCE = 500
 """Rows in one transaction: visits write to the same database."""
 _QUICK = 50
-"""So many offers are judged where we are; more of them in a thread."""
+"""Up to this many offers are judged in the event loop; more of them in a thread."""
 
 logger = get_logger("releases")
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What would become of some offers: what the filter removed and what the plan says of the
-    rest, in the order they were given."""
+    """Decisions on offers, in the order of the offers, before anything is written: those that the
+    filter removed and those that the plan decides on. `plans` are by key of the candidate."""
 
     deciding: tuple[NewReleaseDecision, ...]
     plans: Mapping[str, OfferDecision]
 
-    def wanted(self, key: str) -> OfferDecision | None:
-        found = self.plans.get(key)
-        return found if found is not None and found.verdict.is_wanted else None
+    def find_wanted(self, key: str) -> OfferDecision | None:
+        decision = self.plans.get(key)
+        return decision if decision is not None and decision.verdict.is_wanted else None
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionSummary:
-    """What was decided anew: how many by action, and the rows of what is wanted or held."""
+    """New and changed decisions: how many by action, and the rows of those wanted or held."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     rows: tuple[ReleaseDecision, ...] = ()
@@ -67,75 +67,81 @@ class DecisionSummary:
 
 @dataclass(frozen=True, slots=True)
 class DecidedEntries:
-    """`new` decisions, and entries that nobody can read: their rows are damaged."""
+    """The number of `new` decisions, and uids of entries that nobody can read: their rows are
+    damaged."""
 
     new: int = 0
     unreadable: frozenset[str] = frozenset()
 
 
-async def decide_entries(
+async def record_decisions_on_entries(
     database: Database, clock: Clock, policy: ReleasePolicy, feed_id: str, uids: Sequence[str]
 ) -> DecidedEntries:
-    """Every tracking of the feed decides on these entries, each in a transaction of its own. The
-    same again changes nothing."""
+    """Every tracking of the feed decides on these entries, each in a transaction of its own. A
+    repeat with the same entries changes nothing."""
     async with database.read() as view:
-        wishes = await tracking_rows.list_trackings_of_feeds(view, [feed_id])
-        rows = await list_entries_by_uid(view, feed_id, uids) if wishes else []
+        trackings = await tracking_rows.list_trackings_of_feeds(view, [feed_id])
+        rows = await list_entries_by_uid(view, feed_id, uids) if trackings else []
     new, unreadable = 0, frozenset[str]()
-    for tracking in wishes:
+    for tracking in trackings:
         read = await asyncio.to_thread(read_offers, rows, tracking.preferences, feed_id)
         unreadable |= read.unreadable
-        new += (await decide_offers(database, clock, policy, tracking.id, read.offers)).total
+        summary = await record_decisions(database, clock, policy, tracking.id, read.offers)
+        new += summary.total
     return DecidedEntries(new, unreadable)
 
 
-async def decide_offers(
+async def record_decisions(
     database: Database,
     clock: Clock,
     policy: ReleasePolicy,
     tracking_id: int,
     offers: Sequence[Offer],
 ) -> DecisionSummary:
-    """What was not decided before, or says something else now. What is wanted or held is written in
-    one transaction, with its intents and events, and so is the rest if it is not much. What is left
-    then follows: should we die before, it is looked at again and comes to nothing again."""
+    """Decide on offers that are new or were edited, and write the decisions.
+
+    Those wanted or held are written in one transaction with their downloads and events, and so are
+    the others if they are few. Many others follow in transactions of their own: should we die
+    before, they are decided again, and come to nothing again.
+    """
     now = clock.now()
     async with database.write() as tx:
-        outcome, left = await _decide_and_write(tx, tracking_id, offers, policy, now)
-    for some in _slices(left):
+        summary, remaining = await _record_under_lock(tx, tracking_id, offers, policy, now)
+    for start in range(0, len(remaining), _AT_ONCE):
         async with database.write() as tx:
             if await decision_rows.is_tracked(tx, tracking_id):
-                await decision_rows.insert_decisions(tx, some, now)
-    count_decisions(outcome, tracking=tracking_id)
-    return outcome
+                await decision_rows.insert_decisions(tx, remaining[start : start + _AT_ONCE], now)
+    count_decisions(summary, tracking=tracking_id)
+    return summary
 
 
-async def _decide_and_write(
+async def _record_under_lock(
     tx: Transaction,
     tracking_id: int,
     offers: Sequence[Offer],
     policy: ReleasePolicy,
     now: datetime,
 ) -> tuple[DecisionSummary, Sequence[NewReleaseDecision]]:
-    """One decision at a time for each show: its row is held."""
+    """The row of the show is locked: nobody else decides for it meanwhile. Returns the summary, and
+    decisions that are still to be written."""
     try:
         tracking = await tracking_rows.get_tracking(tx, tracking_id)
         show = await show_rows.get_show(tx, tracking.show_id, lock=True)
-    except NotFound:  # somebody has just let it go
+    except NotFound:  # the tracking was removed a moment ago
         return DecisionSummary(), ()
     if not tracking.enabled:
         return DecisionSummary(), ()
-    news = sort_changed_entries(
+    changes = sort_changed_entries(
         offers, await decision_rows.list_decisions_by_key(tx, tracking_id, candidate_keys(offers))
     )
-    for was, to in news.moved:
-        await decision_rows.update_candidate(tx, was, to)
-    both = [*news.fresh, *(offer for _, offer in news.anew)]
-    judgement = await judge_offers(tx, show, tracking, both, policy, now)
+    for moved in changes.moved:
+        await decision_rows.update_candidate(tx, moved.decision, moved.candidate)
+    undecided = [*changes.fresh, *(edited.offer for edited in changes.edited)]
+    judgement = await judge_offers(tx, show, tracking, undecided, policy, now)
     counts = Counter[str](each.action for each in judgement.deciding)
-    known = {was.candidate.key: was for was, _ in news.anew}
-    rows, rest = await _write_decisions(tx, show, tracking, judgement, known, now)
-    return DecisionSummary(counts, tuple(rows)), rest
+    former = {edited.decision.candidate.key: edited.decision for edited in changes.edited}
+    rows, remaining = await _write_decisions(tx, show, tracking, judgement, former, now)
+    return DecisionSummary(counts, tuple(rows)), remaining
 
 
 async def judge_offers(
@@ -146,11 +152,11 @@ async def judge_offers(
     policy: ReleasePolicy,
     now: datetime,
 ) -> Judgement:
-    """Reads only: a preview is this and nothing more."""
+    """Judge offers without writing anything: a preview is this and nothing more."""
     if not offers:
         return Judgement((), {})
     replaced = await download_rows.count_replacements_since(view, now - _DAY)
-    beside = _JudgeContext(
+    context = _JudgeContext(
         show=show,
         rules=FilterRules(
             everywhere=policy.everywhere,
@@ -161,53 +167,58 @@ async def judge_offers(
         standing=await download_rows.list_held_releases(view, show.id),
         refused=await download_rows.list_ended_names(view, show.id)
         | await decision_rows.list_refused_names(view, show.id),
-        left=max(0, policy.replacements_per_day - replaced),
+        replacements_left=max(0, policy.replacements_per_day - replaced),
         elsewhere=await show_rows.list_names_of_other_shows(view, show.id),
         earlier=await show_rows.list_names_of_earlier_seasons(view, show, tracking.feed_id),
     )
     if len(offers) <= _QUICK:
-        return _judgement(tracking, offers, beside)
-    return await asyncio.to_thread(_judgement, tracking, offers, beside)
+        return _judge(tracking, offers, context)
+    return await asyncio.to_thread(_judge, tracking, offers, context)
 
 
 @dataclass(frozen=True, slots=True)
 class _JudgeContext:
-    """What offers are judged by, beside the tracking itself."""
+    """The facts that offers are judged by, beside the tracking itself."""
 
     show: TrackedShow
     rules: FilterRules
     standing: Sequence[HeldRelease]
     refused: Mapping[str, str]
-    left: int
+    replacements_left: int
     elsewhere: Set[str]
     earlier: Set[str]
 
 
-def _judgement(tracking: Tracking, offers: Sequence[Offer], beside: _JudgeContext) -> Judgement:
-    sieve = filter_offers(offers, beside.rules)
+def _judge(tracking: Tracking, offers: Sequence[Offer], context: _JudgeContext) -> Judgement:
+    filtered = filter_offers(offers, context.rules)
     plan = decide_release_plan(
-        beside.show.show,
-        sieve.kept,
-        beside.standing,
+        context.show.show,
+        filtered.kept,
+        context.standing,
         tracking.preferences,
-        refused=beside.refused,
-        replacements_left=beside.left,
-        elsewhere=beside.elsewhere,
-        earlier=beside.earlier,
+        refused=context.refused,
+        replacements_left=context.replacements_left,
+        elsewhere=context.elsewhere,
+        earlier=context.earlier,
     )
     by_key = {
-        each.offer.candidate.key: NewReleaseDecision(
-            tracking.id, each.offer, "removed", each.rule, each.reason
+        removed.offer.candidate.key: NewReleaseDecision(
+            tracking.id, removed.offer, "removed", removed.rule, removed.reason
         )
-        for each in sieve.removed
+        for removed in filtered.removed
     }
-    plans = {each.offer.candidate.key: each for each in plan.decisions}
-    for key, each in plans.items():
-        verdict = each.verdict
+    plans = {decision.offer.candidate.key: decision for decision in plan.decisions}
+    for key, decision in plans.items():
+        verdict = decision.verdict
         by_key[key] = NewReleaseDecision(
-            tracking.id, each.offer, verdict.action, verdict.rule, verdict.reason, each.slots
+            tracking.id,
+            decision.offer,
+            verdict.action,
+            verdict.rule,
+            verdict.reason,
+            decision.slots,
         )
-    return Judgement(tuple(by_key[each.candidate.key] for each in offers), plans)
+    return Judgement(tuple(by_key[offer.candidate.key] for offer in offers), plans)
 
 
 async def _write_decisions(
@@ -215,33 +226,34 @@ async def _write_decisions(
     show: TrackedShow,
     tracking: Tracking,
     judgement: Judgement,
-    known: Mapping[str, ReleaseDecision],
+    former: Mapping[str, ReleaseDecision],
     now: datetime,
 ) -> tuple[list[ReleaseDecision], Sequence[NewReleaseDecision]]:
-    """Rows, intents and events in one transaction: all of it is true, or none. And what is left to
-    be written. `known` are rows that are decided anew."""
-    made, quiet = list[ReleaseDecision](), list[NewReleaseDecision]()
-    for deciding in judgement.deciding:
-        if (was := known.get(deciding.offer.candidate.key)) is not None:
-            changed = await decision_rows.update_decision(tx, ChangedDecision(was, deciding), now)
-            if changed is not None and needs_action(was, deciding):
-                made.append(changed)
-        elif deciding.action not in ("fetch", "upgrade", "hold"):
-            quiet.append(deciding)
-        elif (row := await decision_rows.insert_decision(tx, deciding, now)) is not None:
-            made.append(row)
+    """Rows, downloads and events in one transaction: all of it is true, or none. `former` are rows
+    of entries that are decided again. Returns rows that were acted on, and decisions that are still
+    to be written."""
+    rows, quiet = list[ReleaseDecision](), list[NewReleaseDecision]()
+    for new in judgement.deciding:
+        if (was := former.get(new.offer.candidate.key)) is not None:
+            changed = await decision_rows.update_decision(tx, ChangedDecision(was, new), now)
+            if changed is not None and needs_action(was, new):
+                rows.append(changed)
+        elif new.action not in ("fetch", "upgrade", "hold"):
+            quiet.append(new)
+        elif (row := await decision_rows.insert_decision(tx, new, now)) is not None:
+            rows.append(row)
     if len(quiet) <= _AT_ONCE:
         await decision_rows.insert_decisions(tx, quiet, now)
         quiet.clear()
-    await act_on_decisions(tx, show, tracking, made, judgement, now)
-    return made, quiet
+    await act_on_decisions(tx, show, tracking, rows, judgement, now)
+    return rows, quiet
 
 
-def needs_action(was: ReleaseDecision, deciding: NewReleaseDecision) -> bool:
-    """Something is to be done, or to be told, that was not before."""
-    if deciding.action == "hold":
+def needs_action(was: ReleaseDecision, new: NewReleaseDecision) -> bool:
+    """Whether the new decision asks for a download or an event that the old one did not."""
+    if new.action == "hold":
         return was.action != "hold"
-    return deciding.action in ("fetch", "upgrade")
+    return new.action in ("fetch", "upgrade")
 
 
 async def act_on_decisions(
@@ -252,10 +264,10 @@ async def act_on_decisions(
     judgement: Judgement,
     now: datetime,
 ) -> None:
-    """An intent for what is wanted, and a word of what is wanted or held."""
+    """Create a download for each release that is wanted, and an event for each wanted or held."""
     events: list[Event] = []
     for row in rows:
-        wanted = judgement.wanted(row.candidate.key)
+        wanted = judgement.find_wanted(row.candidate.key)
         if wanted is not None:
             await create_download(tx, show, row, wanted.replaces, now)
             events.append(release_found(tracking.feed_id, show, row))
@@ -271,21 +283,19 @@ async def create_download(
     replaces: Sequence[Replacement],
     now: datetime,
 ) -> None:
-    """Nothing is asked of anybody before this row is committed."""
+    """Write down a download. No site and no client is asked before this row is committed."""
     losses = tuple(LostSlots(int(each.standing.id), each.slots, each.is_whole) for each in replaces)
     # A folder of its own: torrents of one name must not write over each other.
-    place = f"release-{row.id}"
-    intent = download_rows.NewDownload(show.id, row.id, row.candidate, row.slots, losses, place)
-    await download_rows.upsert_download(tx, intent, now)
+    save_path = f"release-{row.id}"
+    download = download_rows.NewDownload(
+        show.id, row.id, row.candidate, row.slots, losses, save_path
+    )
+    await download_rows.upsert_download(tx, download, now)
 
 
-def count_decisions(outcome: DecisionSummary, *, tracking: int) -> None:
-    """For the log and the metrics, once it is committed."""
-    if outcome.total:
-        logger.info("releases_decided", tracking=tracking, **outcome.counts)
-    for action, many in outcome.counts.items():
-        count_decided_releases(action, many)
-
-
-def _slices(left: Sequence[NewReleaseDecision]) -> Iterable[Sequence[NewReleaseDecision]]:
-    return (left[at : at + _AT_ONCE] for at in range(0, len(left), _AT_ONCE))
+def count_decisions(summary: DecisionSummary, *, tracking: int) -> None:
+    """Tell the logger and the metrics about decisions, once they are committed."""
+    if summary.total:
+        logger.info("releases_decided", tracking=tracking, **summary.counts)
+    for action, count in summary.counts.items():
+        count_decided_releases(action, count)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from headwater.anime.decide.decide_again import decide_next_best
+from headwater.anime.decide.decide_again import record_next_best
 from headwater.anime.decide.decide_by_hand import BY_HAND
 from headwater.anime.decide.plan import HeldRelease, superseded_releases
 from headwater.anime.decide.record_decisions import count_decisions
@@ -373,7 +373,7 @@ async def _commit_linked(
             tx, [await _event(tx, facts, linked, done.paths, former)], now
         )
         lacking = set(work.download.slots) - set(slots)
-        outcome = await decide_next_best(tx, work.services, facts.show.id, lacking, now)
+        outcome = await record_next_best(tx, work.services, facts.show.id, lacking, now)
     count_decisions(outcome, tracking=facts.tracking.id)
     return True
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from headwater.anime.decide.decide_again import decide_next_best
+from headwater.anime.decide.decide_again import record_next_best
 from headwater.anime.decide.record_decisions import DecisionSummary, count_decisions
 from headwater.anime.downloads import download_rows
 from headwater.anime.downloads.claimed_download import (
@@ -317,7 +317,7 @@ class DownloadRunner:
                 return DecisionSummary()
             await cancel_own_switches(tx, work.download, work.now)
             await event_rows.append_events(tx, [event], work.now)
-            return await decide_next_best(
+            return await record_next_best(
                 tx, self.services, facts.show.id, work.download.slots, work.now
             )
 

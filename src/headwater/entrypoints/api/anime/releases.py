@@ -284,7 +284,7 @@ async def backfill_tracking(
 
 async def finish_deciding(tracking_id: TrackingId, app: App) -> ReleaseDecisionCountsRecord:
     """The first answer was lost: what was left to do is done now."""
-    summary = await decide_again_module.decide_again(app.releases, tracking_id)
+    summary = await decide_again_module.record_decisions_again(app.releases, tracking_id)
     return ReleaseDecisionCountsRecord.of(tracking_id, summary)
 
 
@@ -294,7 +294,9 @@ async def decide_again(
 ) -> ReleaseDecisionCountsRecord:
     """What was held, skipped or removed is looked at again, by what the tracking wants now. What a
     person said stays, and so does what is downloaded."""
-    summary = await decide_again_module.decide_again(app.releases, tracking_id, idempotency=key)
+    summary = await decide_again_module.record_decisions_again(
+        app.releases, tracking_id, idempotency=key
+    )
     return ReleaseDecisionCountsRecord.of(tracking_id, summary)
 
 
