@@ -1,7 +1,7 @@
-"""A title made comparable: what cannot be seen removed, and a twin to match rules against.
+"""Step 1 of reading a title: clean it, and fold a copy of it that the rules are matched on.
 
-The twin is as long as the title (lower case, one kind of bracket, dash and space); what is
-answered is cut from the title itself, so a name keeps its own letters and marks.
+The folded copy is as long as the title (lower case, one kind of bracket, dash and space). Names are
+cut from the title itself, at the same places, so they keep their own letters and marks.
 """
 
 import re
@@ -43,22 +43,20 @@ _SPACES = re.compile(r"  +")
 
 
 def clean_title(title: str) -> str:
-    """Without what cannot be seen, letters and digits of plain width, single spaces; and without
-    the address of a web site that some put in front."""
-    return _SITE.sub("", _without_invisible(title))
+    """Remove invisible characters and double spaces, and make wide letters and digits plain.
 
-
-def _without_invisible(title: str) -> str:
-    if title.isascii() and title.isprintable():
-        return _SPACES.sub(" ", title).strip()
-    seen = title.translate(_TIDY)
-    if not unicodedata.is_normalized("NFC", seen):
-        seen = unicodedata.normalize("NFC", seen)
-    return _SPACES.sub(" ", seen).strip()
+    The address of a web site that some put in front goes too.
+    """
+    if not (title.isascii() and title.isprintable()):
+        title = title.translate(_TIDY)
+        if not unicodedata.is_normalized("NFC", title):
+            title = unicodedata.normalize("NFC", title)
+    return _SITE.sub("", _SPACES.sub(" ", title).strip())
 
 
 def fold_title(text: str) -> str:
-    """The text to match against: as long as the text itself, character for character."""
+    """The copy of a text that the rules are matched on: as long as the text, character for
+    character."""
     lowered = text.lower()
     if len(lowered) != len(text):
         lowered = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)

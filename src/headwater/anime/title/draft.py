@@ -1,4 +1,4 @@
-"""A release while its title is being read: what is known of it so far, and why."""
+"""The draft of a release while steps 6 to 9 read its title: its fields so far, with reasons."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -9,11 +9,12 @@ from headwater.anime.title.layout import Layout
 from headwater.anime.title.names import TitleSpan
 
 Note = tuple[str, object, str, str]
-"""A field, its value, the piece of the title and the rule, as they are written down in haste."""
+"""A field, its value, the piece of the title and the rule. A tuple, because it is made often."""
 
 
 class Finding(NamedTuple):
-    """`text` is the piece of the title, `rule` the name of what was seen in it."""
+    """One step of the reading. `text` is the piece of the title, `rule` the name of the rule that
+    matched it."""
 
     field: str
     value: str
@@ -22,19 +23,20 @@ class Finding(NamedTuple):
 
 
 def findings(notes: tuple[Note, ...]) -> tuple[Finding, ...]:
-    """Notes in words; of a field that was said in several steps, each step."""
+    """Notes in words. A field that was set in several steps has a finding for each."""
     return tuple(
-        Finding(field, _shown(value), text.strip(), rule) for field, value, text, rule in notes
+        Finding(field, _format_value(value), text.strip(), rule)
+        for field, value, text, rule in notes
     )
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, tuple):
-        return " + ".join(str(one) for one in value)
+        return " + ".join(map(str, value))
     if isinstance(value, frozenset):
-        return " + ".join(sorted(str(one) for one in value))
+        return " + ".join(sorted(map(str, value)))
     if isinstance(value, dict):
-        return " · ".join(f"{key}: {one}" for key, one in value.items())
+        return " · ".join(f"{key}: {item}" for key, item in value.items())
     return "yes" if value is True else str(value)
 
 
@@ -48,8 +50,8 @@ class TitleDraft:
     fields: dict[str, Any] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
 
-    def say(self, name: str, value: object, text: str, rule: str) -> None:
-        """Write a field down, with the piece of the title and the rule that speak for it."""
+    def set_field(self, name: str, value: object, text: str, rule: str) -> None:
+        """Set a field, and note the piece of the title and the rule it comes from."""
         self.fields[name] = value
         self.notes.append((name, value, text, rule))
 

@@ -1,6 +1,6 @@
-"""Which episode a release is: one number, a range, a half, and the version that stands beside it.
+"""Step 6 of reading a title: find the episode, as one number, a range or a half, and its version.
 
-The rules are tried from the surest to the weakest; the first that finds something decides.
+The rules are tried from the surest to the weakest; the first that matches decides.
 """
 
 import re
@@ -20,6 +20,7 @@ LONG_SEASON = 28
 """A season that has more episodes than this is rare."""
 _PACK = re.compile("合|全|batch|complete")
 _FINAL = re.compile("end|fin|完|[終终]|大结局")
+_VERSION = re.compile(r"v(\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,10 @@ _RULES: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
     ("number among words", number_patterns.NUMBER_AMONG_WORDS, frozenset("0123456789")),
     ("number at the start", number_patterns.AT_START, frozenset("0123456789")),
 )
-"""Each rule with the letters of which one at least must be there."""
+"""Each rule with its pattern and its letters: a line with none of the letters cannot match."""
 _LOOSE = frozenset(("last number", "number among words"))
 _BEFORE_TECHNICAL = _LOOSE | {"number after a dash", "number in round brackets"}
-"""What comes after technical words is more of them: `TrueHD 7.1`."""
+"""These rules stop at technical words: a number after them belongs to them, as in `TrueHD 7.1`."""
 _LETTER = re.compile(r"[^\W\d_]")
 _SEASON_BEFORE = re.compile(
     r"(?<!\dst )(?<!\dnd )(?<!\drd )(?<!\dth )(?<!first )(?<!second )(?<!third )(?<!fourth )"
@@ -95,7 +96,7 @@ def numbering_of(line: str, begin: int = 0, *, lone_digit: bool = False) -> Numb
 
 
 def _unsure(line: str, begin: int, until: int, lone_digit: bool) -> Numbering | None:
-    """What is taken for a number where there is no other: `Name - 2 Words`, `Name 5` of a file."""
+    """Numbers that count only where there is no other: `Name - 2 Words`, `Name 5` of a file."""
     match = number_patterns.NUMBER_AFTER_DASH.search(line, begin, until)
     if (
         match is not None
@@ -114,20 +115,20 @@ def _unsure(line: str, begin: int, until: int, lone_digit: bool) -> Numbering | 
     return _numbering_from_match(match, "lone digit of a file")
 
 
-def first_among_technical(twin: str, starts: Iterable[int]) -> Numbering | None:
-    """The range or number that a technical bracket begins with; they begin at `starts`."""
+def first_among_technical(folded: str, starts: Iterable[int]) -> Numbering | None:
+    """The range or number that a technical bracket begins with. The brackets begin at `starts`."""
     for start in starts:
-        match = number_patterns.RANGE_BEFORE_TECHNICAL.match(twin, start)
+        match = number_patterns.RANGE_BEFORE_TECHNICAL.match(folded, start)
         if match is not None and _makes_sense(match, "range in brackets"):
             return _numbering_from_match(match, "range in brackets")
-        if (match := number_patterns.NUMBER_BEFORE_TECHNICAL.match(twin, start)) is not None:
+        if (match := number_patterns.NUMBER_BEFORE_TECHNICAL.match(folded, start)) is not None:
             return _numbering_from_match(match, "number in brackets")
     return None
 
 
-def spaced_range(line: str, begin: int, found: Numbering) -> Numbering | None:
-    """The range that a number of what calls itself a batch ends: `Name 01 - 24 (Batch)`."""
-    if found.episode_end is not None or found.rule not in _BEFORE_TECHNICAL:
+def spaced_range(line: str, begin: int, numbering: Numbering) -> Numbering | None:
+    """The range that a number ends in a title with a word for a batch: `Name 01 - 24 (Batch)`."""
+    if numbering.episode_end is not None or numbering.rule not in _BEFORE_TECHNICAL:
         return None
     match = number_patterns.SPACED_RANGE.search(line, begin)
     if match is None or _is_of_season(match) or int(match["first"]) >= int(match["last"]):
@@ -136,41 +137,42 @@ def spaced_range(line: str, begin: int, found: Numbering) -> Numbering | None:
 
 
 def _surest(matches: list[re.Match[str]]) -> re.Match[str]:
-    """Of several numbers after dashes, the first that a name cannot go on after."""
+    """Of several numbers after dashes, the first after which no name can go on."""
     return next(
         (match for match in matches if _NAME_ENDS.match(match.string, match.end())), matches[0]
     )
 
 
-def second_number(line: str, found: Numbering) -> tuple[Decimal, int] | None:
-    """The other number of what is counted twice, and where it stands: `S06E32 … [Episode 83]`,
-    `87 (S4-24)`."""
+def second_number(line: str, numbering: Numbering) -> tuple[Decimal, int] | None:
+    """The second number of an episode that is counted twice, and where it stands:
+    `S06E32 … [Episode 83]`, `87 (S4-24)`."""
     before = number_patterns.LAST_NUMBER.search(
-        line, 0, found.start
-    ) or number_patterns.NUMBER_AFTER_DASH.search(line, 0, found.start)
+        line, 0, numbering.start
+    ) or number_patterns.NUMBER_AFTER_DASH.search(line, 0, numbering.start)
     after = number_patterns.NAMED_EPISODE.search(
-        line, found.end
-    ) or number_patterns.NUMBER_AFTER_DASH.search(line, found.end)
+        line, numbering.end
+    ) or number_patterns.NUMBER_AFTER_DASH.search(line, numbering.end)
     for match in (before, after):
         if match is not None and _makes_sense(match, "last number"):
-            if match is before and not _counts_on(match, found):
+            if match is before and not _counts_on(match, numbering):
                 continue
             number = Decimal(match["first"])
-            if number != found.episode:
+            if number != numbering.episode:
                 return number, match.start("first")
     return None
 
 
-def _counts_on(match: re.Match[str], found: Numbering) -> bool:
-    """Whether a number before season and episode counts all seasons: 100 does not in `Name 100
-    S02E05`, where no dash or bracket sets it apart and seasons before would be too long."""
+def _counts_on(match: re.Match[str], numbering: Numbering) -> bool:
+    """Whether a number before season and episode counts through all seasons. 100 does not in
+    `Name 100 S02E05`: no dash or bracket sets it apart, and the seasons before would be too long.
+    """
     line, start = match.string, match.start("first")
-    if line[:start].endswith(("- ", "-", "]", "[")) or line[found.start - 1] == "(":
+    if line[:start].endswith(("- ", "-", "]", "[")) or line[numbering.start - 1] == "(":
         return True
     if match["first"].startswith("0") or match["absolute"]:
         return True
-    seasons_before = (found.season or 1) - 1
-    between = Decimal(match["first"]) - found.episode
+    seasons_before = (numbering.season or 1) - 1
+    between = Decimal(match["first"]) - numbering.episode
     return 0 <= between <= seasons_before * LONG_SEASON
 
 
@@ -209,8 +211,11 @@ def _is_year(written: str) -> bool:
 def _numbering_from_match(match: re.Match[str], rule: str) -> Numbering:
     groups = match.groupdict()
     first = parse_decimal(groups["first"])
-    version = groups.get("v") or groups.get("v2") or groups.get("v3")
+    absolute = Decimal(groups["absolute"]) if groups.get("absolute") else None
     rest = groups.get("rest") or ""
+    version = groups.get("v") or groups.get("v2") or groups.get("v3")
+    if not version and (in_rest := _VERSION.search(rest)) is not None:
+        version = in_rest.group(1)
     return Numbering(
         start=match.start(),
         end=match.end(),
@@ -218,17 +223,12 @@ def _numbering_from_match(match: re.Match[str], rule: str) -> Numbering:
         episode=first,
         episode_end=_end_of_range(first, groups),
         season=int(groups["season"]) if groups.get("season") else None,
-        absolute=_absolute(first, groups.get("absolute")),
-        version=int(version) if version else _version_in(rest),
+        # Counted from the first season on, so never lower than the episode: `01(45)`, not `10 (1)`.
+        absolute=absolute if absolute is not None and absolute > first else None,
+        version=int(version) if version else None,
         final=bool(groups.get("final")) or _FINAL.search(rest) is not None,
         pack=_PACK.search(rest) is not None,
     )
-
-
-def _absolute(first: Decimal, written: str | None) -> Decimal | None:
-    """Counted from the first season on, so never lower than the episode: `01(45)`, not `10 (1)`."""
-    absolute = Decimal(written) if written else None
-    return absolute if absolute is not None and absolute > first else None
 
 
 def _end_of_range(first: Decimal, groups: dict[str, str | None]) -> Decimal | None:
@@ -237,8 +237,3 @@ def _end_of_range(first: Decimal, groups: dict[str, str | None]) -> Decimal | No
         return None
     last = parse_decimal(written)
     return last if first < last <= first + WIDEST_RANGE else None
-
-
-def _version_in(rest: str) -> int | None:
-    match = re.search(r"v(\d)", rest)
-    return int(match.group(1)) if match else None

@@ -1,4 +1,7 @@
-"""A file's path read as a title: the name says most, its folders say what the name leaves out."""
+"""Step 2 of reading a title: of a file's path, read the name first, then the folders above it.
+
+The folders give the fields that the name leaves out.
+"""
 
 import re
 from collections.abc import Mapping
@@ -11,9 +14,9 @@ _FOLDER_THEN_FILE = re.compile(r"[\]】]/[\[【]")
 _FOLDER_THEN_FILE_SLASH = re.compile(r"(?<=[\]】])/(?=[\[【])")
 _SEPARATOR = re.compile(r"[\\/]+")
 _SEASON_FOLDER = re.compile(r"(?i)(?:season|s|第)? ?(\d{1,2}) ?[季期]?|specials?")
-_OF_FOLDERS = frozenset(("title", "titles", "other_titles", "season", "year"))
+_FOLDER_FIELDS = frozenset(("title", "titles", "other_titles", "season", "year"))
 MOST_FOLDERS = 3
-"""So many folders above a file are asked for what its name does not say."""
+"""Folders above a file that are read for the fields its name leaves out."""
 
 
 def is_path(text: str) -> bool:
@@ -22,20 +25,22 @@ def is_path(text: str) -> bool:
 
 
 def read_path(path: str, aliases: Mapping[str, str]) -> TitleReading:
-    """The release a file is, by its name and the folders it lies in."""
+    """Read a release from a file's name and the folders it lies in."""
     split = _SEPARATOR if _ROOTED.match(path) else _FOLDER_THEN_FILE_SLASH
     *folders, name = [part for part in split.split(path) if part] or [""]
     reading = read_name(name, aliases)
     for folder in reversed(folders[-MOST_FOLDERS:]):
         if reading.release.title is not None and reading.release.year is not None:
             break
-        reading = _completed(reading, folder, aliases)
+        reading = _complete_from_folder(reading, folder, aliases)
     return reading
 
 
-def _completed(reading: TitleReading, folder: str, aliases: Mapping[str, str]) -> TitleReading:
-    told = read_name(folder, aliases)
-    release, above = reading.release, told.release
+def _complete_from_folder(
+    reading: TitleReading, folder: str, aliases: Mapping[str, str]
+) -> TitleReading:
+    folder_reading = read_name(folder, aliases)
+    release, above = reading.release, folder_reading.release
     if release.title is not None and above.title is not None:
         if release.title.casefold() != above.title.casefold():
             return reading
@@ -47,12 +52,8 @@ def _completed(reading: TitleReading, folder: str, aliases: Mapping[str, str]) -
             title=release.title if named or bare_season else above.title,
             titles=release.titles if named or bare_season else above.titles,
             other_titles=release.other_titles if named or bare_season else above.other_titles,
-            season=_first(release.season, above.season),
-            year=_first(release.year, above.year),
+            season=above.season if release.season is None else release.season,
+            year=above.year if release.year is None else release.year,
         ),
-        reading.notes + tuple(note for note in told.notes if note[0] in _OF_FOLDERS),
+        reading.notes + tuple(note for note in folder_reading.notes if note[0] in _FOLDER_FIELDS),
     )
-
-
-def _first(mine: int | None, theirs: int | None) -> int | None:
-    return theirs if mine is None else mine

@@ -1,4 +1,4 @@
-"""Who made a release: the names inside its group bracket, and the tail of a scene name."""
+"""For step 7 of reading a title: find the group that made the release, and its separate names."""
 
 import re
 from collections.abc import Mapping
@@ -22,33 +22,30 @@ _AFTER_DASH = re.compile(
 )
 
 _SIGNATURES = {"smzase": "三明治摆烂组", "tsdm": "TSDM字幕组"}
-"""How some groups sign their files, and what they are called where they publish."""
+"""The names that some groups sign their files with, and those they publish under."""
 
 
 def split_groups(content: str, aliases: Mapping[str, str]) -> tuple[str, ...]:
-    """The names in a group bracket, each once; an alias is answered by the name it stands for."""
+    """The names in a group bracket, each once. An alias is replaced by the name it stands for."""
     names = [name for part in _BETWEEN.split(content) if (name := part.strip(" _-"))]
     if len(names) > 1:
         names = [name.replace("_", " ").strip() for name in names]
-    named = [_own_name(name, aliases) for name in names]
+    named = [
+        aliases.get(name.casefold()) or _SIGNATURES.get(name.casefold(), name) for name in names
+    ]
     return tuple(dict.fromkeys(named))
 
 
-def _own_name(name: str, aliases: Mapping[str, str]) -> str:
-    folded = name.casefold()
-    return aliases.get(folded) or _SIGNATURES.get(folded, name)
-
-
-def scene_group(twin: str, start: int, end: int) -> tuple[int, int] | None:
+def scene_group(folded: str, start: int, end: int) -> tuple[int, int] | None:
     """Where the group of a scene name stands at the end of free text: `….x264-GROUP`."""
-    match = _SCENE.search(twin, max(start, end - 32), end)
+    match = _SCENE.search(folded, max(start, end - 32), end)
     return match.span("group") if match else None
 
 
-def dashed_scene_group(twin: str, start: int, end: int) -> tuple[int, int] | None:
-    """The same for a group that has a dash of its own or a space before it: `….x264-Some-Raws`,
-    `… AAC -Group`."""
-    match = _SCENE_DASHED.search(twin, max(start, end - 48), end)
+def dashed_scene_group(folded: str, start: int, end: int) -> tuple[int, int] | None:
+    """Where a group stands that has a dash of its own or a space before it:
+    `….x264-Some-Raws`, `… AAC -Group`."""
+    match = _SCENE_DASHED.search(folded, max(start, end - 48), end)
     return match.span(match.lastgroup or 0) if match else None
 
 
@@ -70,7 +67,9 @@ def group_span(layout: Layout, names: list[TitleSpan]) -> tuple[TitleSpan, str] 
     if layout.group is not None:
         return (layout.group.start, layout.group.end), "first bracket"
     if (tail := trailing_group(layout.line)) is not None and not _is_within(tail, names):
-        if layout.twin[tail[0] : tail[1]] not in WEAK_WORDS and _follows_technical(layout, tail[0]):
+        if layout.folded[tail[0] : tail[1]] not in WEAK_WORDS and _follows_technical(
+            layout, tail[0]
+        ):
             return tail, "after the last bracket"
     if (words := _bracket_of_words(layout, names)) is not None:
         return words, "only bracket of words"
@@ -82,7 +81,7 @@ def group_span(layout: Layout, names: list[TitleSpan]) -> tuple[TitleSpan, str] 
 def _follows_technical(layout: Layout, start: int) -> bool:
     """Whether nothing but a dash stands between a place and a technical bracket before it."""
     at = max(
-        (i for i, piece in enumerate(layout.pieces) if piece.inside and piece.end < start),
+        (i for i, segment in enumerate(layout.segments) if segment.inside and segment.end < start),
         default=-1,
     )
     if at < 0 or layout.roles[at] not in (
@@ -91,57 +90,57 @@ def _follows_technical(layout: Layout, start: int) -> bool:
         BracketRole.KIND,
     ):
         return False
-    return not layout.twin[layout.pieces[at].end + 1 : start].strip(" -")
+    return not layout.folded[layout.segments[at].end + 1 : start].strip(" -")
 
 
 def _bracket_of_words(layout: Layout, names: list[TitleSpan]) -> TitleSpan | None:
-    """Words in square brackets outside the names; else in round ones that end the title,
-    or stand before technical ones that do."""
-    for piece, role in zip(layout.pieces, layout.roles, strict=True):
+    """Words in square brackets outside the names; else words in round brackets that end the title
+    or stand before technical brackets that end it."""
+    for segment, role in zip(layout.segments, layout.roles, strict=True):
         if (
-            piece.inside != "["
+            segment.inside != "["
             or role is not BracketRole.WORDS
-            or _is_within((piece.start, piece.end), names)
+            or _is_within((segment.start, segment.end), names)
         ):
             continue
-        if SEASON_ALONE.fullmatch(layout.twin, piece.start, piece.end) is None:
-            return piece.start, piece.end
-    for piece, role in zip(reversed(layout.pieces), reversed(layout.roles), strict=True):
+        if SEASON_ALONE.fullmatch(layout.folded, segment.start, segment.end) is None:
+            return segment.start, segment.end
+    for segment, role in zip(reversed(layout.segments), reversed(layout.roles), strict=True):
         if role is BracketRole.WORDS:
-            span = (piece.start, piece.end)
-            is_name = _GROUP_NAME.fullmatch(layout.twin, *span) is not None
+            span = (segment.start, segment.end)
+            is_name = _GROUP_NAME.fullmatch(layout.folded, *span) is not None
             return span if is_name and not _is_within(span, names) else None
-        if role not in _AFTER_GROUP and layout.twin[piece.start : piece.end].strip():
+        if role not in _AFTER_GROUP and layout.folded[segment.start : segment.end].strip():
             return None
     return None
 
 
 def _scene_group_span(layout: Layout) -> TitleSpan | None:
     """A name after a dash that stands right behind a technical word."""
-    for piece in layout.pieces:
-        if piece.inside:
+    for segment in layout.segments:
+        if segment.inside:
             continue
-        for found in (scene_group, dashed_scene_group):
-            span = found(layout.twin, piece.start, piece.end)
-            if span is not None and _is_behind_technical(layout.twin, span):
+        for find_group in (scene_group, dashed_scene_group):
+            span = find_group(layout.folded, segment.start, segment.end)
+            if span is not None and _is_behind_technical(layout.folded, span):
                 return span
     return None
 
 
-def _is_behind_technical(twin: str, span: TitleSpan) -> bool:
+def _is_behind_technical(folded: str, span: TitleSpan) -> bool:
     """Whether the dash before a name follows a technical word, and the name holds none."""
-    if STRONG_WORD.search(twin, span[0], span[1]) or is_technical(twin[span[0] : span[1]]):
+    if STRONG_WORD.search(folded, span[0], span[1]) or is_technical(folded[span[0] : span[1]]):
         return False
-    behind = twin[max(0, span[0] - 25) : span[0] - 1].rstrip()
+    behind = folded[max(0, span[0] - 25) : span[0] - 1].rstrip()
     return any(match.end() == len(behind) for match in STRONG_WORD.finditer(behind))
 
 
 def _leading_words(layout: Layout) -> TitleSpan | None:
     """Words that come first in a technical bracket: `(Some Group, 720p)`."""
-    for piece, role in zip(layout.pieces, layout.roles, strict=True):
+    for segment, role in zip(layout.segments, layout.roles, strict=True):
         if role is not BracketRole.TECHNICAL:
             continue
-        match = _WORDS_FIRST.match(layout.twin, piece.start, piece.end)
+        match = _WORDS_FIRST.match(layout.folded, segment.start, segment.end)
         if match is not None and not any(
             word in WEAK_WORDS or STRONG_WORD.match(word)
             for word in ANY_WORD.findall(match["group"])

@@ -1,11 +1,11 @@
-"""What sort of thing was released: a film, an OVA, a special, an opening without credits."""
+"""For step 7 of reading a title: the kinds, such as film, OVA, special or creditless opening."""
 
 import re
 
 from headwater.anime.release import ReleaseKind
 
 _BESIDES = r"(?<![+&])(?<![+&] )"
-"""What a pack holds as well is not what it is: `01-12 + OVA`, `TV+SP`."""
+"""A kind that a pack also holds is not the kind of the pack: `01-12 + OVA`, `TV+SP`."""
 _KIND = re.compile(
     rf"{_BESIDES}(?:"
     r"(?<![a-z])(?:"
@@ -28,7 +28,7 @@ _BY_GROUP = {
 
 
 _LAST = r"(?= *(?:$|[\x1f\d]))"
-"""The number of what is counted may have been taken out of the name, or stand there still."""
+"""The number after the word may have been taken out of the name already, or still stand there."""
 _IN_NAMES = re.compile(
     rf"{_BESIDES}(?:"
     r"(?<![a-z])(?:(?P<ncop>ncop|creditless op(?:ening)?)|(?P<nced>nced|creditless e(?:d|nding))"
@@ -41,11 +41,11 @@ _IN_NAMES = re.compile(
 )
 """Words that are hardly ever part of a name."""
 _SPECIAL_LAST = re.compile(r"(?:特[别別][篇编編]|番外篇?)(?= *(?:$|\x1f))")
-"""Without a number it is one special; with one it may well be a show that is called so."""
+"""Without a number it is one special; with a number a show may well be called so."""
 
 
 def kind_in(text: str) -> tuple[ReleaseKind, str] | None:
-    """The first kind that the text names, and the word for it; TV only if it names no other."""
+    """The first kind that the text names, and its word; TV only if the text names no other."""
     television: tuple[ReleaseKind, str] | None = None
     for match in _KIND.finditer(text):
         kind = _BY_GROUP[match.lastgroup or "tv"]
@@ -56,7 +56,7 @@ def kind_in(text: str) -> tuple[ReleaseKind, str] | None:
 
 
 def kind_in_name(name: str, *, numbered: bool) -> tuple[ReleaseKind, str] | None:
-    """The kind that a name holds, where the word cannot well be part of the name itself."""
+    """The kind that a name holds, where the word is hardly part of the name itself."""
     if (match := _IN_NAMES.search(name)) is not None:
         return _BY_GROUP[match.lastgroup or "tv"], match.group()
     special = None if numbered else _SPECIAL_LAST.search(name)

@@ -1,4 +1,7 @@
-"""Where things stand in a title: the group, the brackets and their roles, the line that is left."""
+"""Step 5 of reading a title: its layout, which is the group, the brackets' roles and the line.
+
+The line is the folded title with everything masked that can be no name and no number.
+"""
 
 import re
 from dataclasses import dataclass
@@ -25,28 +28,28 @@ _UNSURE_GROUP = frozenset(("platform", "other", "video", "audio", "container"))
 
 
 def leading_group_at(
-    twin: str, pieces: list[TitleSegment], roles: list[BracketRole | None]
+    folded: str, segments: list[TitleSegment], roles: list[BracketRole | None]
 ) -> int | None:
-    """Which piece is the leading group: the first bracket, unless it is all there is of a name."""
-    for at, piece in enumerate(pieces):
+    """Which segment is the leading group: the first bracket, unless the name stands only there."""
+    for at, segment in enumerate(segments):
         role = roles[at]
         if role is None:
-            if LETTER.search(twin, piece.start, piece.end):
+            if LETTER.search(folded, segment.start, segment.end):
                 return None
             continue
-        if role is BracketRole.REMARK or _is_only_technical(twin[piece.start : piece.end], role):
+        content = folded[segment.start : segment.end]
+        if role is BracketRole.REMARK:
             continue
-        if not _may_be_group(twin[piece.start : piece.end].strip(), role):
+        if role is BracketRole.TECHNICAL and STRONG_WORD.search(content) is not None:
+            continue  # Some put the resolution first: `[1080P][Group][Name][05]`.
+        if not _may_be_group(content.strip(), role):
             return None
-        if _group_comes_last(twin, pieces, roles, at) or _dotted_name_follows(twin, pieces[at]):
+        if _group_comes_last(folded, segments, roles, at):
             return None
-        return at if _name_follows(twin, pieces, roles, at) else None
+        if _dotted_name_follows(folded, segment):
+            return None
+        return at if _name_follows(folded, segments, roles, at) else None
     return None
-
-
-def _is_only_technical(content: str, role: BracketRole) -> bool:
-    """Some put the resolution first: `[1080P][Group][Name][05]`."""
-    return role is BracketRole.TECHNICAL and STRONG_WORD.search(content) is not None
 
 
 def _may_be_group(content: str, role: BracketRole) -> bool:
@@ -63,37 +66,37 @@ def _may_be_group(content: str, role: BracketRole) -> bool:
 
 
 def _group_comes_last(
-    twin: str, pieces: list[TitleSegment], roles: list[BracketRole | None], at: int
+    folded: str, segments: list[TitleSegment], roles: list[BracketRole | None], at: int
 ) -> bool:
     """`[中文名][Latin name]…[05]…[Group]`: names in two scripts first, the group last."""
     words = [place for place, role in enumerate(roles) if role is BracketRole.WORDS]
     numbers = [place for place, role in enumerate(roles) if role is BracketRole.NUMBER]
     if len(words) != 3 or not numbers or words[:2] != [at, at + 1] or words[2] < numbers[0]:
         return False
-    first, second = (twin[pieces[place].start : pieces[place].end] for place in words[:2])
+    first, second = (folded[segments[place].start : segments[place].end] for place in words[:2])
     return is_foreign_name(first) and not CJK.search(second)
 
 
 def is_foreign_name(content: str) -> bool:
-    """Whether words in a script of East Asia are no group's."""
+    """Whether words are in a script of East Asia, and not the name of a group."""
     return CJK.search(content) is not None and _GROUP_WORD.search(content) is None
 
 
-def _dotted_name_follows(twin: str, piece: TitleSegment) -> bool:
+def _dotted_name_follows(folded: str, segment: TitleSegment) -> bool:
     """`[名字].Name.S01E05…-Group`: a scene name behind the name in another script."""
-    if not is_foreign_name(twin[piece.start : piece.end]):
+    if not is_foreign_name(folded[segment.start : segment.end]):
         return False
-    return twin.startswith(".", piece.end + 1) and " " not in twin[piece.end :]
+    return folded.startswith(".", segment.end + 1) and " " not in folded[segment.end :]
 
 
 def _name_follows(
-    twin: str, pieces: list[TitleSegment], roles: list[BracketRole | None], at: int
+    folded: str, segments: list[TitleSegment], roles: list[BracketRole | None], at: int
 ) -> bool:
-    """Whether a name comes after a piece, before the first number."""
-    for piece, role in zip(pieces[at + 1 :], roles[at + 1 :], strict=True):
+    """Whether a name comes after a segment, before the first number."""
+    for segment, role in zip(segments[at + 1 :], roles[at + 1 :], strict=True):
         if role is BracketRole.WORDS:
             return True
-        if role is None and _is_name(SEASONAL.sub("", twin[piece.start : piece.end])):
+        if role is None and _is_name(SEASONAL.sub("", folded[segment.start : segment.end])):
             return True
         if role is BracketRole.NUMBER and roles[at] is BracketRole.WORDS:
             return len(numbers_after(roles, at)) > 1
@@ -118,7 +121,7 @@ def _after_season(free: str) -> str:
 
 
 def numbers_after(roles: list[BracketRole | None], at: int) -> list[int]:
-    """Which pieces after a piece hold a number."""
+    """Which segments after a segment hold a number."""
     return [place for place in range(at + 1, len(roles)) if roles[place] is BracketRole.NUMBER]
 
 
@@ -129,7 +132,7 @@ _KIND_NEXT = re.compile(r"[\s_]*(?:ova|oad|ona|sp|movie|ep|e\d|episode|\d)")
 
 @dataclass(frozen=True, slots=True)
 class _Landmarks:
-    """Which piece is the group, the first free text after it with letters, the last of words."""
+    """Which segment is the group, the first free text after it with letters, the last of words."""
 
     group: int | None
     first_free: int
@@ -137,67 +140,70 @@ class _Landmarks:
 
 
 def masked_title(
-    twin: str, pieces: list[TitleSegment], roles: list[BracketRole | None], group: int | None
+    folded: str, segments: list[TitleSegment], roles: list[BracketRole | None], group: int | None
 ) -> str:
-    """The twin with the group, technical brackets and remarks cut out, as long as before."""
-    place = _find_landmarks(twin, pieces, roles, group)
-    edge = 0 if pieces and pieces[0].inside == "★" else 1
-    kept: list[str] = []
+    """The folded title with the group, technical brackets and remarks masked, as long as before."""
+    place = _find_landmarks(folded, segments, roles, group)
+    edge = 0 if segments and segments[0].inside == "★" else 1
+    parts: list[str] = []
     done = 0
-    for at, piece in enumerate(pieces):
-        if roles[at] is None or _is_kept(twin, pieces, roles, at, place):
+    for at, segment in enumerate(segments):
+        if roles[at] is None or _is_kept(folded, segments, roles, at, place):
             continue
-        kept += (twin[done : piece.start - edge], MASKED * (piece.end - piece.start + 2 * edge))
-        done = piece.end + edge
-    line = "".join((*kept, twin[done:]))
+        parts += (
+            folded[done : segment.start - edge],
+            MASKED * (segment.end - segment.start + 2 * edge),
+        )
+        done = segment.end + edge
+    line = "".join((*parts, folded[done:]))
     if "月" in line or "★" in line:
-        line = SEASONAL.sub(lambda found: MASKED * len(found.group()), line)
-    return DATE.sub(lambda found: MASKED * len(found.group()), line)
+        line = SEASONAL.sub(lambda match: MASKED * len(match.group()), line)
+    return DATE.sub(lambda match: MASKED * len(match.group()), line)
 
 
 def _is_kept(
-    twin: str,
-    pieces: list[TitleSegment],
+    folded: str,
+    segments: list[TitleSegment],
     roles: list[BracketRole | None],
     at: int,
-    place: _Landmarks,
+    landmarks: _Landmarks,
 ) -> bool:
-    if at == place.group:
+    if at == landmarks.group:
         return False
     if roles[at] is BracketRole.WORDS:
-        return _may_be_name(twin, pieces, at, place)
+        return _may_be_name(folded, segments, at, landmarks)
     return roles[at] is BracketRole.NUMBER
 
 
-def _may_be_name(twin: str, pieces: list[TitleSegment], at: int, place: _Landmarks) -> bool:
+def _may_be_name(folded: str, segments: list[TitleSegment], at: int, landmarks: _Landmarks) -> bool:
     """Whether words in brackets may be (part of) a name: in round ones always, in square ones
     when they stand first, or when the name goes on after them, or its number after a dash, and the
     group is another."""
-    if pieces[at].inside != "[" or at < place.first_free:
+    if segments[at].inside != "[" or at < landmarks.first_free:
         return True
-    if at + 1 >= len(pieces) or pieces[at + 1].inside:
+    if at + 1 >= len(segments) or segments[at + 1].inside:
         return False
-    if place.group is None and at >= place.last_words:
+    if landmarks.group is None and at >= landmarks.last_words:
         return False
-    following = pieces[at + 1]
-    if place.group is not None and _NUMBER_NEXT.match(twin, following.start, following.end):
+    following = segments[at + 1]
+    if landmarks.group is not None and _NUMBER_NEXT.match(folded, following.start, following.end):
         return True
-    goes_on = _WORD_NEXT.match(twin, following.start, following.end) is not None
-    return goes_on and not _KIND_NEXT.match(twin, following.start, following.end)
+    goes_on = _WORD_NEXT.match(folded, following.start, following.end) is not None
+    return goes_on and not _KIND_NEXT.match(folded, following.start, following.end)
 
 
 def _find_landmarks(
-    twin: str, pieces: list[TitleSegment], roles: list[BracketRole | None], group: int | None
+    folded: str, segments: list[TitleSegment], roles: list[BracketRole | None], group: int | None
 ) -> _Landmarks:
     after = 0 if group is None else group + 1
     free = (
         at
-        for at in range(after, len(pieces))
-        if not pieces[at].inside
-        and LETTER.search(SEASONAL.sub("", twin[pieces[at].start : pieces[at].end]))
+        for at in range(after, len(segments))
+        if not segments[at].inside
+        and LETTER.search(SEASONAL.sub("", folded[segments[at].start : segments[at].end]))
     )
     words = (at for at in range(len(roles) - 1, -1, -1) if roles[at] is BracketRole.WORDS)
-    return _Landmarks(group, next(free, len(pieces)), next(words, -1))
+    return _Landmarks(group, next(free, len(segments)), next(words, -1))
 
 
 _DOT = re.compile(r"(?<!\d)\.|\.(?!\d)|\.(?=\d{3,4}[pi](?![a-z0-9]))", re.IGNORECASE)
@@ -205,15 +211,15 @@ _DOT = re.compile(r"(?<!\d)\.|\.(?!\d)|\.(?=\d{3,4}[pi](?![a-z0-9]))", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A title, its twin, and its twin with all that is technical cut out (`line`).
+    """A title, its folded copy, and the `line`: the folded copy with all technical parts masked.
 
-    `group` is where the leading group stands. `pieces` and `roles` belong together.
+    `group` is where the leading group stands. `segments` and `roles` belong together.
     """
 
     text: str
-    twin: str
+    folded: str
     line: str
-    pieces: list[TitleSegment]
+    segments: list[TitleSegment]
     roles: list[BracketRole | None]
     group: TitleSegment | None
 
@@ -223,70 +229,73 @@ class Layout:
         return self.group.end + 1 if self.group else 0
 
 
-def lay_out(text: str, twin: str) -> Layout:
-    """The layout of a title."""
-    pieces = split_title(twin)
-    roles = [role_of(twin[piece.start : piece.end]) if piece.inside else None for piece in pieces]
-    at = leading_group_at(twin, pieces, roles)
-    twin = _keep_number_as_name(twin, pieces, roles, at)
-    _mark_number_before_words(twin, pieces, roles, at)
-    group = pieces[at] if at is not None else None
-    text, twin = _dots_to_spaces(text, twin, pieces, at)
-    line = masked_title(twin, pieces, roles, at)
+def lay_out(text: str, folded: str) -> Layout:
+    """Lay out a title: split it, find the roles and the group, mask the rest."""
+    segments = split_title(folded)
+    roles = [
+        role_of(folded[segment.start : segment.end]) if segment.inside else None
+        for segment in segments
+    ]
+    at = leading_group_at(folded, segments, roles)
+    folded = _keep_number_as_name(folded, segments, roles, at)
+    _mark_number_before_words(folded, segments, roles, at)
+    group = segments[at] if at is not None else None
+    text, folded = _dots_to_spaces(text, folded, segments, at)
+    line = masked_title(folded, segments, roles, at)
     begin = group.end + 1 if group else 0
-    return Layout(text, twin, MASKED * begin + line[begin:], pieces, roles, group)
+    return Layout(text, folded, MASKED * begin + line[begin:], segments, roles, group)
 
 
 def _keep_number_as_name(
-    twin: str, pieces: list[TitleSegment], roles: list[BracketRole | None], at: int | None
+    folded: str, segments: list[TitleSegment], roles: list[BracketRole | None], at: int | None
 ) -> str:
-    """`[Group][86][01]`: with no other name, the first of two numbers is one. Its brackets are made
-    curly, so that it is not read as a number."""
+    """`[Group][86][01]`: with no other name, the first of two numbers is the name. Its brackets are
+    made curly, so that it is not read as a number."""
     if at is None or None in roles[at:] or BracketRole.WORDS in roles[at + 1 :]:
-        return twin
+        return folded
     numbers = numbers_after(roles, at)
     if len(numbers) < 2:
-        return twin
+        return folded
     roles[numbers[0]] = BracketRole.WORDS
-    start, end, _ = pieces[numbers[0]]
-    return f"{twin[: start - 1]}{{{twin[start:end]}}}{twin[end + 1 :]}"
+    start, end, _ = segments[numbers[0]]
+    return f"{folded[: start - 1]}{{{folded[start:end]}}}{folded[end + 1 :]}"
 
 
 def _mark_number_before_words(
-    twin: str, pieces: list[TitleSegment], roles: list[BracketRole | None], at: int | None
+    folded: str, segments: list[TitleSegment], roles: list[BracketRole | None], at: int | None
 ) -> None:
-    """`[Group][Name][04_Words]`: with no other number, one that begins the bracket after the name
-    is the episode's, and its title follows."""
+    """`[Group][Name][04_Words]`: with no other number, a number that begins the bracket after the
+    name is the episode's, and the episode's title follows it."""
     if at is None or BracketRole.NUMBER in roles:
         return
     named = False
-    for place in range(at + 1, len(pieces)):
-        start, end, inside = pieces[place]
+    for place in range(at + 1, len(segments)):
+        start, end, inside = segments[place]
         if named and inside == "[" and roles[place] is BracketRole.WORDS:
-            if NUMBER_BEFORE_TITLE.match(twin, start, end + 1):
+            if NUMBER_BEFORE_TITLE.match(folded, start, end + 1):
                 roles[place] = BracketRole.NUMBER
             return
         named = (
             named
             or roles[place] is BracketRole.WORDS
-            or LETTER.search(twin, start, end) is not None
+            or LETTER.search(folded, start, end) is not None
         )
 
 
 def _dots_to_spaces(
-    text: str, twin: str, pieces: list[TitleSegment], group: int | None
+    text: str, folded: str, segments: list[TitleSegment], group: int | None
 ) -> tuple[str, str]:
-    """Dots that stand for spaces made spaces, where free text has no other."""
-    for at, piece in enumerate(pieces):
-        if piece.inside or (group is not None and at <= group):
+    """Turn dots into spaces where free text has no spaces of its own."""
+    for at, segment in enumerate(segments):
+        if segment.inside or (group is not None and at <= group):
             continue
-        free = twin[piece.start : piece.end].strip()
+        free = folded[segment.start : segment.end].strip()
         if not free:
             continue
         if " " in free or free.count(".") < 2:
-            return text, twin
-        spaced = _DOT.sub(" ", twin[piece.start : piece.end])
-        twin = twin[: piece.start] + spaced + twin[piece.end :]
-        own = _DOT.sub(" ", text[piece.start : piece.end])
-        return text[: piece.start] + own + text[piece.end :], twin
-    return text, twin
+            return text, folded
+        spaced = _DOT.sub(" ", folded[segment.start : segment.end])
+        folded = folded[: segment.start] + spaced + folded[segment.end :]
+        own = _DOT.sub(" ", text[segment.start : segment.end])
+        return text[: segment.start] + own + text[segment.end :], folded
+    return text, folded

@@ -1,4 +1,4 @@
-"""What a show is called: the names in a title, one for each language it is told in."""
+"""Step 7 of reading a title: find where the names of the show stand, and read one per language."""
 
 import re
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ _YEAR_IN_BRACKETS = re.compile(r"[(（\[](?:19[5-9]\d|20[0-4]\d)[)）\]]")
 _DASHED_THEN_LATIN = re.compile(
     rf"(?P<first>[^-]*+-[A-Za-z][^-{CJK_LETTERS}]*+-) (?P<latin>[A-Za-z]{{2,}}[^{CJK_LETTERS}]*+)"
 )
-"""A Latin line between dashes is of the name before it; a whole name may follow."""
+"""A Latin line between dashes belongs to the name before it; a whole name may follow."""
 _NAMES_IN_PARENS = re.compile(
     rf"(?P<first>[^()（）]*[{CJK_LETTERS}][!?！？。]? ?)(?:[(（][^()（）\d]{{3,}}[)）] ?){{1,3}}"
 )
@@ -70,12 +70,12 @@ _SPACES = re.compile(r"\s{2,}")
 _ROMAN = {2: "II", 3: "III", 4: "IV"}
 
 MOST_LEADING = 3
-"""So many words of a season are taken off the front of a name."""
+"""Words of a season that are taken off the front of a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShowNames:
-    """`main` is what a show is called first of all; `others` are further names as written."""
+    """`main` is the first name of a show; `others` are further names as written."""
 
     main: str | None
     by_language: dict[str, str]
@@ -83,10 +83,10 @@ class ShowNames:
 
 
 def show_names_in(regions: list[str], *, seasonal: bool, parted: bool) -> ShowNames:
-    """The names in one or several stretches of a title, seasons and notes taken off.
+    """The names in one or several stretches of a title, without seasons and notes.
 
-    `seasonal` and `parted` say whether the title speaks of a season, or of a part of one; `Part 2`
-    of a film belongs to its name.
+    `seasonal` and `parted`: the title names a season, or a part of one. `Part 2` of a film belongs
+    to its name.
     """
     parts = [part for region in regions for part in _split_region(region, seasonal)]
     cleaned = [name for part in parts if (name := clean_name(part, seasonal, parted))]
@@ -130,7 +130,7 @@ def language_of(name: str) -> str:
 
 
 def clean_name(part: str, seasonal: bool, parted: bool) -> str:
-    """A name without its season, its year and remarks such as where it may be watched."""
+    """A name without its season, its year and remarks such as the region it may be watched in."""
     name = part.replace("_", " ")
     if _BRACKET.search(name):
         name = _YEAR_IN_BRACKETS.sub(" ", _REGION_NOTE.sub(" ", name))
@@ -148,7 +148,7 @@ def clean_name(part: str, seasonal: bool, parted: bool) -> str:
 
 
 def _split_region(region: str, seasonal: bool) -> list[str]:
-    """Where one name ends and the next begins; `22/7` and `Fate/Zero` are one name."""
+    """Split a stretch into its names. `22/7` and `Fate/Zero` are one name each."""
     spaced = _SPACED_SLASH.split(region)
     if CJK.search(region) is None:
         return spaced
@@ -172,19 +172,19 @@ def _around_season(region: str) -> list[str]:
 
 
 def _split_bare(piece: str) -> list[str]:
-    """At slashes without spaces: only where a name in another script begins or has ended."""
+    """Split at slashes without spaces, only where a name in another script begins or has ended."""
     return [part for line in _HAN_LATIN_LINE.split(piece) for part in _split_spaced_slashes(line)]
 
 
 def _split_parens(name: str) -> list[str]:
     """A Chinese name with its others in round brackets after it: `名字 (なまえ) (Name)`."""
-    found = _NAMES_IN_PARENS.fullmatch(name)
-    if found is None:
+    match = _NAMES_IN_PARENS.fullmatch(name)
+    if match is None:
         return [name]
-    first = found["first"].rstrip()
-    others = [other.strip() for other in _IN_PARENS.findall(name, found.end("first"))]
-    known = language_of(first)
-    if any(language_of(other) == known or _EDITION.search(other) for other in others):
+    first = match["first"].rstrip()
+    others = [other.strip() for other in _IN_PARENS.findall(name, match.end("first"))]
+    language = language_of(first)
+    if any(language_of(other) == language or _EDITION.search(other) for other in others):
         return [name]
     return [first, *others]
 
@@ -207,7 +207,7 @@ def _two_latin_names(piece: str, before: str, after: str) -> bool:
 
 
 def _without_season(name: str, parted: bool) -> str:
-    """What stands before the first word of a season; what follows, where nothing stands before."""
+    """The text before the first mark of a season, or the text after it where none is before."""
     for _ in range(MOST_LEADING):
         mark = _first_mark(name.lower(), parted)
         if mark is None:
@@ -227,7 +227,7 @@ def _first_mark(folded: str, parted: bool) -> SeasonMark | None:
     if part is not None and not folded[part[1].end() :].strip(_EDGES):
         start, end = part[1].span()
         marks.append(SeasonMark(start, end, part[0], None, "part"))
-    return min(marks, key=lambda found: found.start, default=None)
+    return min(marks, key=lambda mark: mark.start, default=None)
 
 
 def _without_loose_bracket(name: str) -> str:
@@ -242,7 +242,7 @@ def _without_loose_bracket(name: str) -> str:
 
 
 def _split_by_script(name: str) -> list[str]:
-    """A Chinese name followed by a Latin one, apart; a Latin word inside a name stays in it."""
+    """Split a Chinese name from a Latin one that follows it. A Latin word inside a name stays."""
     dashed = _DASHED_THEN_LATIN.fullmatch(name)
     if dashed is not None and CJK.search(dashed["first"]) and " " in dashed["latin"]:
         return [dashed["first"], dashed["latin"]]
@@ -264,7 +264,7 @@ def _split_by_script(name: str) -> list[str]:
 
 
 def _latin_first(name: str) -> dict[str, str] | None:
-    """Both names in `New Doraemon 哆啦A梦新番`; the whole stays what the show is called."""
+    """Both names in `New Doraemon 哆啦A梦新番`; the whole stays the main name of the show."""
     first = CJK.search(name)
     if first is None or not name[:1].isascii() or not name[:1].isalpha():
         return None
@@ -284,7 +284,7 @@ _LOOSE_YEAR = re.compile(r"(?<=[ .])(?:19[5-9]\d|20[0-4]\d)(?=[ .]|$|-(?:19|20)\
 _CONTENTS = re.compile(
     r"(?: ?系列)?: ?(?:tv(?: ?[动動][画畫])?|[动動][画畫]|[剧劇][场場]版|ova|ona)(?=[+,; (]|$)"
 )
-"""Where a pack says after a colon what it holds: `Name：TV动画+剧场版+漫画`."""
+"""The content of a pack after a colon: `Name：TV动画+剧场版+漫画`."""
 _KIND_WORD = re.compile(r"[a-z]+(?=\d)")
 _KIND_APART = re.compile(r"[a-z]+(?= \d)")
 _BLANK = frozenset((MASKED, " ", "-"))
@@ -298,33 +298,34 @@ TitleSpan = tuple[int, int]
 
 
 def name_regions(layout: Layout, numbering: Numbering | None) -> list[TitleSpan]:
-    """Free text before the first number or technical word; else the first brackets of words."""
+    """Where the names stand: free text before the first number or technical word; else the first
+    brackets of words."""
     limit = len(layout.line)
     if numbering is not None and numbering.start >= layout.begin:
         limit = numbering.start
-    found: list[TitleSpan] = []
-    for at, piece in enumerate(layout.pieces):
-        if piece.start < layout.begin or piece.start >= limit:
+    brackets: list[TitleSpan] = []
+    for at, segment in enumerate(layout.segments):
+        if segment.start < layout.begin or segment.start >= limit:
             continue
         role = layout.roles[at]
         if role is None:
-            if not _SIGN.search(layout.line, piece.start, min(piece.end, limit)):
+            if not _SIGN.search(layout.line, segment.start, min(segment.end, limit)):
                 continue
-            region = _free_region(layout, piece.start, limit)
+            region = _free_region(layout, segment.start, limit)
             if region is not None:
-                return _with_brackets(layout, _with_kind(layout, region, numbering), found)
-        elif role is BracketRole.WORDS and layout.line[piece.start : piece.start + 1] != MASKED:
-            found.append((piece.start, min(piece.end, limit)))
-            if len(found) == MOST_NAMES:
+                return _with_brackets(layout, _with_kind(layout, region, numbering), brackets)
+        elif role is BracketRole.WORDS and layout.line[segment.start : segment.start + 1] != MASKED:
+            brackets.append((segment.start, min(segment.end, limit)))
+            if len(brackets) == MOST_NAMES:
                 break
-        elif found:
+        elif brackets:
             break
-    return found or _numbered_name(layout, numbering)
+    return brackets or _numbered_name(layout, numbering)
 
 
 def _with_brackets(layout: Layout, region: TitleSpan, brackets: list[TitleSpan]) -> list[TitleSpan]:
-    """A name in brackets of its own belongs to what goes on after it: `[Name] 2nd Season`,
-    【名字】 / Name. So does one before a scene name: `[名字].Name.S01E05`."""
+    """A name in brackets of its own belongs to the text that goes on after it:
+    `[Name] 2nd Season`, 【名字】 / Name. So does one before a scene name: `[名字].Name.S01E05`."""
     start, end = region
     if brackets and _goes_on(layout.line, start, end):
         return [(brackets[0][0] - 1, end)]
@@ -334,10 +335,10 @@ def _with_brackets(layout: Layout, region: TitleSpan, brackets: list[TitleSpan])
 
 
 def _is_name_first(layout: Layout, bracket: TitleSpan) -> bool:
-    """Whether a title begins with a name in brackets that is no group's."""
+    """Whether a title begins with a name in brackets that is not a group's."""
     if layout.group is not None or bracket[0] != 1:
         return False
-    return is_foreign_name(layout.twin[bracket[0] : bracket[1]])
+    return is_foreign_name(layout.folded[bracket[0] : bracket[1]])
 
 
 def _goes_on(line: str, start: int, end: int) -> bool:
@@ -351,23 +352,23 @@ def _goes_on(line: str, start: int, end: int) -> bool:
 def year_outside_brackets(layout: Layout) -> re.Match[str] | None:
     """A year that ends a name outside brackets: `Twelve.Monkeys.1995.1080p`."""
     pattern = _YEAR if " " in layout.text.strip() and "." not in layout.text else _LOOSE_YEAR
-    found = None
+    last = None
     for match in pattern.finditer(layout.line, layout.begin):
         if _SIGN.search(layout.line, layout.begin, match.start()):
-            found = match
-    return found
+            last = match
+    return last
 
 
 def _free_region(layout: Layout, start: int, limit: int) -> TitleSpan | None:
-    """Free text and the brackets that belong to it, up to what ends a name."""
+    """Free text and the brackets that belong to it, up to the end of the name."""
     line = layout.line
     while start < limit and line[start] in _BLANK:
         start += 1
     end = line.find(MASKED, start, limit)
     end = limit if end < 0 else end
-    for piece, role in zip(layout.pieces, layout.roles, strict=True):
-        if role is BracketRole.NUMBER and start < piece.start <= end:
-            end = piece.start - 1
+    for segment, role in zip(layout.segments, layout.roles, strict=True):
+        if role is BracketRole.NUMBER and start < segment.start <= end:
+            end = segment.start - 1
             break
     technical = TECHNICAL_WORD.search(line, start, end)
     if technical is not None and _SIGN.search(line, start, technical.start()):
@@ -379,8 +380,8 @@ def _free_region(layout: Layout, start: int, limit: int) -> TitleSpan | None:
 
 
 def _with_kind(layout: Layout, region: TitleSpan, numbering: Numbering | None) -> TitleSpan:
-    """A kind beside its number belongs to a Latin name, as it does without one (`Sea OVA3`); but
-    `Sea - OVA 3` names it apart. A dot that joins name and number is not of the name."""
+    """A kind beside its number belongs to a Latin name, as it does without a number (`Sea OVA3`);
+    but `Sea - OVA 3` names it apart. A dot that joins name and number is not part of the name."""
     start, end = region
     if numbering is None or end != numbering.start:
         return region
@@ -394,12 +395,12 @@ def _with_kind(layout: Layout, region: TitleSpan, numbering: Numbering | None) -
 
 
 def _numbered_name(layout: Layout, numbering: Numbering | None) -> list[TitleSpan]:
-    """`Episode 14 Name of the show`, `[S02E05] Name of the show`; but what follows a dash is the
+    """`Episode 14 Name of the show`, `[S02E05] Name of the show`; but words after a dash are the
     name of the episode."""
     if numbering is None:
         return []
     if layout.roles[0] is BracketRole.NUMBER and _CODED.match(layout.line, numbering.start):
-        region = _free_region(layout, layout.pieces[0].end + 1, len(layout.line))
+        region = _free_region(layout, layout.segments[0].end + 1, len(layout.line))
         return [region] if region else []
     if numbering.rule in _LEADING_RULES and not _DASH_NEXT.match(layout.line, numbering.end):
         region = _free_region(layout, numbering.end, len(layout.line))

@@ -1,4 +1,4 @@
-"""The shapes that an episode's number is written in, as patterns over a title's line."""
+"""For step 6 of reading a title: number patterns, one for each way to write an episode's number."""
 
 import re
 from decimal import Decimal
@@ -15,7 +15,7 @@ _DIGITS = {
 _UNITS = {"十": 10, "百": 100, "千": 1000}
 
 HAN_DIGITS = "零〇一壹二两兩贰貳三叁參四五六七八九十百千"
-"""Every character a Chinese numeral may be made of."""
+"""All characters that a Chinese numeral may have."""
 ROMAN = {
     "ⅰ": 1, "ⅱ": 2, "ⅲ": 3, "ⅳ": 4, "ⅴ": 5, "ⅵ": 6, "ⅶ": 7, "ⅷ": 8, "ⅸ": 9,
     "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7,
@@ -60,7 +60,7 @@ WIDE_RANGE = re.compile(
 """A range in brackets with anything after it: `[01-64TV全集+OVA+特典映像]`."""
 
 MASKED = "\x1f"
-"""Stands where something technical was taken out of the line."""
+"""The character that stands in the line for each masked one."""
 _N = r"\d{1,4}(?:\.\d{1,2}(?![\dpi]))?"
 _V = r"(?: ?v(?P<v>\d)(?!\d))?"
 _V2 = r"(?: ?v(?P<v2>\d)(?!\d))?"
@@ -131,7 +131,7 @@ IN_BRACKETS = re.compile(
 )
 
 NUMBER_BEFORE_TITLE = re.compile(rf"(?<=\[) *(?P<first>\d{{2,3}}){_V} (?=[^\W\d_])[^\[\]]*(?=\])")
-"""A number and what the episode is called, in one bracket: `[04_Words of the episode]`."""
+"""A number and the episode's title in one bracket: `[04_Words of the episode]`."""
 IN_PARENS = re.compile(rf"(?<=\() *(?P<first>\d{{1,4}}){_V}(?:{_TO}(?P<last>\d{{2,4}}))? *(?=\))")
 RANGE_IN_PARENS = re.compile(
     rf"(?<=\() *(?P<first>\d{{1,4}}){_V}{_TO}(?P<last>\d{{2,4}}){_V2}"
@@ -162,7 +162,7 @@ SPACED_RANGE = re.compile(
     rf"(?<=[ \]])(?P<first>\d{{2,4}}) [-~] (?P<last>\d{{2,4}})"
     rf"(?= *(?:$|[\[({MASKED}]|batch|complete))"
 )
-"""Two numbers that are a range only in what calls itself a batch: `Name 01 - 24 (Batch)`."""
+"""Two numbers that are a range only beside a word for a batch: `Name 01 - 24 (Batch)`."""
 LAST_NUMBER = re.compile(
     rf"(?:(?<=[ .\]){MASKED}季期])(?<!vol.)(?<!vol. )(?<!\d\.)|(?<=[{HAN_LETTERS}])(?=0\d(?!\d))"
     rf"|(?<=[△▽☆♪♡♥])(?=\d\d(?!\d)))"

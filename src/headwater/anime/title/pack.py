@@ -1,4 +1,4 @@
-"""Whether a release holds several episodes, or the last one; and what an episode is called."""
+"""Step 9 of reading a title: is it a pack of episodes or the last one, and the episode's title."""
 
 import re
 
@@ -18,7 +18,7 @@ _PACK = re.compile(
     r"|tv ?[动動][画畫] ?(?:\([^()]{0,20}\) ?)?\+"
 )
 _WITH_MORE = re.compile(r"\+ ?(?:ovas?|oads?|sps?|specials?|movies?)(?![a-z])")
-"""What else is in a pack: `Name + OVA`."""
+"""Further content of a pack: `Name + OVA`."""
 _WHOLE = re.compile(rf"(?<![a-z])batch(?![a-z])|合集|全集|{_WITH_MORE.pattern}")
 _AT_START = "number at the start"
 _SIGNLESS = frozenset(("last number", "number among words", _AT_START))
@@ -31,64 +31,70 @@ _SHORTEST_NAME = 2
 
 
 def read_pack(draft: TitleDraft) -> None:
-    """`batch`, `final` and `episode_title`."""
+    """Read `batch`, `final` and `episode_title`."""
     numbering = draft.numbering
     if numbering is None:
         _read_pack_without_number(draft)
         return
     written = draft.layout.text[numbering.start : numbering.end]
     if numbering.episode_end is not None or numbering.pack:
-        draft.say("batch", True, written, "range of episodes")
+        draft.set_field("batch", True, written, "range of episodes")
         return
     if numbering.final:
-        draft.say("final", True, written, "end mark")
+        draft.set_field("final", True, written, "end mark")
     elif (mark := _FINAL.search(_brackets_after_names(draft))) is not None:
-        draft.say("final", True, mark.group(), "end mark")
+        draft.set_field("final", True, mark.group(), "end mark")
     _read_episode_title(draft)
 
 
 def names_a_pack(layout: Layout) -> bool:
     """Whether a title has a word for a batch."""
-    return _PACK.search(layout.twin, layout.begin) is not None
+    return _PACK.search(layout.folded, layout.begin) is not None
 
 
-def is_part_of_name(layout: Layout, found: Numbering) -> bool:
-    """Whether a number without any sign of an episode belongs to the name of a pack: `Name 100
-    (Batch)`, `86 - Name (Seasons 1-2)`."""
-    if found.rule not in _SIGNLESS or found.episode_end is not None or found.version is not None:
+def is_part_of_name(layout: Layout, numbering: Numbering) -> bool:
+    """Whether a number without any sign of an episode belongs to the name of a pack:
+    `Name 100 (Batch)`, `86 - Name (Seasons 1-2)`."""
+    if (
+        numbering.rule not in _SIGNLESS
+        or numbering.episode_end is not None
+        or numbering.version is not None
+    ):
         return False
-    if found.rule != _AT_START and _COUNTED.match(layout.twin, found.start) is not None:
+    if numbering.rule != _AT_START and _COUNTED.match(layout.folded, numbering.start) is not None:
         return False
-    if _WHOLE.search(layout.twin, found.end) is not None:
+    if _WHOLE.search(layout.folded, numbering.end) is not None:
         return True
-    return any(mark.season_end is not None for mark in season_marks(layout.twin, found.end))
+    return any(mark.season_end is not None for mark in season_marks(layout.folded, numbering.end))
 
 
 def _read_pack_without_number(draft: TitleDraft) -> None:
-    """Without a number it is a batch if it says so, or names a season and no other kind."""
-    word = _PACK.search(draft.layout.twin, draft.layout.begin)
+    """A title without a number is a batch if it has a word for it, or a season but no other kind.
+
+    Further content or an end mark makes it one too, unless it is a film.
+    """
+    word = _PACK.search(draft.layout.folded, draft.layout.begin)
     if word is not None:
-        draft.say("batch", True, word.group(), "word for a batch")
+        draft.set_field("batch", True, word.group(), "word for a batch")
     elif "season_end" in draft.fields:
-        draft.say("batch", True, draft.layout.text, "several seasons")
+        draft.set_field("batch", True, draft.layout.text, "several seasons")
     elif "season" in draft.fields and draft.fields.get("kind") in (None, ReleaseKind.TV):
-        draft.say("batch", True, draft.layout.text, "season without an episode")
+        draft.set_field("batch", True, draft.layout.text, "season without an episode")
     elif draft.fields.get("kind") is ReleaseKind.MOVIE:
         return
-    elif (more := _WITH_MORE.search(draft.layout.twin, draft.layout.begin)) is not None:
-        draft.say("batch", True, more.group(), "something beside it")
+    elif (more := _WITH_MORE.search(draft.layout.folded, draft.layout.begin)) is not None:
+        draft.set_field("batch", True, more.group(), "something beside it")
     elif (mark := _FINAL.search(_brackets_after_names(draft))) is not None:
-        draft.say("batch", True, mark.group(), "end mark without an episode")
+        draft.set_field("batch", True, mark.group(), "end mark without an episode")
 
 
 def _brackets_after_names(draft: TitleDraft) -> str:
-    """What stands in brackets after the names."""
     layout = draft.layout
     after = max((end for _, end in draft.regions), default=layout.begin)
     return MASKED.join(
-        layout.twin[piece.start : piece.end]
-        for piece in layout.pieces
-        if piece.inside and piece.start >= after
+        layout.folded[segment.start : segment.end]
+        for segment in layout.segments
+        if segment.inside and segment.start >= after
     )
 
 
@@ -110,4 +116,4 @@ def _read_episode_title(draft: TitleDraft) -> None:
         return
     title = draft.layout.text[numbering.end : end].replace("_", " ").strip(_EDGES)
     if len(title) >= _SHORTEST_NAME and _SIGN.search(title) and not is_technical(title.lower()):
-        draft.say("episode_title", title, title, "words after the number")
+        draft.set_field("episode_title", title, title, "words after the number")

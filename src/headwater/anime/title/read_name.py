@@ -1,4 +1,4 @@
-"""Read the name of a release: what it says, and why each field is what it is."""
+"""Read the name of a release: run steps 3 to 9 of reading a title, which `__init__.py` lists."""
 
 import re
 from collections.abc import Mapping
@@ -45,14 +45,15 @@ _STARRED = re.compile(r"[★\]]([^★\[\]]{2,6})★")
 _PLAIN_NUMBER = re.compile(r"[\d. v~-]*")
 _SUBTITLE_FILES = frozenset(("ass", "srt", "ssa", "sup"))
 AS_WRITTEN = "mul"
-"""The code for several languages: all names together with their season, as the title has them."""
+"""The language code of the whole line: all names together with their season, as the title has
+them. The code means several languages."""
 _MOST_DISTANCE = 10
 """How far after its number an episode's kind may stand: `01 - Special`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TitleReading:
-    """A release, and the notes from which `trace` explains every field the title speaks of."""
+    """A release, and the notes from which `trace` explains every field that was read."""
 
     release: Release
     notes: tuple[Note, ...]
@@ -63,16 +64,11 @@ class TitleReading:
 
 
 def read_name(text: str, aliases: Mapping[str, str] = NO_ALIASES) -> TitleReading:
-    """The release that a tidy title without folders speaks of."""
+    """Read the release that a clean title without folders names."""
     text, container, suffix = _without_extension(text)
     layout = lay_out(text, fold_title(text))
     is_file = container is not None and BracketRole.YEAR not in layout.roles
-    numbering = numbering_of(layout.line, layout.begin, lone_digit=is_file)
-    numbering = numbering or first_among_technical(layout.twin, _technical_starts(layout))
-    if numbering is not None and (whole := spaced_range(layout.line, layout.begin, numbering)):
-        numbering = whole if names_a_pack(layout) else numbering
-    if numbering is not None and is_part_of_name(layout, numbering):
-        numbering = None
+    numbering = _find_numbering(layout, is_file=is_file)
     draft = TitleDraft(layout, numbering, name_regions(layout, numbering))
     _read_year(draft)
     _read_number(draft)
@@ -83,17 +79,26 @@ def read_name(text: str, aliases: Mapping[str, str] = NO_ALIASES) -> TitleReadin
     read_technical(draft, suffix)
     read_pack(draft)
     if container is not None and "container" not in draft.fields:
-        draft.say("container", container, f".{container}", "ending of the file")
+        draft.set_field("container", container, f".{container}", "ending of the file")
     return TitleReading(draft.finished(), tuple(draft.notes))
 
 
-def _technical_starts(layout: Layout) -> list[int]:
-    pieces = zip(layout.pieces, layout.roles, strict=True)
-    return [piece.start for piece, role in pieces if role is BracketRole.TECHNICAL]
+def _find_numbering(layout: Layout, *, is_file: bool) -> Numbering | None:
+    numbering = numbering_of(layout.line, layout.begin, lone_digit=is_file)
+    if numbering is None:
+        segments = zip(layout.segments, layout.roles, strict=True)
+        starts = [segment.start for segment, role in segments if role is BracketRole.TECHNICAL]
+        numbering = first_among_technical(layout.folded, starts)
+    if numbering is not None and (whole := spaced_range(layout.line, layout.begin, numbering)):
+        numbering = whole if names_a_pack(layout) else numbering
+    if numbering is not None and is_part_of_name(layout, numbering):
+        return None
+    return numbering
 
 
 def _without_extension(text: str) -> tuple[str, str | None, str]:
-    """The title without a file's ending, the ending, and a subtitle file's language before it."""
+    """The title without a file's extension, the extension, and a subtitle file's language before
+    it."""
     match = EXTENSION.search(fold_title(text[-12:]))
     if match is None:
         return text, None, ""
@@ -106,15 +111,15 @@ def _without_extension(text: str) -> tuple[str, str | None, str]:
 
 
 def _read_year(draft: TitleDraft) -> None:
-    """The year, from brackets first; a year outside ends the name before it."""
+    """Read the year, from brackets first. A year outside brackets ends the name before it."""
     layout = draft.layout
-    if (bracketed := _YEAR.search(layout.twin, layout.begin)) is not None:
-        draft.say("year", int(bracketed.group(1)), bracketed.group(1), "year in brackets")
+    if (bracketed := _YEAR.search(layout.folded, layout.begin)) is not None:
+        draft.set_field("year", int(bracketed.group(1)), bracketed.group(1), "year in brackets")
         return
     match = year_outside_brackets(layout)
     if match is None:
         return
-    draft.say("year", int(match.group()), match.group(), "year outside brackets")
+    draft.set_field("year", int(match.group()), match.group(), "year outside brackets")
     draft.regions = [
         (start, match.start()) if start < match.start() < end else (start, end)
         for start, end in draft.regions
@@ -126,11 +131,11 @@ def _read_number(draft: TitleDraft) -> None:
     if numbering is None:
         return
     written = draft.layout.text[numbering.start : numbering.end]
-    draft.say("episode", numbering.episode, written, numbering.rule)
+    draft.set_field("episode", numbering.episode, written, numbering.rule)
     if numbering.episode_end is not None:
-        draft.say("episode_end", numbering.episode_end, written, numbering.rule)
+        draft.set_field("episode_end", numbering.episode_end, written, numbering.rule)
     if numbering.absolute is not None:
-        draft.say("absolute", numbering.absolute, written, "second number")
+        draft.set_field("absolute", numbering.absolute, written, "second number")
     elif numbering.season is not None:
         _read_second_number(draft, numbering)
 
@@ -141,7 +146,7 @@ def _read_second_number(draft: TitleDraft, numbering: Numbering) -> None:
     if second is None:
         return
     number, place = second
-    draft.say("absolute", number, str(number), "second number")
+    draft.set_field("absolute", number, str(number), "second number")
     draft.regions = [(start, place if start < place < end else end) for start, end in draft.regions]
 
 
@@ -149,38 +154,39 @@ def _read_version(draft: TitleDraft) -> None:
     numbering = draft.numbering
     if numbering is not None and numbering.version is not None:
         written = draft.layout.text[numbering.start : numbering.end]
-        draft.say("version", numbering.version, written, numbering.rule)
+        draft.set_field("version", numbering.version, written, numbering.rule)
         return
     after = max((end for _, end in draft.regions), default=0)
-    found = _VERSION.search(draft.layout.twin, after)
-    found = found or _VERSION_IN_NAME.search(draft.layout.twin, draft.layout.begin, after)
-    if found is not None:
-        draft.say("version", int(found.group(1)), found.group(), "version")
+    match = _VERSION.search(draft.layout.folded, after)
+    match = match or _VERSION_IN_NAME.search(draft.layout.folded, draft.layout.begin, after)
+    if match is not None:
+        draft.set_field("version", int(match.group(1)), match.group(), "version")
 
 
 def _read_kind(draft: TitleDraft) -> None:
     """A kind named in brackets, beside the number, or in a name where it cannot be part of it."""
     layout, numbering = draft.layout, draft.numbering
-    found = kind_in(_kind_words(draft))
-    if found is None and numbering is not None:
+    kind_and_word = kind_in(_kind_words(draft))
+    if kind_and_word is None and numbering is not None:
         ended = [end for _, end in draft.regions if end <= numbering.start]
         after = max(ended, default=numbering.start)
-        found = kind_in(layout.line[after : numbering.end + _MOST_DISTANCE])
-    if found is None:
+        kind_and_word = kind_in(layout.line[after : numbering.end + _MOST_DISTANCE])
+    if kind_and_word is None:
         names = MASKED.join(layout.line[start:end] for start, end in draft.regions)
-        found = kind_in_name(names, numbered=numbering is not None)
-    if found is not None:
-        draft.say("kind", found[0], found[1], "kind")
+        kind_and_word = kind_in_name(names, numbered=numbering is not None)
+    if kind_and_word is not None:
+        kind, word = kind_and_word
+        draft.set_field("kind", kind, word, "kind")
 
 
 def _kind_words(draft: TitleDraft) -> str:
-    """What brackets say of a kind: all of those that name one or hold a number, and single words
-    of technical ones."""
+    """The words of brackets that may name a kind: all words of brackets that name one or hold a
+    number, and single words of technical brackets."""
     layout = draft.layout
-    words: list[str] = _STARRED.findall(layout.twin)
-    for piece, role in zip(layout.pieces, layout.roles, strict=True):
-        content = layout.twin[piece.start : piece.end]
-        if piece is layout.group:
+    words: list[str] = _STARRED.findall(layout.folded)
+    for segment, role in zip(layout.segments, layout.roles, strict=True):
+        content = layout.folded[segment.start : segment.end]
+        if segment is layout.group:
             continue
         if role is BracketRole.KIND or (
             role is BracketRole.NUMBER and not _PLAIN_NUMBER.fullmatch(content)
@@ -194,33 +200,33 @@ def _kind_words(draft: TitleDraft) -> str:
 def _read_names(draft: TitleDraft) -> None:
     written = [draft.layout.text[start:end] for start, end in draft.regions]
     episodic = draft.numbering is not None and draft.fields.get("kind") is not ReleaseKind.MOVIE
-    marks = season_marks(draft.layout.twin, draft.layout.begin)
-    part = season_part_of(draft.layout.twin) if episodic else None
+    marks = season_marks(draft.layout.folded, draft.layout.begin)
+    part = season_part_of(draft.layout.folded) if episodic else None
     names = show_names_in(written, seasonal=bool(marks), parted=part is not None)
     read_season(draft, names, marks)
     season = draft.fields.get("season")
     if isinstance(season, int):
         names = without_season_digit(names, season)
     if names.main is not None:
-        _say_names(draft, names, " ".join(part.strip(" _-") for part in written))
+        _set_names(draft, names, " ".join(part.strip(" _-") for part in written))
 
 
-def _say_names(draft: TitleDraft, names: ShowNames, written: str) -> None:
-    draft.say("title", names.main, written, "name")
+def _set_names(draft: TitleDraft, names: ShowNames, written: str) -> None:
+    draft.set_field("title", names.main, written, "name")
     titles = dict(names.by_language)
     whole = written.replace("_", " ").rstrip(" .([{")
     if whole != names.main:
         titles[AS_WRITTEN] = whole
-    draft.say("titles", titles, written, "name by script")
+    draft.set_field("titles", titles, written, "name by script")
     if names.others:
-        draft.say("other_titles", names.others, written, "further name")
+        draft.set_field("other_titles", names.others, written, "further name")
 
 
 def _read_groups(draft: TitleDraft, aliases: Mapping[str, str]) -> None:
-    found = group_span(draft.layout, draft.regions)
-    if found is None:
+    span_and_rule = group_span(draft.layout, draft.regions)
+    if span_and_rule is None:
         return
-    (start, end), rule = found
+    (start, end), rule = span_and_rule
     written = draft.layout.text[start:end]
     if groups := split_groups(written, aliases):
-        draft.say("groups", groups, written, rule)
+        draft.set_field("groups", groups, written, rule)

@@ -1,4 +1,7 @@
-"""What the content of a bracket is: technical, a number, a remark, or words that may be a name."""
+"""Step 4 of reading a title: the role of each bracket, such as technical, number, remark or words.
+
+Words may be a name of the show or of the group.
+"""
 
 import re
 from enum import StrEnum
@@ -41,12 +44,12 @@ SEASON_CODE = re.compile(r"s\d{1,2}(?: ?e[p]?\d.*)?(?: ?(?:fin|end|完))?")
 
 
 REMEMBERED = 4096
-"""So many contents are remembered: feeds repeat `1080p` and `简体内嵌` in every title."""
+"""Contents whose roles are cached: feeds repeat `1080p` and `简体内嵌` in every title."""
 LONGEST_REMEMBERED = 40
 
 
 def role_of(content: str) -> BracketRole:
-    """The role of a bracket's content, given as its twin."""
+    """The role of a bracket's folded content."""
     content = content.strip(" .-_")
     return _cached_role(content) if len(content) <= LONGEST_REMEMBERED else _role(content)
 
@@ -56,7 +59,7 @@ def _role(content: str) -> BracketRole:
         return BracketRole.REMARK
     if CHECKSUM.fullmatch(content):
         return BracketRole.CHECKSUM
-    if _is_year(content):
+    if _YEAR.fullmatch(content) and YEARS[0] <= int(content[:4]) <= YEARS[1]:
         return BracketRole.YEAR
     if DATE.fullmatch(content) or SIZE.fullmatch(content) or _REMARK.fullmatch(content):
         return BracketRole.REMARK
@@ -73,14 +76,10 @@ def _role(content: str) -> BracketRole:
     return BracketRole.WORDS
 
 
-def _is_year(content: str) -> bool:
-    return bool(_YEAR.fullmatch(content)) and YEARS[0] <= int(content[:4]) <= YEARS[1]
-
-
 def _is_number(content: str) -> bool:
     return bool(
         number_patterns.IN_BRACKETS.match(f"[{content}]", 1)
-        or _is_range(content)
+        or _is_wide_range(content)
         or number_patterns.SEASON_X_EPISODE.fullmatch(content)
         or number_patterns.SEASON_DASH.fullmatch(content)
         or number_patterns.CHINESE_COUNTED.match(content)
@@ -92,7 +91,7 @@ def _is_number(content: str) -> bool:
     )
 
 
-def _is_range(content: str) -> bool:
+def _is_wide_range(content: str) -> bool:
     match = number_patterns.WIDE_RANGE.match(f"[{content}", 1)
     return match is not None and int(match["first"]) < int(match["last"])
 

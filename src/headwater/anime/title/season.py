@@ -1,4 +1,4 @@
-"""Which of all that speaks of a season decides, and which part of it a release is."""
+"""For step 7 of reading a title: choose the season when several parts of the title name one."""
 
 import re
 
@@ -15,24 +15,26 @@ _LATIN_APART = re.compile(r"[A-Za-z!?.] ([2-9])$")
 
 
 def read_season(draft: TitleDraft, names: ShowNames, marks: list[SeasonMark]) -> None:
-    """The season and the part, from the number itself, from marks, or from how the names end."""
+    """Read the season and the part: from the number itself, from marks, or from the names' ends."""
     numbering, layout = draft.numbering, draft.layout
     mark = _deciding_mark(draft, marks)
     if mark is not None:
-        draft.say("season", mark.season, layout.text[mark.start : mark.end], mark.rule)
+        draft.set_field("season", mark.season, layout.text[mark.start : mark.end], mark.rule)
         if mark.season_end is not None:
-            draft.say("season_end", mark.season_end, layout.text[mark.start : mark.end], mark.rule)
+            draft.set_field(
+                "season_end", mark.season_end, layout.text[mark.start : mark.end], mark.rule
+            )
     if numbering is not None and numbering.season is not None:
         written = layout.text[numbering.start : numbering.end]
-        draft.say("season", numbering.season, written, numbering.rule)
+        draft.set_field("season", numbering.season, written, numbering.rule)
     elif (
         mark is None and numbering is not None and draft.fields.get("kind") is not ReleaseKind.MOVIE
     ):
         if (season := _season_by_names(names)) is not None:
-            draft.say("season", season, names.main or "", "digit that ends the names")
+            draft.set_field("season", season, names.main or "", "digit that ends the names")
     until = numbering.start if numbering else len(layout.line)
     if (part := season_part_of(layout.line[:until])) is not None:
-        draft.say("part", part[0], part[1].group(), "part")
+        draft.set_field("part", part[0], part[1].group(), "part")
 
 
 def _deciding_mark(draft: TitleDraft, marks: list[SeasonMark]) -> SeasonMark | None:
@@ -52,20 +54,21 @@ def _within(mark: SeasonMark, regions: list[TitleSpan]) -> bool:
 
 
 def _counts_elsewhere(draft: TitleDraft, mark: SeasonMark) -> bool:
-    """Outside the names a mark counts before the number, or in brackets: not in what an episode
-    is called."""
+    """Whether a mark outside the names counts: it stands before the number or in brackets, not in
+    the episode's title."""
     if draft.numbering is None or mark.start < draft.numbering.start:
         return True
     return any(
-        piece.inside and piece.start <= mark.start < piece.end for piece in draft.layout.pieces
+        segment.inside and segment.start <= mark.start < segment.end
+        for segment in draft.layout.segments
     )
 
 
 def _by_roman_letters(draft: TitleDraft) -> SeasonMark | None:
     """Plain letters such as II count only in releases of Chinese groups: elsewhere a second series
-    is as often a show of its own name."""
+    is as often a show with a name of its own."""
     if CJK.search(draft.layout.text) is None:
-        codes = subtitles_by_code(draft.layout.twin, certain_only=True)
+        codes = subtitles_by_code(draft.layout.folded, certain_only=True)
         if codes.isdisjoint((Subtitle.SIMPLIFIED, Subtitle.TRADITIONAL)):
             return None
     marks = (latin_roman(draft.layout.line, start, end) for start, end in draft.regions)
@@ -73,8 +76,8 @@ def _by_roman_letters(draft: TitleDraft) -> SeasonMark | None:
 
 
 def _season_by_names(names: ShowNames) -> int | None:
-    """A digit that ends two names of a show is its season (`异世界四重奏3 / Isekai Quartet 3`); so
-    is one that stands apart after a name in Chinese, or after a Latin one beside it."""
+    """A digit that ends two names of a show is its season (`异世界四重奏3 / Isekai Quartet 3`). So
+    is a digit that stands apart after a Chinese name, or after a Latin name beside one."""
     digits = [
         match.group(1)
         for name in (*names.by_language.values(), *names.others)

@@ -1,4 +1,4 @@
-"""Which season a release belongs to, and where the words that say so stand."""
+"""For step 7 of reading a title: season marks, which are words such as `Season 2`, 第二季, `S2`."""
 
 import re
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ _MARK = re.compile(
 _MAYBE = re.compile(
     r"[季期部ン贰貳叁ⅱⅲⅳⅴⅵⅶⅷⅸ]|s ?\d|(?:s[te]a|tempo|sai)[a-z]+ ?\d|\d[snrt][tdh]|season"
 )
-"""What any of them has: most titles have none of it."""
+"""A quick test: every mark matches this, and most titles do not."""
 _FIRST = (
     "han", "short", "han_short", "formal", "kana", "s", "pair", "many", "padded", "plus", "word",
     "nth", "stage", "bare",
@@ -55,16 +55,16 @@ _PART = re.compile(
     rf"|{_BEGIN}(?P<nth>\d)(?:st|nd|rd|th) cour{_END}"
 )
 SEASON_ALONE = re.compile(r"(?:season \d{1,2}|第.{1,2}[季期])(?: ?\+.{1,30})?")
-"""A bracket that says the season and nothing else is neither a name nor a group."""
+"""A bracket with a season and nothing else is neither a name nor a group."""
 MOST_SEASONS = 50
 """A higher number is no season."""
 MOST_MARKS = 12
-"""So many are looked at; a title has three at most."""
+"""Marks that are looked at; a title has three at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeasonMark:
-    """`start` and `end` say where it stands in the text; `cuts` that a name ends before it."""
+    """`start` and `end` are its place in the text. With `cuts`, a name ends before it."""
 
     start: int
     end: int
@@ -75,7 +75,7 @@ class SeasonMark:
 
 
 def season_marks(text: str, begin: int = 0) -> list[SeasonMark]:
-    """All that speaks of a season from `begin` on, in the order it stands there."""
+    """The season marks of a text from `begin` on, in order."""
     if _MAYBE.search(text, begin) is None:
         return []
     matches = islice(_MARK.finditer(text, begin), MOST_MARKS)
@@ -83,13 +83,13 @@ def season_marks(text: str, begin: int = 0) -> list[SeasonMark]:
 
 
 def latin_roman(text: str, start: int, end: int) -> SeasonMark | None:
-    """A season by plain Roman letters at the end of a name: `Mushoku Tensei II`."""
+    """A season in plain Roman letters at the end of a name: `Mushoku Tensei II`."""
     match = _LATIN_ROMAN.search(text, start, end)
     return _roman(match) if match else None
 
 
 def season_part_of(text: str) -> tuple[int, re.Match[str]] | None:
-    """Which part of a season: `Part 2`, 第2クール."""
+    """The part of a season, with its match: `Part 2`, 第2クール."""
     match = _PART.search(text)
     if match is None:
         return None
@@ -103,17 +103,17 @@ def _roman(match: re.Match[str]) -> SeasonMark:
 
 
 def _mark(match: re.Match[str]) -> SeasonMark:
-    found = match.groupdict()
-    if found["roman"]:
+    groups = match.groupdict()
+    if groups["roman"]:
         return _roman(match)
-    if spelt := found["ordinal"] or found["spelt"] or found["sign"]:
+    if spelt := groups["ordinal"] or groups["spelt"] or groups["sign"]:
         season = ROMAN.get(spelt) or ENGLISH_NUMERALS[spelt]
         return SeasonMark(match.start(), match.end(), season, None, "season")
-    season = parse_whole_number(next(found[name] for name in _FIRST if found[name]))
-    last = next((found[name] for name in _LAST if found[name]), None)
+    season = parse_whole_number(next(groups[name] for name in _FIRST if groups[name]))
+    last = next((groups[name] for name in _LAST if groups[name]), None)
     end = parse_whole_number(last) if last else None
-    if found["s_more"]:
-        end = int(found["s_more"].rpartition("s")[2])
+    if groups["s_more"]:
+        end = int(groups["s_more"].rpartition("s")[2])
     return SeasonMark(
         match.start(),
         match.end(),
@@ -121,5 +121,5 @@ def _mark(match: re.Match[str]) -> SeasonMark:
         end if end and end > season else None,
         "season",
         # A second stage is as often part of the name.
-        cuts=found["stage"] is None,
+        cuts=groups["stage"] is None,
     )

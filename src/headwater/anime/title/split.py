@@ -1,4 +1,4 @@
-"""A title cut at its brackets: what stands inside which, and what stands free."""
+"""Step 3 of reading a title: split it at its brackets into segments."""
 
 import re
 from typing import NamedTuple
@@ -7,7 +7,7 @@ _BRACKETS = re.compile(r"[\[\](){}]")
 _OPENED_BY = {"]": "[", ")": "(", "}": "{"}
 
 DEEPEST = 2
-"""How many brackets that hold nothing but brackets are looked into: `[[name][05]]`."""
+"""Levels of brackets that hold nothing but brackets, as `[[name][05]]`, which are opened."""
 STARS = 3
 """From so many stars on, stars stand for brackets: `group★title★05★1080p`."""
 
@@ -23,47 +23,47 @@ class TitleSegment(NamedTuple):
     inside: str
 
 
-def split_title(twin: str) -> list[TitleSegment]:
-    """Outermost brackets and the free text between them, in order; a bracket without its partner
-    is free text."""
-    if twin.count("★") >= STARS:
-        return _split_stars(twin)
-    return _split_brackets(twin, 0, len(twin), DEEPEST)
+def split_title(folded: str) -> list[TitleSegment]:
+    """The outermost brackets and the free text between them, in order. A bracket without its
+    partner is free text."""
+    if folded.count("★") >= STARS:
+        return _split_stars(folded)
+    return _split_brackets(folded, 0, len(folded), DEEPEST)
 
 
-def _split_brackets(twin: str, begin: int, finish: int, deepest: int) -> list[TitleSegment]:
-    pieces: list[TitleSegment] = []
+def _split_brackets(folded: str, begin: int, finish: int, deepest: int) -> list[TitleSegment]:
+    segments: list[TitleSegment] = []
     free_from = begin
-    for start, end in _outermost(twin, begin, finish):
+    for start, end in _outermost_brackets(folded, begin, finish):
         if start > free_from:
-            pieces.append(TitleSegment(free_from, start, ""))
-        if deepest and twin[start : start + 2] == "[[":
-            pieces += _split_brackets(twin, start + 1, end, deepest - 1)
+            segments.append(TitleSegment(free_from, start, ""))
+        if deepest and folded[start : start + 2] == "[[":
+            segments += _split_brackets(folded, start + 1, end, deepest - 1)
         else:
-            pieces.append(TitleSegment(start + 1, end, twin[start]))
+            segments.append(TitleSegment(start + 1, end, folded[start]))
         free_from = end + 1
     if free_from < finish:
-        pieces.append(TitleSegment(free_from, finish, ""))
-    return pieces
+        segments.append(TitleSegment(free_from, finish, ""))
+    return segments
 
 
-def _split_stars(twin: str) -> list[TitleSegment]:
-    pieces: list[TitleSegment] = []
+def _split_stars(folded: str) -> list[TitleSegment]:
+    segments: list[TitleSegment] = []
     start = 0
-    for content in twin.split("★"):
+    for content in folded.split("★"):
         end = start + len(content)
         if content.strip():
-            pieces.append(TitleSegment(start, end, "★"))
+            segments.append(TitleSegment(start, end, "★"))
         start = end + 1
-    return pieces
+    return segments
 
 
-def _outermost(twin: str, begin: int, finish: int) -> list[tuple[int, int]]:
+def _outermost_brackets(folded: str, begin: int, finish: int) -> list[tuple[int, int]]:
     """Where matched brackets begin and end, without those that lie in others."""
     pairs: list[tuple[int, int]] = []
     waiting: list[tuple[str, int]] = []
     open_now = {"[": 0, "(": 0, "{": 0}
-    for match in _BRACKETS.finditer(twin, begin, finish):
+    for match in _BRACKETS.finditer(folded, begin, finish):
         mark, place = match.group(), match.start()
         if mark in open_now:
             waiting.append((mark, place))

@@ -1,4 +1,4 @@
-"""The technical side of a release: everything about it that is not its name or its number."""
+"""Step 8 of reading a title: the technical fields, from resolution and codecs to subtitles."""
 
 from headwater.anime.release import Subtitle
 from headwater.anime.subtitles import subtitles_by_code, subtitles_by_label, subtitles_in_bracket
@@ -17,30 +17,30 @@ from headwater.anime.title.terms import (
 )
 
 _SHOWN_BY_PLATFORM = {"baha": Subtitle.TRADITIONAL, "bahamut": Subtitle.TRADITIONAL}
-"""What a platform always shows: Bahamut streams with traditional Chinese subtitles only."""
+"""The subtitles that a platform always shows: Bahamut has traditional Chinese ones only."""
 _CODECS = {"video": "video_codec", "audio": "audio_codec"}
 _NOTHING = f"{MASKED} -"
 _SHORTEST_INFOHASH = 40
 
 
 def read_technical(draft: TitleDraft, suffix: str) -> None:
-    """All technical fields, read outside the group and the names.
+    """Read all technical fields, outside the group and the names.
 
-    `suffix` is the language that the name of a subtitle file ends in.
+    `suffix` is the language at the end of a subtitle file's name.
     """
     around = _masked(draft.layout, draft.regions)
     _read_strong(draft, around)
-    for piece, role in zip(draft.layout.pieces, draft.layout.roles, strict=True):
-        content = around[piece.start : piece.end]
+    for segment, role in zip(draft.layout.segments, draft.layout.roles, strict=True):
+        content = around[segment.start : segment.end]
         if role is BracketRole.TECHNICAL:
-            _read_weak(draft, piece.start, content)
-            own = draft.layout.text[piece.start : piece.end]
+            _read_weak(draft, segment.start, content)
+            own = draft.layout.text[segment.start : segment.end]
             _add_subtitles(draft, subtitles_in_bracket(content), own, "subtitle label")
         elif role is BracketRole.CHECKSUM and not content.startswith(MASKED):
-            checksum = draft.layout.text[piece.start : piece.end].strip()
-            draft.say("checksum", checksum, checksum, "checksum")
+            checksum = draft.layout.text[segment.start : segment.end].strip()
+            draft.set_field("checksum", checksum, checksum, "checksum")
         elif role is None and content.strip(_NOTHING):
-            _read_free(draft, piece.start, content)
+            _read_free(draft, segment.start, content)
     if suffix:
         _add_subtitles(draft, subtitles_by_code(suffix), suffix, "language of the file")
     _infer_subtitles(draft)
@@ -48,7 +48,7 @@ def read_technical(draft: TitleDraft, suffix: str) -> None:
 
 
 def _masked(layout: Layout, names: list[TitleSpan]) -> str:
-    masked = layout.twin
+    masked = layout.folded
     group = [(layout.group.start, layout.group.end)] if layout.group else []
     for start, end in group + names:
         masked = masked[:start] + MASKED * (end - start) + masked[end:]
@@ -56,12 +56,12 @@ def _masked(layout: Layout, names: list[TitleSpan]) -> str:
 
 
 def _read_strong(draft: TitleDraft, around: str) -> None:
-    for piece, role in zip(draft.layout.pieces, draft.layout.roles, strict=True):
+    for segment, role in zip(draft.layout.segments, draft.layout.roles, strict=True):
         if role is not None and role is not BracketRole.TECHNICAL:
             continue  # A bracket with a strong word is technical: the others have none.
-        content = around[piece.start : piece.end]
+        content = around[segment.start : segment.end]
         for kind, start, end in strong_words(content):
-            word = draft.layout.text[piece.start + start : piece.start + end]
+            word = draft.layout.text[segment.start + start : segment.start + end]
             if kind == "resolution":
                 _set_resolution(draft, content[start:end], word)
             elif kind == "source":
@@ -86,7 +86,7 @@ def _read_weak(draft: TitleDraft, at: int, content: str) -> None:
 
 
 def _read_free(draft: TitleDraft, start: int, content: str) -> None:
-    """Free text speaks of subtitles too, but only sure codes are believed there."""
+    """Free text may name subtitles too, but only certain codes count there."""
     own = draft.layout.text[start : start + len(content)]
     technical = TECHNICAL_WORD.search(content)
     after = draft.numbering.end - start if draft.numbering else 0
@@ -102,26 +102,26 @@ def _read_free(draft: TitleDraft, start: int, content: str) -> None:
 
 def _set_once(draft: TitleDraft, name: str, value: str, own: str) -> None:
     if name not in draft.fields:
-        draft.say(name, value, own, name)
+        draft.set_field(name, value, own, name)
 
 
 def _set_resolution(draft: TitleDraft, word: str, own: str) -> None:
     if "resolution" not in draft.fields and (resolution := resolution_of(word)) is not None:
-        draft.say("resolution", resolution, own, "resolution")
+        draft.set_field("resolution", resolution, own, "resolution")
 
 
 def _add_codec(draft: TitleDraft, name: str, word: str) -> None:
-    known: tuple[str, ...] = draft.fields.get(name, ())
-    if word not in known:
-        draft.say(name, (*known, word), word, name.replace("_", " "))
+    codecs: tuple[str, ...] = draft.fields.get(name, ())
+    if word not in codecs:
+        draft.set_field(name, (*codecs, word), word, name.replace("_", " "))
 
 
 def _add_subtitles(draft: TitleDraft, languages: frozenset[Subtitle], own: str, rule: str) -> None:
     if not languages:
         return
-    known: frozenset[Subtitle] = draft.fields.get("subtitles", frozenset())
-    if languages - known:
-        draft.say("subtitles", known | languages, own, rule)
+    subtitles: frozenset[Subtitle] = draft.fields.get("subtitles", frozenset())
+    if languages - subtitles:
+        draft.set_field("subtitles", subtitles | languages, own, rule)
 
 
 def _infer_subtitles(draft: TitleDraft) -> None:
@@ -129,9 +129,9 @@ def _infer_subtitles(draft: TitleDraft) -> None:
     if platform is not None and "subtitles" not in draft.fields:
         shown = _SHOWN_BY_PLATFORM.get(platform.lower())
         if shown is not None:
-            draft.say("subtitles", frozenset((shown,)), platform, "what the platform shows")
+            draft.set_field("subtitles", frozenset((shown,)), platform, "what the platform shows")
 
 
 def _read_hash(draft: TitleDraft, around: str) -> None:
     if len(around) >= _SHORTEST_INFOHASH and (match := INFOHASH.search(around)) is not None:
-        draft.say("infohash", match.group(), match.group(), "infohash")
+        draft.set_field("infohash", match.group(), match.group(), "infohash")

@@ -1,7 +1,7 @@
-"""Technical words: resolution, source, codecs, container, checksum, and how they are found.
+"""For step 4 of reading a title: technical terms such as resolutions, sources, codecs, checksums.
 
-A strong word (1080p, x264, BDRip) says by itself that it is technical. A weak one (HD, TV, CR, GB)
-may be part of a name, so it counts only beside strong ones or where nothing else stands.
+A strong word (1080p, x264, BDRip) is technical wherever it stands. A weak one (HD, TV, CR, GB) may
+be part of a name, so it counts only beside strong ones or where nothing else stands.
 """
 
 import re
@@ -47,11 +47,12 @@ ANY_WORD = re.compile(r"[^\s,;|()\[\]{}/_.]+(?:\.\d+(?![a-z0-9]))?")
 
 REMEMBERED = 4096
 LONGEST_REMEMBERED = 40
-"""Short contents are remembered: feeds repeat them in every title."""
+"""The words of short contents are cached: feeds repeat them in every title."""
 
 LONGEST_CODE = 4
 CODES_ENOUGH = 3
-"""So many languages make a bracket of short words a list of them; two may be words of a name."""
+"""From so many languages on, a bracket of short words is a list of them; two may be words of a
+name."""
 
 CHECKSUM = re.compile(r"[0-9a-f]{8}")
 INFOHASH = re.compile(r"(?<![0-9a-z])[0-9a-f]{40}(?![0-9a-z])")
@@ -113,7 +114,7 @@ _cached_weak_words = lru_cache(REMEMBERED)(_weak_words)
 
 
 def is_technical(content: str) -> bool:
-    """Whether all a bracket holds is technical: one strong word, or nothing but weak ones."""
+    """Whether a bracket is technical: it holds a strong word, or nothing but weak ones."""
     if STRONG_WORD.search(content) or content in _PLAIN_LINES:
         return True
     words = ANY_WORD.findall(content)
@@ -123,7 +124,7 @@ def is_technical(content: str) -> bool:
 
 
 def _is_list_of_codes(words: list[str]) -> bool:
-    """Languages among short codes that may be further ones: `CHS_CHT_ENG_TH_SRT`."""
+    """Whether enough of the short codes are languages: `CHS_CHT_ENG_TH_SRT`."""
     if max(map(len, words)) > LONGEST_CODE:
         return False
     return sum(WEAK_WORDS.get(word) == "language" for word in words) >= CODES_ENOUGH

@@ -1,4 +1,7 @@
-"""Weak technical words, which may be part of a name, and the field each of them belongs to."""
+"""For step 4 of reading a title: the vocabulary of weak technical words, and the field of each.
+
+A weak word may be part of a name; `terms.py` says when it counts.
+"""
 
 _WORDS = {
     "resolution": """
