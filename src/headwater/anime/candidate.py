@@ -1,4 +1,4 @@
-"""A candidate: an entry of a feed as something that a download client could fetch."""
+"""A candidate: an entry of a feed as a torrent that a download client could fetch."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,8 +11,8 @@ class TorrentCandidate:
     """`uid` identifies the entry within its `feed`; `source` names the kind of site it is from.
 
     `infohash` is lower-case hex: 40 digits, or 64 for torrents that are version 2 only. `size` is
-    in bytes and may be rounded by the site. `doubts` are contradictions in what the entry says.
-    `edition` tells a torrent that came later, under an entry that was edited, from the first.
+    in bytes and may be rounded by the site. `doubts` are contradictions inside the entry. When an
+    entry was edited, `edition` tells its later torrent from the first.
     """
 
     uid: str
@@ -32,7 +32,7 @@ class TorrentCandidate:
 
     @property
     def key(self) -> str:
-        """What it is known by within its feed."""
+        """Identifies the candidate within its feed."""
         return f"{self.uid}\n{self.edition}" if self.edition else self.uid
 
     @property
@@ -41,13 +41,13 @@ class TorrentCandidate:
 
     @property
     def moment(self) -> datetime:
-        """When it came out. No date, or one of the future: when we first saw it."""
+        """When it came out. Without a date, or with one in the future: when we first saw it."""
         if self.published is None or self.published > self.first_seen:
             return self.first_seen
         return self.published
 
     def is_torrent(self, infohash: str | None) -> bool:
-        """Clients know a torrent of version 2 by the first 40 digits of its hash."""
+        """Clients identify a torrent of version 2 by the first 40 digits of its hash."""
         if infohash is None or self.infohash is None:
             return False
         return self.infohash[:40] == infohash.lower()[:40]
@@ -64,9 +64,9 @@ class Offer:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it is known by: its entry, and its torrent where the hash was said.
+        """The entry's name with its feed, and the torrent's hash where it is known.
 
-        Two feeds may well use one uid for two things.
+        Two feeds may use one uid for two things, so the feed is part of the name.
         """
         entry = f"{self.candidate.feed} {self.candidate.key}"
         infohash = self.candidate.infohash

@@ -1,4 +1,4 @@
-"""Metrics of releases: decisions, and the steps of downloads."""
+"""Metrics of releases: decisions, and the steps of their downloads."""
 
 from headwater.core.telemetry.metrics import AreaMetrics
 

@@ -1,4 +1,4 @@
-"""A release: what its title says of it, and nothing that the title does not say."""
+"""A release: the fields that a title holds, and nothing that is not in the title."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ JsonValue = None | bool | int | float | str | list[str] | dict[str, str]
 
 
 class ReleaseKind(StrEnum):
-    """What sort of thing was released. A plain episode has none unless its title says TV."""
+    """The kind of thing that was released. A plain episode has none unless its title names TV."""
 
     TV = "TV"
     MOVIE = "Movie"
@@ -49,13 +49,13 @@ class Subtitle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a title says. `None`, an empty tuple or an empty set where it says nothing.
+    """The fields of a title: `None`, an empty tuple or an empty set where it names nothing.
 
     `season` is None, not 1, when no season is named; `season_end` is there for `S1-S3`. Episodes
     are decimals: 12.5 lies between 12 and 13 and is neither. `absolute` is the second number of
     `01(45)`.
-    `batch` is true for what holds several episodes, or whole seasons. `final` is true where a mark
-    such as END says that this is the last episode.
+    `batch` is true when the release holds several episodes, or whole seasons. `final` is true when
+    a mark such as END makes this the last episode.
     """
 
     title: str | None = None
@@ -86,14 +86,14 @@ class Release:
 
     @property
     def single_names(self) -> tuple[str, ...]:
-        """Each once, `title` first. Not the whole line, as `A / B`: nobody says that."""
+        """Each name once, `title` first. Not the whole line, as `A / B`: no show has that name."""
         names = [name for language, name in self.titles.items() if language != "mul"]
-        several = (self.title, *names, *self.other_titles)
-        return tuple(dict.fromkeys(name for name in several if name))
+        all_names = (self.title, *names, *self.other_titles)
+        return tuple(dict.fromkeys(name for name in all_names if name))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything it is called: each name, and at last all of it as written."""
+        """Each single name, and at last the whole line as written."""
         whole = self.titles.get("mul", "")
         single = self.single_names
         return single if not whole or whole in single else (*single, whole)
@@ -108,7 +108,7 @@ def plain_number(number: Decimal | None) -> int | float | None:
 
 
 def release_as_json(release: Release) -> dict[str, JsonValue]:
-    """Every field by its name, ready to be written as JSON; null where the title does not say."""
+    """Every field by its name, ready to be written as JSON; null where the title names nothing."""
     return {
         "title": release.title,
         "titles": list(release.names),

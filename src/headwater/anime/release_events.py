@@ -1,4 +1,4 @@
-"""What is told of releases: found, held back, in the library, upgraded, failed, or missing."""
+"""Events of releases: found, held, downloaded, upgraded or failed; and of missing episodes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,22 +13,27 @@ _RELEASE_FIELDS = ("groups", "version", "kind", "batch", "resolution", "source",
 
 
 def release_found(feed_id: str, show: TrackedShow, row: ReleaseDecision) -> Event:
-    """It is wanted: an intent is written down."""
-    return _about("release_found", feed_id, show, row, f"is wanted. {row.reason}")
+    """The release will be downloaded: the intent is written down."""
+    return _release_event("release_found", feed_id, show, row, f"is wanted. {row.reason}")
 
 
 def release_held(feed_id: str, show: TrackedShow, row: ReleaseDecision) -> Event:
-    """A person is to decide: `headwater releases take` or `refuse`."""
-    return _about("release_held", feed_id, show, row, f"waits for a person. {row.reason}")
+    """The release waits until a person decides: `headwater releases take` or `refuse`."""
+    return _release_event("release_held", feed_id, show, row, f"waits for a person. {row.reason}")
 
 
 def release_downloaded(
     feed_id: str, show: TrackedShow, row: ReleaseDecision, infohash: str, files: Sequence[str]
 ) -> Event:
-    """It is in the library; `files` are its paths there."""
-    said = "is in the library."
-    return _about(
-        "release_downloaded", feed_id, show, row, said, infohash=infohash, files=list(files)
+    """The release is in the library; `files` are its paths there."""
+    return _release_event(
+        "release_downloaded",
+        feed_id,
+        show,
+        row,
+        "is in the library.",
+        infohash=infohash,
+        files=list(files),
     )
 
 
@@ -40,13 +45,14 @@ def release_upgraded(
     files: Sequence[str],
     replaced: Sequence[str],
 ) -> Event:
-    """It is in the library, and the releases of the titles `replaced` are on their way out."""
-    return _about(
+    """The release is in the library, and those of the titles `replaced` are being removed."""
+    others = replaced[0] if len(replaced) == 1 else f"{len(replaced)} releases"
+    return _release_event(
         "release_upgraded",
         feed_id,
         show,
         row,
-        f"is in the library, in place of {_listed(replaced)}.",
+        f"is in the library, in place of {others}.",
         infohash=infohash,
         files=list(files),
         replaced=list(replaced),
@@ -56,25 +62,25 @@ def release_upgraded(
 def release_failed(
     feed_id: str, show: TrackedShow, row: ReleaseDecision, error: str, detail: str
 ) -> Event:
-    """It was given up; `headwater downloads retry` tries again."""
-    said = f"could not be downloaded. {detail}"
-    return _about("release_failed", feed_id, show, row, said, error=error, detail=detail)
+    """The download was given up; `headwater downloads retry` tries again."""
+    outcome = f"could not be downloaded. {detail}"
+    return _release_event("release_failed", feed_id, show, row, outcome, error=error, detail=detail)
 
 
 def episode_missing(feed_id: str | None, show: TrackedShow, slot: Slot) -> Event:
-    """A later episode is there, and this one is not."""
+    """A later episode is in the library, and this one is not."""
     text = f"{show.show.title} {slot} is missing, and a later episode is there."
-    facts = _of_show(show) | {"slots": [_slot(slot)], "text": text}
+    facts = _show_facts(show) | {"slots": [_slot(slot)], "text": text}
     return Event("episode_missing", feed_id, facts)
 
 
-def _about(
-    type: str, feed_id: str, show: TrackedShow, row: ReleaseDecision, what: str, **facts: Any
+def _release_event(
+    type: str, feed_id: str, show: TrackedShow, row: ReleaseDecision, outcome: str, **facts: Any
 ) -> Event:
-    """No address goes along: that of a torrent may hold somebody's key. `what` became of it, for
-    people: `text` is a line that can be shown as it is."""
-    said = release_as_json(row.release)
-    common = _of_show(show) | {
+    """No address goes along: that of a torrent may hold somebody's key. `outcome` ends the `text`,
+    a line that can be shown to people as it is."""
+    fields = release_as_json(row.release)
+    common = _show_facts(show) | {
         "tracking_id": row.tracking_id,
         "release_id": row.id,
         "title": row.candidate.title,
@@ -84,12 +90,12 @@ def _about(
         "action": row.action,
         "rule": row.rule,
         "reason": row.reason,
-        "text": f"{_named(show, row)}: {row.candidate.title} {what}",
+        "text": f"{_format_place(show, row)}: {row.candidate.title} {outcome}",
     }
-    return Event(type, feed_id, common | {name: said[name] for name in _RELEASE_FIELDS} | facts)
+    return Event(type, feed_id, common | {name: fields[name] for name in _RELEASE_FIELDS} | facts)
 
 
-def _named(show: TrackedShow, row: ReleaseDecision) -> str:
+def _format_place(show: TrackedShow, row: ReleaseDecision) -> str:
     title = show.show.title
     if not row.slots or row.slots[0].is_film:
         return title
@@ -97,11 +103,7 @@ def _named(show: TrackedShow, row: ReleaseDecision) -> str:
     return f"{title} {first}" if first == last else f"{title} {first} to {last}"
 
 
-def _listed(titles: Sequence[str]) -> str:
-    return titles[0] if len(titles) == 1 else f"{len(titles)} releases"
-
-
-def _of_show(show: TrackedShow) -> dict[str, Any]:
+def _show_facts(show: TrackedShow) -> dict[str, Any]:
     return {"show_id": show.id, "show": show.show.title}
 
 

@@ -1,4 +1,4 @@
-"""The services of releases: what decides on them, follows their feeds and downloads them."""
+"""The services of releases: the parts that decide on them, follow their feeds, download them."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from headwater.subscriptions.services import RegistryServices
 
 @dataclass(frozen=True, slots=True)
 class ReleaseServices:
-    """Nothing is downloaded without `downloads`."""
+    """Without `downloads`, nothing is downloaded."""
 
     database: Database
     clock: Clock

@@ -1,4 +1,4 @@
-"""Shows, preferences, releases, candidates and slots as JSON for the database, both ways."""
+"""Stored JSON of preferences, releases, candidates and slots, encoded for the database and back."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -24,36 +24,36 @@ def encode_json(value: Any) -> str:
 
 
 def encode_release(release: Release) -> str:
-    said = release_as_json(release)
-    said["titles"] = said.pop("titles_by_language")
-    said["other_titles"] = list(release.other_titles)
-    return encode_json(said)
+    fields = release_as_json(release)
+    fields["titles"] = fields.pop("titles_by_language")
+    fields["other_titles"] = list(release.other_titles)
+    return encode_json(fields)
 
 
 def decode_release(text: str) -> Release:
-    said: dict[str, Any] = orjson.loads(text)
+    fields: dict[str, Any] = orjson.loads(text)
     for name in _TUPLES:
-        said[name] = tuple(said[name])
+        fields[name] = tuple(fields[name])
     for name in _DECIMALS:
-        said[name] = None if said[name] is None else Decimal(str(said[name]))
-    said["kind"] = None if said["kind"] is None else ReleaseKind(said["kind"])
-    said["subtitles"] = frozenset(map(Subtitle, said["subtitles"]))
-    return Release(**said)
+        fields[name] = None if fields[name] is None else Decimal(str(fields[name]))
+    fields["kind"] = None if fields["kind"] is None else ReleaseKind(fields["kind"])
+    fields["subtitles"] = frozenset(map(Subtitle, fields["subtitles"]))
+    return Release(**fields)
 
 
 def encode_candidate(candidate: TorrentCandidate) -> str:
-    said = asdict(candidate)
+    fields = asdict(candidate)
     for name in ("first_seen", "published"):
-        said[name] = None if said[name] is None else rfc3339(said[name])
-    return encode_json(said)
+        fields[name] = None if fields[name] is None else rfc3339(fields[name])
+    return encode_json(fields)
 
 
 def decode_candidate(text: str) -> TorrentCandidate:
-    said: dict[str, Any] = orjson.loads(text)
+    fields: dict[str, Any] = orjson.loads(text)
     for name in ("first_seen", "published"):
-        said[name] = None if said[name] is None else datetime.fromisoformat(said[name])
-    said["doubts"] = tuple(said["doubts"])
-    return TorrentCandidate(**said)
+        fields[name] = None if fields[name] is None else datetime.fromisoformat(fields[name])
+    fields["doubts"] = tuple(fields["doubts"])
+    return TorrentCandidate(**fields)
 
 
 def encode_slots(slots: Sequence[Slot]) -> str:
@@ -79,8 +79,8 @@ def encode_lost_slots(losses: Sequence[LostSlots]) -> str:
 
 def decode_lost_slots(text: str) -> tuple[LostSlots, ...]:
     return tuple(
-        LostSlots(said["download"], _slots_from_lists(said["slots"]), said["whole"])
-        for said in orjson.loads(text)
+        LostSlots(loss["download"], _slots_from_lists(loss["slots"]), loss["whole"])
+        for loss in orjson.loads(text)
     )
 
 
@@ -96,33 +96,32 @@ def encode_preferences(preferences: Preferences) -> str:
             "sources": preferences.sources,
             "stop": None
             if stop is None
-            else {"group": stop.group, "subtitles": _stop_subtitles(stop)},
+            else {
+                "group": stop.group,
+                "subtitles": None if stop.subtitles is None else sorted(stop.subtitles),
+            },
         }
     )
 
 
 def decode_preferences(text: str) -> Preferences:
-    said: dict[str, Any] = orjson.loads(text)
+    fields: dict[str, Any] = orjson.loads(text)
     return Preferences(
-        groups=tuple(said["groups"]),
-        aliases=said["aliases"],
-        subtitles=tuple(_languages(each) for each in said["subtitles"]),
-        further=tuple(said["further"]),
-        resolutions=tuple(said["resolutions"]),
-        sources=tuple(said["sources"]),
-        stop=_stop_line(said["stop"]),
+        groups=tuple(fields["groups"]),
+        aliases=fields["aliases"],
+        subtitles=tuple(_languages(each) for each in fields["subtitles"]),
+        further=tuple(fields["further"]),
+        resolutions=tuple(fields["resolutions"]),
+        sources=tuple(fields["sources"]),
+        stop=_stop_line(fields["stop"]),
     )
 
 
-def _stop_subtitles(stop: StopLine) -> list[str] | None:
-    return None if stop.subtitles is None else sorted(stop.subtitles)
-
-
-def _stop_line(said: dict[str, Any] | None) -> StopLine | None:
-    if said is None:
+def _stop_line(fields: dict[str, Any] | None) -> StopLine | None:
+    if fields is None:
         return None
-    subtitles = said["subtitles"]
-    return StopLine(said["group"], None if subtitles is None else _languages(subtitles))
+    subtitles = fields["subtitles"]
+    return StopLine(fields["group"], None if subtitles is None else _languages(subtitles))
 
 
 def _languages(codes: Sequence[str]) -> frozenset[Subtitle]:
@@ -130,9 +129,9 @@ def _languages(codes: Sequence[str]) -> frozenset[Subtitle]:
 
 
 def _slots_as_lists(slots: Sequence[Slot]) -> list[list[int | str]]:
-    """The number as text: 12.5 is exact there."""
+    """The number is text, where 12.5 stays exact."""
     return [[slot.season, str(slot.number)] for slot in slots]
 
 
-def _slots_from_lists(said: Sequence[Sequence[Any]]) -> tuple[Slot, ...]:
-    return tuple(Slot(int(season), Decimal(number)) for season, number in said)
+def _slots_from_lists(lists: Sequence[Sequence[Any]]) -> tuple[Slot, ...]:
+    return tuple(Slot(int(season), Decimal(number)) for season, number in lists)

@@ -1,4 +1,7 @@
-"""Languages of subtitles, read from labels alone: 日 is one in 简日, and part of a name in 日常."""
+"""Languages of subtitles, read from labels and codes, formatted and sorted.
+
+A character counts only inside a label: 日 is a language in 简日, and part of a name in 日常.
+"""
 
 import re
 from functools import lru_cache
@@ -36,7 +39,7 @@ _CODES = {code: languages for languages, codes in _BY_LANGUAGES.items() for code
 _JAPANESE_CODES = frozenset(("jp", "jpn", "jap", "ja", "jpen"))
 
 _CERTAIN = frozenset("chs cht big5 jpsc jptc zh-hans zh-hant zh-cn zh-tw gb vostfr pt-br".split())
-"""Codes that are believed outside brackets too."""
+"""Codes that count outside brackets too."""
 _CODE = re.compile(r"(?<![a-z0-9])(?:zh-han[st]|zh-cn|zh-tw|pt-br|[a-z]{2,7}5?(?:jp)?)(?![a-z0-9])")
 _HAN_RUN = re.compile(
     r"[简簡繁正日中英粤粵韩韓体體文语語字幕双雙三多内內嵌封外挂掛置硬软軟版&+/, -]+"
@@ -45,7 +48,7 @@ _LANGUAGE = re.compile("[简簡繁日中英粤粵韩韓]|正[體体]")
 _SPOKEN = re.compile(r"[日国國粤粵英中][语語](?=中|配|音|发|發|双音|雙音)|[日国國粤粵]配")
 
 _TRACKS = re.compile(r"[^;；+]{0,20}音[轨軌]")
-"""Languages that are listed before this word are those of the sound."""
+"""The word for audio tracks: languages listed before it are those of the sound."""
 _STRUCTURE = re.compile(
     r"[体體文语語字幕]|[内內][嵌封挂掛置]|外[挂掛]|[双雙][语語]|[简簡繁][日中英]|中[日英]|日[中英]"
 )
@@ -55,7 +58,7 @@ _NO_SUBTITLES = re.compile(r"[无無]字幕|生肉|[无無]字")
 REMEMBERED = 4096
 
 LONGEST_REMEMBERED = 40
-"""Short labels are remembered: feeds repeat them in every title."""
+"""The languages of short labels are cached: feeds repeat them in every title."""
 
 
 def subtitles_in_bracket(content: str) -> frozenset[Subtitle]:
@@ -76,65 +79,62 @@ def subtitles_by_code(content: str, *, certain_only: bool = False) -> frozenset[
 
     JPN beside a Chinese code is the second line of the subtitles; alone it is the spoken language.
     """
-    found: set[Subtitle] = set()
+    languages: set[Subtitle] = set()
     japanese = False
     for match in _CODE.finditer(_DUBBED.sub(" ", content)):
         code = match.group()
         if code in _JAPANESE_CODES:
             japanese = True
         elif code in _CODES and (not certain_only or code in _CERTAIN):
-            found.update(_CODES[code])
-    if japanese and found & {_CHS, _CHT}:
-        found.add(_JPN)
-    return frozenset(found)
+            languages.update(_CODES[code])
+    if japanese and languages & {_CHS, _CHT}:
+        languages.add(_JPN)
+    return frozenset(languages)
 
 
 def subtitles_by_label(content: str) -> frozenset[Subtitle]:
     """Languages by Chinese labels: 简日双语, 繁體內嵌, 简繁英内封."""
     if content.isascii() or CJK.search(content) is None or _NO_SUBTITLES.search(content):
         return frozenset()
-    found: set[Subtitle] = set()
+    languages: set[Subtitle] = set()
     spoken_removed = _SPOKEN.sub(" ", _TRACKS.sub(" ", content) if "音" in content else content)
     traditional = _TRADITIONAL.search(content) is not None
     for match in _HAN_RUN.finditer(spoken_removed):
         if _LANGUAGE.search(match.group()) is None:
             continue
-        if _stands_alone(spoken_removed, match) or _STRUCTURE.search(match.group()):
-            found |= _languages_of(match.group(), traditional)
-    return frozenset(found)
-
-
-def _stands_alone(content: str, run: re.Match[str]) -> bool:
-    before = content[run.start() - 1 : run.start()]
-    after = content[run.end() : run.end() + 1]
-    return not CJK.match(before) and not CJK.match(after)
+        before = spoken_removed[max(match.start() - 1, 0) : match.start()]
+        after = spoken_removed[match.end() : match.end() + 1]
+        stands_alone = not CJK.match(before) and not CJK.match(after)
+        if stands_alone or _STRUCTURE.search(match.group()):
+            languages |= _languages_of(match.group(), traditional)
+    return frozenset(languages)
 
 
 def _languages_of(run: str, traditional: bool) -> set[Subtitle]:
-    found: set[Subtitle] = set()
+    languages: set[Subtitle] = set()
     if "简" in run or "簡" in run:
-        found.add(_CHS)
+        languages.add(_CHS)
     if "繁" in run or "正體" in run or "正体" in run or "粤" in run or "粵" in run:
-        found.add(_CHT)
-    if not found and "中" in run:
-        # Which Chinese is not said; the label's own script tells.
-        found.add(_CHT if traditional else _CHS)
+        languages.add(_CHT)
+    if not languages and "中" in run:
+        # The label does not name which Chinese; its own script decides.
+        languages.add(_CHT if traditional else _CHS)
     if "日" in run:
-        found.add(_JPN)
+        languages.add(_JPN)
     if "英" in run:
-        found.add(_ENG)
+        languages.add(_ENG)
     if "韩" in run or "韓" in run:
-        found.add(Subtitle.KOREAN)
-    if len(found) == 1 and ("双语" in run or "雙語" in run) and found & {_CHS, _CHT}:
-        found.add(_JPN)
-    return found
+        languages.add(Subtitle.KOREAN)
+    if len(languages) == 1 and ("双语" in run or "雙語" in run) and languages & {_CHS, _CHT}:
+        languages.add(_JPN)
+    return languages
 
 
 _cached_subtitles = lru_cache(REMEMBERED)(_find_subtitles)
 
 
 def is_code_with_label(content: str) -> bool:
-    """Whether nothing but sure codes stands beside a label: 外挂GB/BIG5."""
+    """Whether nothing but certain codes stands beside a label: 外挂GB/BIG5."""
     codes = _HAN_RUN.sub(" ", content).split() if not content.isascii() else []
     return bool(codes) and all(code in _CERTAIN for code in codes)
 
@@ -160,7 +160,7 @@ _CODES_ALONE = {
     "id": Subtitle.INDONESIAN,
     "ar": Subtitle.ARABIC,
 }
-"""Codes that say nothing in a title, where they may be words, but everything on their own."""
+"""Codes that count only on their own: in a title they may be words."""
 _NOTHING = frozenset({"none", "无", "無", "无字幕", "無字幕"})
 _LETTERS = {
     Subtitle.SIMPLIFIED: "简",
@@ -171,25 +171,26 @@ _LETTERS = {
 
 
 def parse_language_label(label: str) -> frozenset[Subtitle]:
-    """What a label means that stands alone: `简日`, `CHS+JPN`, `GB_JP`, `ja`; maybe nothing."""
-    given = label.strip()
-    words = [word for word in _BETWEEN.split(given.upper()) if word]
+    """The languages of a label that stands alone: `简日`, `CHS+JPN`, `GB_JP`, `ja`; maybe none."""
+    label = label.strip()
+    words = [word for word in _BETWEEN.split(label.upper()) if word]
     if words and all(word in _SUBTITLES_BY_CODE for word in words):
         return frozenset(_SUBTITLES_BY_CODE[word] for word in words)
-    found = subtitles_by_label(given) | subtitles_by_code(given.lower())
-    if not found and given.lower() in _CODES_ALONE:
-        return frozenset({_CODES_ALONE[given.lower()]})
-    return frozenset(found)
+    languages = subtitles_by_label(label) | subtitles_by_code(label.lower())
+    if not languages and label.lower() in _CODES_ALONE:
+        return frozenset({_CODES_ALONE[label.lower()]})
+    return frozenset(languages)
 
 
 def parse_wanted_subtitles(label: str) -> frozenset[Subtitle]:
-    """What a person asks for; `none` is a release without subtitles. BadInput for no language."""
+    """The languages that a person asks for; `none` is a release without subtitles. BadInput when
+    the label names no language."""
     if label.strip().casefold() in _NOTHING:
         return frozenset()
-    found = parse_language_label(label)
-    if not found:
+    languages = parse_language_label(label)
+    if not languages:
         raise BadInput("No language of subtitles is in this.", subtitles=label[:100])
-    return found
+    return languages
 
 
 def sort_subtitles(subtitles: frozenset[Subtitle]) -> list[Subtitle]:
@@ -197,7 +198,7 @@ def sort_subtitles(subtitles: frozenset[Subtitle]) -> list[Subtitle]:
 
 
 def format_subtitles(subtitles: frozenset[Subtitle]) -> str:
-    """简日 where there are letters for all of them, `CHS+KOR` where not, `none` for none."""
+    """简日 where each language has a letter, else `CHS+KOR`; `none` for no languages."""
     ordered = sort_subtitles(subtitles)
     if not ordered:
         return "none"

@@ -1,12 +1,12 @@
-"""What people ask of shows and trackings: make, change and remove them. Nothing is decided here."""
+"""Commands for shows and trackings: create, change and remove them. Nothing is decided here."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from headwater.anime.decide.release_sink import ensure_release_sink
-from headwater.anime.episodes.preview import KeptOffers, kept_offers
+from headwater.anime.episodes.preview import KeptOffers, list_kept_offers
 from headwater.anime.services import ReleaseServices
 from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.preferences import Preferences
@@ -46,8 +46,8 @@ logger = get_logger("releases")
 
 @dataclass(frozen=True, slots=True)
 class TrackPolicy:
-    """A feed that releases are collected from rests no longer than `interval_sec`, but for what its
-    publisher or its errors ask for. `gap`: the shortest time between visits a person may ask."""
+    """`interval_sec`: the longest time between visits of a feed with a tracking, unless its
+    publisher or its errors ask for more. `gap`: the shortest time that a person may ask for."""
 
     interval_sec: float = 1_800.0
     gap: timedelta = timedelta(seconds=60)
@@ -61,23 +61,26 @@ async def create_tracking(
     who: str = SYSTEM_ACTOR,
     idempotency: bytes | None = None,
 ) -> Tracking:
-    """The feed is followed first, if it is not yet; then it is visited at once. What is not said of
-    the show is taken from the feed: BadInput when it is of several. Conflict when the show is
-    collected from this feed already; one that was removed comes back with all it knew."""
-    apply_tracking_patch(_NOTHING, new.wish)
+    """Follow the feed if nobody does, and visit it at once.
+
+    Fields of the show that are not set come from the feed: BadInput when it has several shows.
+    Conflict when the show is collected from this feed already. A tracking that was removed comes
+    back with its decisions and downloads.
+    """
+    apply_tracking_patch(_NOTHING, new.patch)
     feed_id = await _get_or_add_feed(services.registry, new, who)
-    kept = await kept_offers(services.database, feed_id, Preferences())
-    if kept.feed.state != "active":
+    kept_offers = await list_kept_offers(services.database, feed_id, Preferences())
+    if kept_offers.feed.state != "active":
         raise ConflictError(
-            f"This feed is {kept.feed.state}: nothing would be collected from it.",
+            f"This feed is {kept_offers.feed.state}: nothing would be collected from it.",
             feed_id=feed_id,
-            state=kept.feed.state,
+            state=kept_offers.feed.state,
         )
-    proposal = await _proposal(services.database, new, kept)
+    proposal = await _proposal(services.database, new, kept_offers)
     async with services.database.write() as tx:
-        show = await _show(tx, new, proposal, kept)
+        show = await _show(tx, new, proposal, kept_offers)
         await _check_not_tracked_twice(tx, show, feed_id)
-        made = await _insert_tracking(tx, new, show, kept)
+        made = await _insert_tracking(tx, new, show, kept_offers)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(made.id))
         await _apply_tracking(tx, services, made, policy)
@@ -88,7 +91,7 @@ async def create_tracking(
 async def change_tracking(
     services: ReleaseServices, tracking_id: int, patch: TrackingPatch, policy: TrackPolicy
 ) -> Tracking:
-    """Its feed is visited at once. What was decided stays, unless somebody asks to decide again."""
+    """The feed is visited at once. Decisions stay, unless somebody asks to decide again."""
     async with services.database.write() as tx:
         before = await tracking_rows.get_current_tracking(tx, tracking_id, lock=True)
         after = apply_tracking_patch(before, patch)
@@ -103,30 +106,30 @@ async def change_tracking(
 async def remove_tracking(
     services: ReleaseServices, tracking_id: int, policy: TrackPolicy, *, hard: bool = False
 ) -> Tracking:
-    """As it was before. Soft: it collects nothing more, and what it decided and downloaded stays
-    known. Hard: its records go for good. Files and torrents stay in either case."""
+    """Returns the tracking as it was. Soft: it collects nothing more, and its decisions and
+    downloads stay known. Hard: its records go for good. Files and torrents stay in either case."""
     now = services.clock.now()
     async with services.database.write() as tx:
         if hard:
-            there = await tracking_rows.get_tracking(tx, tracking_id, lock=True)
+            tracking = await tracking_rows.get_tracking(tx, tracking_id, lock=True)
             await tracking_rows.delete_tracking(tx, tracking_id)
         else:
-            there = await tracking_rows.get_current_tracking(tx, tracking_id, lock=True)
+            tracking = await tracking_rows.get_current_tracking(tx, tracking_id, lock=True)
             await tracking_rows.update_tracking(
-                tx, replace(there, enabled=False, removed_at=now), now
+                tx, replace(tracking, enabled=False, removed_at=now), now
             )
-        await _keep_pace(tx, services.registry.feeds.schedule, there.feed_id, policy)
-    logger.info("tracking_removed", tracking=there.id, hard=hard)
-    return there
+        await _keep_pace(tx, services.registry.feeds.schedule, tracking.feed_id, policy)
+    logger.info("tracking_removed", tracking=tracking.id, hard=hard)
+    return tracking
 
 
 async def create_show(
-    database: Database, wish: ShowPatch, *, idempotency: bytes | None = None
+    database: Database, patch: ShowPatch, *, idempotency: bytes | None = None
 ) -> TrackedShow:
     """Conflict when there is one of the same title, season and year."""
-    if wish.title is KEEP:
+    if patch.title is KEEP:
         raise BadInput("A show needs a title.", field="title")
-    show, weekday = apply_show_patch(Show(wish.title), wish), apply_weekday_patch(None, wish)
+    show, weekday = apply_show_patch(Show(patch.title), patch), apply_weekday_patch(None, patch)
     async with database.write() as tx:
         made = await show_rows.insert_show(tx, show, weekday, tx.now)
         if idempotency is not None:
@@ -135,36 +138,36 @@ async def create_show(
     return made
 
 
-async def change_show(database: Database, show_id: int, wish: ShowPatch) -> TrackedShow:
-    """Files that are in the library already keep their names."""
+async def change_show(database: Database, show_id: int, patch: ShowPatch) -> TrackedShow:
+    """Files that are in the library keep their names."""
     async with database.write() as tx:
-        there = await show_rows.get_show(tx, show_id, lock=True)
+        existing = await show_rows.get_show(tx, show_id, lock=True)
         show, weekday = (
-            apply_show_patch(there.show, wish),
-            apply_weekday_patch(there.air_weekday, wish),
+            apply_show_patch(existing.show, patch),
+            apply_weekday_patch(existing.air_weekday, patch),
         )
-        if (show, weekday) == (there.show, there.air_weekday):
-            return there
+        if (show, weekday) == (existing.show, existing.air_weekday):
+            return existing
         changed = await show_rows.update_show(tx, show_id, show, weekday, tx.now)
     logger.info("show_changed", show=show_id)
     return changed
 
 
 async def remove_show(database: Database, show_id: int) -> TrackedShow:
-    """With all that is known of it. Conflict while it is tracked. Files stay where they are."""
+    """Remove the show with all its records. Conflict while it is tracked. Files stay."""
     async with database.write() as tx:
-        there = await show_rows.get_show(tx, show_id, lock=True)
+        existing = await show_rows.get_show(tx, show_id, lock=True)
         if await tracking_rows.list_trackings(tx, show_id=show_id, limit=1):
             raise ConflictError(
                 "This show is tracked: remove its trackings first.", show_id=show_id
             )
         await show_rows.delete_show(tx, show_id)
     logger.info("show_removed", show=show_id)
-    return there
+    return existing
 
 
 async def apply_track_policy(services: ReleaseServices, policy: TrackPolicy) -> None:
-    """At every start: the settings may say something else now, and feeds come and go."""
+    """Runs at every start: the settings may have changed, and feeds come and go."""
     async with services.database.read() as view:
         tracked = await tracking_rows.list_tracked_feeds(view)
     for feed_id in tracked:
@@ -173,7 +176,7 @@ async def apply_track_policy(services: ReleaseServices, policy: TrackPolicy) -> 
 
 
 async def _get_or_add_feed(services: RegistryServices, new: NewTracking, who: str) -> str:
-    """Its first visit is made here when nobody follows it yet."""
+    """The feed's first visit is made here when nobody follows it yet."""
     if (new.url is None) == (new.feed_id is None):
         raise BadInput("Name the feed, either by its id or by its URL.", field="feed_id")
     if new.feed_id is not None:
@@ -181,111 +184,115 @@ async def _get_or_add_feed(services: RegistryServices, new: NewTracking, who: st
     assert new.url is not None
     try:
         return await add_feed(feed_url_of_page(new.url), FeedOptions(), services, who=who)
-    except DuplicateUrl as there:
-        return str(there.facts["feed_id"])
+    except DuplicateUrl as duplicate:
+        return str(duplicate.facts["feed_id"])
 
 
-async def _proposal(database: Database, new: NewTracking, kept: KeptOffers) -> Proposal | None:
-    """None where the show is one that is there."""
+async def _proposal(
+    database: Database, new: NewTracking, kept_offers: KeptOffers
+) -> Proposal | None:
+    """None when the tracking is for a show that exists."""
     if new.show_id is not None:
-        if new.show.said():
+        if new.show.changes():
             raise BadInput("Name a show by its id, or say what it is; not both.", field="show_id")
         async with database.read() as view:
-            await _check_not_catch_all((await show_rows.get_show(view, new.show_id)), kept)
+            await _check_not_catch_all((await show_rows.get_show(view, new.show_id)), kept_offers)
         return None
     title = None if new.show.title is KEEP else new.show.title
-    found = await asyncio.to_thread(propose_show, kept.feed.publisher_title, kept.offers, title)
-    if found.show is None:
+    proposal = await asyncio.to_thread(
+        propose_show, kept_offers.feed.publisher_title, kept_offers.offers, title
+    )
+    if proposal.show is None:
         raise BadInput(
             "The feed does not say which show it is of: give its title.",
             field="title",
-            titles=list(found.titles),
+            titles=list(proposal.titles),
         )
-    return found
+    return proposal
 
 
-async def _check_not_catch_all(there: TrackedShow, kept: KeptOffers) -> None:
-    """A show without names is whatever its feed holds. Of a feed of several shows that would be
-    all of them."""
-    if there.show.titles:
+async def _check_not_catch_all(tracked: TrackedShow, kept_offers: KeptOffers) -> None:
+    """A show without names takes every release of its feed. In a feed of several shows it would
+    take the releases of all of them."""
+    if tracked.show.titles:
         return
-    found = await asyncio.to_thread(propose_show, kept.feed.publisher_title, kept.offers)
-    if found.show is None and len(found.titles) > 1:
+    proposal = await asyncio.to_thread(
+        propose_show, kept_offers.feed.publisher_title, kept_offers.offers
+    )
+    if proposal.show is None and len(proposal.titles) > 1:
         raise ConflictError(
             f"This feed is of several shows, and nothing is said of what releases of"
-            f" {there.show.title} are called: all of them would be it. Give the show its names"
+            f" {tracked.show.title} are called: all of them would be it. Give the show its names"
             " first, those of its other feeds too.",
-            show_id=there.id,
-            titles=list(found.titles),
+            show_id=tracked.id,
+            titles=list(proposal.titles),
         )
 
 
 async def _show(
-    tx: Transaction, new: NewTracking, proposal: Proposal | None, kept: KeptOffers
+    tx: Transaction, new: NewTracking, proposal: Proposal | None, kept_offers: KeptOffers
 ) -> TrackedShow:
-    """The one that is named, or one of the same title, season and year, or a new one."""
+    """The show with the given id, or one of the same title, season and year, or a new one."""
     if proposal is None or proposal.show is None:
         assert new.show_id is not None
         return await show_rows.get_show(tx, new.show_id, lock=True)
-    wanted, weekday = apply_show_patch(proposal.show, new.show), apply_weekday_patch(None, new.show)
-    there = await show_rows.find_same_show(tx, wanted)
-    if there is None:
-        return await show_rows.insert_show(tx, wanted, weekday, tx.now)
-    await _check_not_catch_all(there, kept)
-    return await _add_titles(tx, there, wanted.titles)
+    show, weekday = apply_show_patch(proposal.show, new.show), apply_weekday_patch(None, new.show)
+    existing = await show_rows.find_same_show(tx, show)
+    if existing is None:
+        return await show_rows.insert_show(tx, show, weekday, tx.now)
+    await _check_not_catch_all(existing, kept_offers)
+    return await _add_titles(tx, existing, show.titles)
 
 
-async def _check_not_tracked_twice(tx: Transaction, wanted: TrackedShow, feed_id: str) -> None:
-    """Of one feed, two shows that are called the same would take the same releases."""
+async def _check_not_tracked_twice(tx: Transaction, show: TrackedShow, feed_id: str) -> None:
+    """Two shows with the same names would take the same releases of one feed."""
     for other in await tracking_rows.list_trackings(tx, feed_id=feed_id):
-        there = await show_rows.get_show(tx, other.show_id)
-        if there.id != wanted.id and may_share_releases(there.show, wanted.show):
+        existing = await show_rows.get_show(tx, other.show_id)
+        if existing.id != show.id and may_share_releases(existing.show, show.show):
             raise ConflictError(
-                f"This feed is collected already, as {there.show.title}: every release would be"
+                f"This feed is collected already, as {existing.show.title}: every release would be"
                 " downloaded twice.",
                 tracking_id=other.id,
-                show_id=there.id,
+                show_id=existing.id,
             )
 
 
-async def _add_titles(tx: Transaction, there: TrackedShow, names: Sequence[str]) -> TrackedShow:
-    """Another feed may call it otherwise. One that is called anything stays so."""
-    known = {comparable_title(name) for name in there.show.titles}
-    more = [name for name in names if comparable_title(name) not in known]
-    titles = (*there.show.titles, *more)[:MOST_TITLES]
-    if not known or titles == there.show.titles:
-        return there
-    show = replace(there.show, titles=titles)
+async def _add_titles(tx: Transaction, existing: TrackedShow, names: Sequence[str]) -> TrackedShow:
+    """Another feed may use other names. A show without names, which takes every release, stays
+    without."""
+    known_names = {comparable_title(name) for name in existing.show.titles}
+    more = [name for name in names if comparable_title(name) not in known_names]
+    titles = (*existing.show.titles, *more)[:MOST_TITLES]
+    if not known_names or titles == existing.show.titles:
+        return existing
+    show = replace(existing.show, titles=titles)
     now = tx.now
-    return await show_rows.update_show(tx, there.id, show, there.air_weekday, now)
+    return await show_rows.update_show(tx, existing.id, show, existing.air_weekday, now)
 
 
 async def _insert_tracking(
-    tx: Transaction, new: NewTracking, show: TrackedShow, kept: KeptOffers
+    tx: Transaction, new: NewTracking, show: TrackedShow, kept_offers: KeptOffers
 ) -> Tracking:
     now = tx.now
-    wanted = apply_tracking_patch(
-        replace(_NOTHING, show_id=show.id, feed_id=kept.feed.id), new.wish
+    tracking = apply_tracking_patch(
+        replace(_NOTHING, show_id=show.id, feed_id=kept_offers.feed.id), new.patch
     )
-    if new.wish.since is KEEP and not new.back_catalogue:
-        wanted = replace(wanted, since=_begins(kept, now))
-    former = await tracking_rows.find_same_tracking(tx, show.id, kept.feed.id)
+    if new.patch.since is KEEP and not new.back_catalogue:
+        # After the newest release we know: releases that came out since, and are not listed yet,
+        # count. In a feed without releases, after now.
+        moments = (offer.candidate.moment for offer in kept_offers.offers)
+        tracking = replace(tracking, since=max(moments, default=now))
+    former = await tracking_rows.find_same_tracking(tx, show.id, kept_offers.feed.id)
     if former is not None and former.removed_at is not None:
-        back = replace(wanted, id=former.id, created_at=former.created_at)
+        back = replace(tracking, id=former.id, created_at=former.created_at)
         return await tracking_rows.update_tracking(tx, back, now)
-    return await tracking_rows.insert_tracking(tx, wanted, now)
-
-
-def _begins(kept: KeptOffers, now: datetime) -> datetime:
-    """After the newest release that is known: what came out since, and is not listed yet, counts.
-    Of a feed that has none, after now."""
-    return max((each.candidate.moment for each in kept.offers), default=now)
+    return await tracking_rows.insert_tracking(tx, tracking, now)
 
 
 async def _apply_tracking(
     tx: Transaction, services: ReleaseServices, tracking: Tracking, policy: TrackPolicy
 ) -> None:
-    """Its feed is visited more often, and now; and somebody decides on what comes."""
+    """Visit the feed more often, and now; and make sure that somebody decides on its releases."""
     if tracking.enabled:
         await ensure_release_sink(tx, services)
     await _keep_pace(tx, services.registry.feeds.schedule, tracking.feed_id, policy)
@@ -298,18 +305,18 @@ async def _keep_pace(
 ) -> None:
     try:
         feed = await feed_rows.get_feed(tx, feed_id, lock=True)
-    except NotFound:  # it is gone for good
+    except NotFound:  # the feed is gone for good
         return
     is_tracked = bool(await tracking_rows.list_trackings_of_feeds(tx, [feed_id]))
-    wanted = policy.interval_sec if is_tracked else None
-    if feed.state == "removed" or feed.overrides.ceiling_sec == wanted:
+    ceiling_sec = policy.interval_sec if is_tracked else None
+    if feed.state == "removed" or feed.overrides.ceiling_sec == ceiling_sec:
         return
-    patch = FeedPatch(overrides={"ceiling_sec": wanted})
+    patch = FeedPatch(overrides={"ceiling_sec": ceiling_sec})
     await change_feed_within(tx, feed_id, patch, schedule, policy.gap)
 
 
 async def _make_due(tx: Transaction, feed_id: str, policy: TrackPolicy) -> None:
-    """Unless that would be impolite: it was asked a moment ago, or asked for a rest."""
+    """Unless that would be impolite: the feed was visited a moment ago, or asked for a rest."""
     now = tx.now
     try:
         feed = await feed_rows.get_feed(tx, feed_id)

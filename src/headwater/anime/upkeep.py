@@ -11,8 +11,8 @@ GAPS_EVERY_SECONDS = 600.0
 
 
 class ReleaseUpkeep:
-    """One per process; several of them do not get in each other's way. Two small questions to the
-    database every few seconds, where nothing is tracked."""
+    """One per process; several do not disturb each other. Where nothing is tracked, it asks the
+    database two small questions every few seconds."""
 
     def __init__(
         self, services: ReleaseServices, *, gaps_every: float = GAPS_EVERY_SECONDS
@@ -30,7 +30,7 @@ class ReleaseUpkeep:
                 return
             try:
                 await catch_up(self._services, tracking_id)
-            except NotFound:  # somebody has just let it go
+            except NotFound:  # somebody has just removed it
                 continue
         now = self._services.clock.monotonic()
         if now - self._gaps_at >= self._gaps_every:

@@ -1,4 +1,4 @@
-"""Regular expressions that people write, in a language whose time is bounded: RE2."""
+"""Patterns that users write: regular expressions of RE2, whose time is bounded."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,25 +13,28 @@ LONGEST_PATTERN = 512
 LONGEST_TITLE = 1_024
 MOST_PATTERNS = 64
 MOST_MEMORY = 1 << 18
-"""Bytes a compiled pattern may have: with the two lengths above, about 15 ms at the very worst."""
+"""Bytes of a compiled pattern: with the two lengths above, about 15 ms at the very worst."""
 
 
 class BadPattern(BadInput):
-    """Facts: `pattern`, and `where` it stands."""
+    """Facts: `pattern`, and `where` (the list it stands in)."""
 
     code = "bad_pattern"
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern that compiled. Neither case nor the width of letters counts."""
+    """A compiled pattern. It ignores case and the width of letters."""
 
     text: str
     compiled: Any
 
     def found_in(self, title: str) -> str | None:
-        """The piece of the title that it matches; None when it matches nowhere."""
-        for text in _spellings(title):
+        """The piece of the title that the pattern matches; None when it matches nowhere.
+
+        The title is searched as written and then cleaned: the user may have either in mind.
+        """
+        for text in _written_and_cleaned(title[:LONGEST_TITLE]):
             match = self.compiled.search(text.encode("utf-8", "replace"))
             if match is not None:
                 piece: bytes = match.group()
@@ -39,21 +42,19 @@ class Pattern:
         return None
 
 
-def _spellings(title: str) -> Iterable[str]:
-    """The title as it was written, and as it is compared: somebody may have either in mind."""
-    given = title[:LONGEST_TITLE]
-    yield given
-    tidied = clean_title(given)
-    if tidied != given:
-        yield tidied
+def _written_and_cleaned(title: str) -> Iterable[str]:
+    yield title
+    cleaned = clean_title(title)
+    if cleaned != title:
+        yield cleaned
 
 
 def compile_patterns(texts: Iterable[str], where: str) -> tuple[Pattern, ...]:
-    """BadPattern names the first that will not do; `where` is the list it stands in."""
-    given = tuple(texts)
-    if len(given) > MOST_PATTERNS:
+    """BadPattern names the first pattern that cannot be used; `where` is the list it stands in."""
+    patterns = tuple(texts)
+    if len(patterns) > MOST_PATTERNS:
         raise BadPattern(f"{where} has more than {MOST_PATTERNS} patterns.", where=where)
-    return tuple(compile_pattern(text, where) for text in given)
+    return tuple(compile_pattern(text, where) for text in patterns)
 
 
 def compile_pattern(text: str, where: str) -> Pattern:
@@ -71,9 +72,11 @@ def compile_pattern(text: str, where: str) -> Pattern:
         shown = text.encode("ascii", "backslashreplace").decode()
         raise BadPattern("A pattern is not text.", where=where, pattern=shown) from trouble
     except re2.error as trouble:
-        said = _explain_error(trouble)
+        cause = trouble.args[0] if trouble.args else ""
+        if isinstance(cause, bytes):
+            cause = cause.decode("utf-8", "replace")
         raise BadPattern(
-            f"The pattern {text!r} of {where} cannot be used: {said}.", where=where, pattern=text
+            f"The pattern {text!r} of {where} cannot be used: {cause}.", where=where, pattern=text
         ) from trouble
 
 
@@ -84,8 +87,3 @@ def _options() -> Any:
     options.never_capture = True
     options.log_errors = False
     return options
-
-
-def _explain_error(trouble: Exception) -> str:
-    said = trouble.args[0] if trouble.args else ""
-    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)

@@ -1,1 +1,1 @@
-"""Episodes: which there are, which are missing, and when the next ones come."""
+"""Episodes of tracked shows: those that are here or missing, and the dates of the next ones."""

@@ -1,4 +1,4 @@
-"""The calendar of a show: when its next episodes are expected, and as an iCalendar file."""
+"""The calendar of a show: the dates of its episodes, past and expected, and an iCalendar file."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from headwater.anime.shows.show import TrackedShow
 from headwater.anime.shows.slot import Slot
 
 JAPAN_TIME = timezone(timedelta(hours=9))
-"""Weekdays are those of Japan, where nearly all of these shows air."""
+"""Weekdays are in the time of Japan, where nearly all of these shows air."""
 LATEST_GAPS = 6
 LONGEST_GAP = timedelta(days=35)
 
 MISSED_INTERVALS = 3
-"""After so many intervals without an episode, no more are expected."""
+"""After so many intervals without an episode, no further ones are expected."""
 _WEEK = timedelta(days=7)
 _EARLY = timedelta(days=4)
 _MOST = 60
@@ -47,33 +47,34 @@ def airings_of(
     back: timedelta,
     ahead: timedelta,
 ) -> list[Airing]:
-    """What came within `back`, and what is expected within `ahead`, in order."""
+    """Episodes that came within `back`, and those expected within `ahead`, in order."""
     if show.show.is_film:
         return []
     seen = list(seen)
     came = _first_released(show, seen)
-    found = [
-        Airing(show.id, show.show.title, _slot(show, n), "came", _day(at), at, at)
-        for n, at in sorted(came.items())
+    airings = [
+        Airing(show.id, show.show.title, _slot(show, number), "came", _day(at), at, at)
+        for number, at in sorted(came.items())
         if at > now - back
     ]
-    is_over = any(each.is_final for each in seen if _last(came) in _numbers(show, each))
-    return found if is_over else found + _expected_airings(show, came, now, ahead)
+    is_over = any(release.is_final for release in seen if _last(came) in _numbers(show, release))
+    return airings if is_over else airings + _expected_airings(show, came, now, ahead)
 
 
 def _first_released(show: TrackedShow, seen: Iterable[SeenRelease]) -> dict[int, datetime]:
-    """Whole episodes of the season and when each was first released; packs tell nothing of that."""
-    found: dict[int, datetime] = {}
-    for each in seen:
-        for number in () if each.is_pack else _numbers(show, each):
-            found[number] = min(each.moment, found.get(number, each.moment))
-    return found
+    """Whole episodes of the season and the moment each was first released. Packs do not count:
+    they come later."""
+    came: dict[int, datetime] = {}
+    for release in seen:
+        for number in () if release.is_pack else _numbers(show, release):
+            came[number] = min(release.moment, came.get(number, release.moment))
+    return came
 
 
-def _numbers(show: TrackedShow, each: SeenRelease) -> list[int]:
+def _numbers(show: TrackedShow, release: SeenRelease) -> list[int]:
     return [
         int(slot.number)
-        for slot in each.slots
+        for slot in release.slots
         if slot.season == show.show.season and not slot.number % 1
     ]
 
@@ -86,23 +87,24 @@ def _expected_airings(
     show: TrackedShow, came: Mapping[int, datetime], now: datetime, ahead: timedelta
 ) -> list[Airing]:
     last, end = _last(came), show.show.episodes
-    known = came.get(last, show.created_at)
-    found: list[Airing] = []
+    known_since = came.get(last, show.created_at)
+    airings: list[Airing] = []
     for number, (day, moment) in enumerate(_expected_dates(show, came, now), start=last + 1):
         is_late = (moment or _start_of(day + timedelta(days=1))) <= now
         if _start_of(day) > now + ahead or (end is not None and number > end):
             break
         state: Literal["expected", "late"] = "late" if is_late else "expected"
         slot = _slot(show, number)
-        if not is_late or not found:  # of several that are late only the first is waited for
-            found.append(Airing(show.id, show.show.title, slot, state, day, moment, known))
-    return found
+        if not is_late or not airings:  # of several late episodes only the first is waited for
+            title = show.show.title
+            airings.append(Airing(show.id, title, slot, state, day, moment, known_since))
+    return airings
 
 
 def _expected_dates(
     show: TrackedShow, came: Mapping[int, datetime], now: datetime
 ) -> list[tuple[date, datetime | None]]:
-    """Days, and moments where they are known, of those that follow the last one."""
+    """Days, and moments where they are known, of the episodes after the last one."""
     if show.air_weekday is not None:
         return _weekly(show.air_weekday, came, now)
     gap = _usual_gap(came)
@@ -118,7 +120,7 @@ def _expected_dates(
 def _weekly(
     weekday: int, came: Mapping[int, datetime], now: datetime
 ) -> list[tuple[date, datetime | None]]:
-    """What comes out a little early is still of the day that follows."""
+    """An episode that comes out a little early belongs to the weekday that follows."""
     last = came.get(_last(came))
     if last is not None and now - last > (MISSED_INTERVALS + 1) * _WEEK:
         return []
@@ -128,7 +130,8 @@ def _weekly(
 
 
 def _usual_gap(came: Mapping[int, datetime]) -> timedelta | None:
-    """In whole days, of the last few that followed each other; two gaps at least."""
+    """The usual gap in whole days, from the last few episodes that followed each other. It needs
+    two gaps at least."""
     ordered = sorted(came.items())
     gaps = [
         later - earlier
@@ -157,7 +160,7 @@ def _start_of(day: date) -> datetime:
 MEDIA_TYPE = "text/calendar; charset=utf-8"
 
 LONGEST_LINE = 75
-"""In bytes, without the line's end."""
+"""Bytes of a line, without its end."""
 _STATUS = {"came": "CONFIRMED", "expected": "TENTATIVE", "late": "TENTATIVE"}
 _DESCRIPTIONS = {
     "came": "It came out.",
@@ -181,7 +184,7 @@ def render_ics(airings: Iterable[Airing], name: str) -> bytes:
     for airing in airings:
         lines += _event(airing)
     lines.append("END:VCALENDAR")
-    return b"".join(_folded(line) + b"\r\n" for line in lines)
+    return b"".join(_fold_line(line) + b"\r\n" for line in lines)
 
 
 def _event(airing: Airing) -> list[str]:
@@ -214,20 +217,20 @@ def _moment(moment: datetime) -> str:
 
 
 def _text(text: str) -> str:
-    """Controls would end the line, and begin one of the title's own."""
-    seen = "".join(
+    """A control in a title could end the line, and begin a line of the title's own."""
+    safe = "".join(
         " " if category(letter) in ("Cc", "Zl", "Zp", "Cs") else letter for letter in text
     )
-    return seen.translate(_ESCAPES)
+    return safe.translate(_ESCAPES)
 
 
-def _folded(line: str) -> bytes:
-    """Long lines go on in the next one, after a space; no character is torn."""
+def _fold_line(line: str) -> bytes:
+    """A long line goes on in the next one, after a space; no character is cut in two."""
     folded, room = [b""], LONGEST_LINE
     for letter in line:
-        bytes_of = letter.encode()
-        if len(folded[-1]) + len(bytes_of) > room:
+        encoded = letter.encode()
+        if len(folded[-1]) + len(encoded) > room:
             folded.append(b"")
             room = LONGEST_LINE - 1
-        folded[-1] += bytes_of
+        folded[-1] += encoded
     return b"\r\n ".join(folded)

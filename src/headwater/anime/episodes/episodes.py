@@ -1,4 +1,4 @@
-"""The episodes of a season: which are here, on their way or missing, and why they are missing."""
+"""The episodes of a season: here, coming or missing, and the reason why one is missing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from headwater.core.ports import Row
 
 @dataclass(frozen=True, slots=True)
 class SeenRelease:
-    """`moment` is when it came out. `is_pack`: it says nothing of when its episodes did. `failed`:
-    its download was given up, or is gone, and why."""
+    """`moment` is when it came out. `is_pack`: the moment is not that of its episodes. `failed` is
+    the reason when its download was given up or is gone."""
 
     release_id: int
     title: str
@@ -31,16 +31,16 @@ class SeenRelease:
 
 
 def seen_releases(rows: Iterable[Row], show: Show) -> list[SeenRelease]:
-    """Those whose place is sure. Pure, and not quick for many: JSON is read here."""
-    return [found for row in rows if (found := _seen(row, show)) is not None]
+    """Releases whose slots are sure. Pure, and slow for many rows: it decodes JSON."""
+    return [seen for row in rows if (seen := _seen_release(row, show)) is not None]
 
 
-def _seen(row: Row, show: Show) -> SeenRelease | None:
+def _seen_release(row: Row, show: Show) -> SeenRelease | None:
     candidate, release = decode_candidate(row.candidate), decode_release(row.release)
-    place = match_release_to_show(release, show)
+    match = match_release_to_show(release, show)
     decided = decode_slots(row.slots)
-    is_sure = isinstance(place, SlotMatch) and place.is_sure
-    slots = decided or (place.slots if isinstance(place, SlotMatch) and is_sure else ())
+    is_sure = isinstance(match, SlotMatch) and match.is_sure
+    slots = decided or (match.slots if isinstance(match, SlotMatch) and is_sure else ())
     if not slots:
         return None
     return SeenRelease(
@@ -68,19 +68,20 @@ _WHY_ENDED = {
 def _why_ended(row: Row) -> str | None:
     if row.state not in _WHY_ENDED:
         return None
-    said = row.detail or row.error
-    return f"{_WHY_ENDED[row.state]}: {said}" if said else f"{_WHY_ENDED[row.state]}."
+    detail = row.detail or row.error
+    return f"{_WHY_ENDED[row.state]}: {detail}" if detail else f"{_WHY_ENDED[row.state]}."
 
 
 MOST_EPISODES_LISTED = 500
-"""No more are told of one show: the newest. A number that is far off is a mistake, not a hole."""
+"""Only the newest episodes of a show are listed: a number that is far off is a mistake, not a gap.
+"""
 NEVER_SEEN = "No release of it was seen."
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """`title` is that of the release that has its place, or of one that could: then `release_id`
-    is there to take it, and `reason` says why it was not taken."""
+    """`title` is that of the release that fills the slot, or of one that could: then `release_id`
+    serves to take it, and `reason` is why it was not taken."""
 
     slot: Slot
     state: Literal["here", "coming", "missing"]
@@ -91,61 +92,57 @@ class Episode:
 
 
 def episodes_of(
-    show: Show, standing: Sequence[HeldRelease], seen: Sequence[SeenRelease], titles: dict[str, str]
+    show: Show, held: Sequence[HeldRelease], seen: Sequence[SeenRelease], titles: dict[str, str]
 ) -> list[Episode]:
-    """In order. Where the season's length is known it begins with the first episode, else with the
-    first that was ever seen; it ends with the last one seen. `titles` are of standing releases."""
-    filled = _holder_by_slot(standing)
-    offered = _seen_by_slot(seen)
-    slots = sorted({*filled, *_season(show, {*filled, *offered})})
+    """The episodes in order. Where the season's length is known it begins with the first episode,
+    else with the first that was ever seen; it ends with the last one seen. `titles` are those of
+    `held` releases."""
+    filled = _held_by_slot(held)
+    offered: dict[Slot, list[SeenRelease]] = {}
+    for release in seen:
+        for slot in release.slots:
+            offered.setdefault(slot, []).append(release)
+    slots = sorted({*filled, *_slots_of_season(show, {*filled, *offered})})
     return [_episode(slot, filled.get(slot), offered.get(slot, []), titles) for slot in slots][
         -MOST_EPISODES_LISTED:
     ]
 
 
 def missing_episodes(episodes: Iterable[Episode]) -> list[Episode]:
-    return [each for each in episodes if each.state == "missing"]
+    return [episode for episode in episodes if episode.state == "missing"]
 
 
-def _holder_by_slot(standing: Iterable[HeldRelease]) -> dict[Slot, HeldRelease]:
-    """What is in the library counts before what is on its way."""
-    found: dict[Slot, HeldRelease] = {}
-    for each in standing:
-        for slot in each.slots:
-            if slot not in found or each.is_complete:
-                found[slot] = each
-    return found
+def _held_by_slot(held: Iterable[HeldRelease]) -> dict[Slot, HeldRelease]:
+    """A release in the library counts before one that is being downloaded."""
+    by_slot: dict[Slot, HeldRelease] = {}
+    for release in held:
+        for slot in release.slots:
+            if slot not in by_slot or release.is_complete:
+                by_slot[slot] = release
+    return by_slot
 
 
-def _seen_by_slot(seen: Iterable[SeenRelease]) -> dict[Slot, list[SeenRelease]]:
-    found: dict[Slot, list[SeenRelease]] = {}
-    for each in seen:
-        for slot in each.slots:
-            found.setdefault(slot, []).append(each)
-    return found
-
-
-def _season(show: Show, known: Iterable[Slot]) -> list[Slot]:
-    """Every whole number of the season, up to the last that is known."""
+def _slots_of_season(show: Show, known: Iterable[Slot]) -> list[Slot]:
+    """Every whole number of the season, up to the last known one."""
     if show.is_film:
         return [FILM]
     numbers = [
-        int(each.number) for each in known if each.season == show.season and each.number >= 1
+        int(slot.number) for slot in known if slot.season == show.season and slot.number >= 1
     ]
     if not numbers:
         return []
     first = 1 if show.episodes is not None and max(numbers) <= show.episodes else min(numbers)
     last = max(numbers)
     return [
-        Slot(show.season, Decimal(n))
-        for n in range(max(first, last - MOST_EPISODES_LISTED), last + 1)
+        Slot(show.season, Decimal(number))
+        for number in range(max(first, last - MOST_EPISODES_LISTED), last + 1)
     ]
 
 
 def _episode(
     slot: Slot, holder: HeldRelease | None, offers: Sequence[SeenRelease], titles: dict[str, str]
 ) -> Episode:
-    came_out = min((each.moment for each in offers if not each.is_pack), default=None)
+    came_out = min((release.moment for release in offers if not release.is_pack), default=None)
     if holder is not None:
         state: Literal["here", "coming"] = "here" if holder.is_complete else "coming"
         return Episode(slot, state, came_out, titles.get(holder.id), None, None)
@@ -159,53 +156,54 @@ def _episode(
 _LIKELY = ("hold", "fetch", "upgrade", "skip", "removed", "refused")
 
 
-def _likelihood_key(each: SeenRelease) -> tuple[int, int]:
-    """What only waits for a word comes first; of equals the newest."""
-    return _LIKELY.index(each.action), -each.release_id
+def _likelihood_key(release: SeenRelease) -> tuple[int, int]:
+    """A release that waits for a person comes first; of equals the newest."""
+    return _LIKELY.index(release.action), -release.release_id
 
 
 MOST_GAPS = 100
-"""No more are told of one show: a number that is far off is a mistake, not a hole."""
+"""Gaps of one show that are announced: a number that is far off is a mistake, not a gap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """`since`: from then on a later episode was there, or on its way."""
+    """An episode that is missing while a later one is here or coming. `since`: the moment from
+    which a later one was."""
 
     slot: Slot
     since: datetime
 
 
 def gaps_of(
-    show: Show, standing: Iterable[tuple[Sequence[Slot], datetime]], *, from_first: bool
+    show: Show, filled_slots: Iterable[tuple[Sequence[Slot], datetime]], *, from_first: bool
 ) -> list[Gap]:
-    """Whole episodes of the season with a later one beside them, in order; the last ones of very
-    many. `standing` are slots and the moment they were filled, or their download was begun.
+    """Missing whole episodes of the season with a later one beside them, in order; of very many
+    the last. `filled_slots` are slots and the moment they were filled, or their download was begun.
 
-    `from_first`: also those before all that is there, where the season's length is known and the
-    numbers are of that season; else it begins with the first that is there.
+    `from_first`: also episodes before all that are there, where the season's length is known and
+    the numbers are of that season; else the gaps begin after the first episode that is there.
     """
     if show.is_film:
         return []
     filled: dict[int, datetime] = {}
-    for slots, moment in standing:
+    for slots, moment in filled_slots:
         for slot in slots:
             if slot.season == show.season and not slot.number % 1:
                 number = int(slot.number)
                 filled[number] = min(moment, filled.get(number, moment))
-    return _between(show, filled, from_first=from_first)[-MOST_GAPS:]
+    return _gaps_between(show, filled, from_first=from_first)[-MOST_GAPS:]
 
 
-def _between(show: Show, filled: dict[int, datetime], *, from_first: bool) -> list[Gap]:
+def _gaps_between(show: Show, filled: dict[int, datetime], *, from_first: bool) -> list[Gap]:
     if not filled:
         return []
     last = max(filled)
     is_counted = show.episodes is not None and last <= show.episodes
     first = 1 if from_first and is_counted else min(filled)
-    found, since = list[Gap](), filled[last]
+    gaps, since = list[Gap](), filled[last]
     for number in range(last - 1, first - 1, -1):
         if number in filled:
             since = min(since, filled[number])
         else:
-            found.append(Gap(Slot(show.season, Decimal(number)), since))
-    return found[::-1]
+            gaps.append(Gap(Slot(show.season, Decimal(number)), since))
+    return gaps[::-1]

@@ -1,4 +1,4 @@
-"""Gaps in the database: which episodes of a show have a place, and which gaps were announced."""
+"""Rows of gaps in the database: the filled slots of a show, and the gaps that were announced."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from headwater.core.values.instant import from_micros, to_micros
 
 
 async def list_filled_slots(view: View, show_id: int) -> list[tuple[Sequence[Slot], datetime]]:
-    """Slots that are filled, or on their way to be, and the moment that was intended."""
+    """Slots that are filled or being filled, and the moment their download was intended."""
     states = sorted(STATES_WITH_SLOTS)
     rows = await view.rows(
         f"SELECT slots, intended_at FROM downloads WHERE show_id = ? AND state IN"
@@ -31,7 +31,7 @@ async def list_reported_gaps(view: View, show_id: int) -> set[Slot]:
 async def insert_gaps(
     tx: Transaction, show_id: int, missing: Iterable[Slot], now: datetime
 ) -> list[Slot]:
-    """Those that were not told before."""
+    """Insert gaps, and return those that were not announced before."""
     new = []
     for slot in missing:
         row = await tx.row(
@@ -48,7 +48,7 @@ async def insert_gaps(
 
 
 async def delete_gaps(tx: Transaction, show_id: int, filled: Iterable[Slot]) -> None:
-    """Should they be missing once more, that is told once more."""
+    """Gaps that come back after this are announced again."""
     gone = [(show_id, slot.season, int(slot.number)) for slot in filled]
     if gone:
         await tx.run_many("DELETE FROM gaps WHERE show_id = ? AND season = ? AND episode = ?", gone)

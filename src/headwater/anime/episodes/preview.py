@@ -1,4 +1,4 @@
-"""What can be said of shows without changing anything: proposals, previews, gaps, a calendar."""
+"""Previews and other views of shows that change nothing: proposals, episodes, a calendar."""
 
 import asyncio
 from collections import Counter
@@ -28,7 +28,7 @@ from headwater.feeds import feed_rows
 from headwater.feeds.feed import Feed
 
 MOST_ENTRIES = 5_000
-"""Of a feed that keeps more, so many are looked at; the answer says so."""
+"""Entries that are looked at. When a feed keeps more, the answer is marked as cut."""
 
 MOST_SEEN = 5_000
 _CALENDAR_SEEN = 500
@@ -37,7 +37,7 @@ _PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class Previewed:
-    """One entry: what would be done with it, and what that would replace."""
+    """One entry: the decision on it, and the releases that it would replace."""
 
     deciding: NewReleaseDecision
     replaces: tuple[Replacement, ...] = ()
@@ -45,8 +45,8 @@ class Previewed:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What would become of everything the feed keeps. `removed` counts what each rule of the filter
-    takes out, also where that is nothing; `decided` counts the verdicts on the rest."""
+    """The decisions on all entries that the feed keeps. `removed` counts the entries that each rule
+    of the filter takes out, also 0; `decided` counts the verdicts on the rest."""
 
     entries: tuple[Previewed, ...]
     removed: Mapping[str, int]
@@ -56,107 +56,115 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class KeptOffers:
-    """Entries of a feed as offers. `is_cut`: it keeps more."""
+    """Entries of a feed as offers. `is_cut`: the feed keeps more."""
 
     feed: Feed
     offers: Sequence[Offer] = field(default=())
     is_cut: bool = False
 
 
-async def kept_offers(
+async def list_kept_offers(
     database: Database, feed_id: str, preferences: Preferences, most: int = MOST_ENTRIES
 ) -> KeptOffers:
-    """Titles are read in another thread: there may be thousands."""
+    """Read the entries that a feed keeps. Titles are read in another thread: there may be
+    thousands."""
     async with database.read() as view:
         feed = await feed_rows.get_feed(view, feed_id)
-    found: list[Offer] = []
+    offers: list[Offer] = []
     after: bytes | None = None
-    while len(found) < most:
+    while len(offers) < most:
         async with database.read() as view:
-            words = await list_entries_after(view, feed_id, after, min(_PAGE, most - len(found)))
-        found += await asyncio.to_thread(readable_offers, words.rows, preferences, feed_id)
-        after = words.after
+            page = await list_entries_after(view, feed_id, after, min(_PAGE, most - len(offers)))
+        offers += await asyncio.to_thread(readable_offers, page.rows, preferences, feed_id)
+        after = page.after
         if after is None:
-            return KeptOffers(feed, found)
-    return KeptOffers(feed, found, is_cut=True)
+            return KeptOffers(feed, offers)
+    return KeptOffers(feed, offers, is_cut=True)
 
 
 async def proposal_of(database: Database, feed_id: str, title: str | None = None) -> Proposal:
-    """The show that a feed is about; `title` where a person named it."""
-    kept = await kept_offers(database, feed_id, Preferences())
-    return await asyncio.to_thread(propose_show, kept.feed.publisher_title, kept.offers, title)
+    """The show that a feed is about. A person may name its `title`."""
+    kept_offers = await list_kept_offers(database, feed_id, Preferences())
+    return await asyncio.to_thread(
+        propose_show, kept_offers.feed.publisher_title, kept_offers.offers, title
+    )
 
 
 async def earlier_releases(database: Database, tracking: Tracking, show: Show) -> int:
-    """How many of the show that are kept came out before it begins: backfilling takes them."""
+    """The number of kept releases of the show from before the tracking begins: backfilling takes
+    them."""
     if tracking.since is None:
         return 0
     try:
-        kept = await kept_offers(database, tracking.feed_id, tracking.preferences)
+        kept_offers = await list_kept_offers(database, tracking.feed_id, tracking.preferences)
     except NotFound:  # its feed is gone for good
         return 0
     since = tracking.since
     earlier = (
-        each
-        for each in kept.offers
-        if each.candidate.can_be_fetched and each.candidate.moment <= since
+        offer.release
+        for offer in kept_offers.offers
+        if offer.candidate.can_be_fetched and offer.candidate.moment <= since
     )
-    return sum(isinstance(match_release_to_show(each.release, show), SlotMatch) for each in earlier)
+    return sum(isinstance(match_release_to_show(release, show), SlotMatch) for release in earlier)
 
 
 async def preview(
     services: ReleaseServices, tracking_id: int, patch: TrackingPatch, most: int = MOST_ENTRIES
 ) -> Preview:
-    """A dry run of filter and plan, as the tracking is or would be after a change. Disabled ones
-    can be looked at too."""
+    """A dry run of filter and plan, for the tracking as it is or would be after a change. It may be
+    disabled."""
     async with services.database.read() as view:
-        there = apply_tracking_patch(
+        tracking = apply_tracking_patch(
             await tracking_rows.get_current_tracking(view, tracking_id), patch
         )
-        show = await show_rows.get_show(view, there.show_id)
-    kept = await kept_offers(services.database, there.feed_id, there.preferences, most)
+        show = await show_rows.get_show(view, tracking.show_id)
+    kept_offers = await list_kept_offers(
+        services.database, tracking.feed_id, tracking.preferences, most
+    )
     async with services.database.read() as view:
-        found = await judge_offers(view, show, there, kept.offers, services.policy, view.now)
-    entries = tuple(_previewed(each, found.plans) for each in found.deciding)
-    removed = Counter(each.rule for each in found.deciding if each.action == "removed")
-    verdicts = Counter(each.action for each in found.deciding if each.action != "removed")
+        judgement = await judge_offers(
+            view, show, tracking, kept_offers.offers, services.policy, view.now
+        )
+    entries = tuple(_previewed(deciding, judgement.plans) for deciding in judgement.deciding)
+    removed = Counter(each.rule for each in judgement.deciding if each.action == "removed")
+    verdicts = Counter(each.action for each in judgement.deciding if each.action != "removed")
     return Preview(
         entries,
         {rule: removed[rule] for rule in RULE_NAMES},
         dict(sorted(verdicts.items())),
-        kept.is_cut,
+        kept_offers.is_cut,
     )
 
 
 async def get_show_with_episodes(
     database: Database, show_id: int
 ) -> tuple[TrackedShow, list[Episode]]:
-    """Every episode that is known of: here, on its way or missing."""
+    """A show with every known episode: here, coming or missing."""
     async with database.read() as view:
         show = await show_rows.get_show(view, show_id)
         rows = await show_rows.list_seen_rows(view, show_id, limit=MOST_SEEN)
-        standing = await download_rows.list_held_releases(view, show_id)
+        held = await download_rows.list_held_releases(view, show_id)
         titles = await show_rows.list_download_titles(view, show_id)
     seen = await asyncio.to_thread(seen_releases, rows, show.show)
-    return show, episodes_of(show.show, standing, seen, titles)
+    return show, episodes_of(show.show, held, seen, titles)
 
 
 async def list_airings(
     database: Database, *, back: timedelta, ahead: timedelta, show_id: int | None = None
 ) -> list[Airing]:
     """Episodes of all shows that are collected, in order of time."""
-    found: list[Airing] = []
+    airings: list[Airing] = []
     now = database.clock.now()
-    for each in await collected_shows(database, show_id):
+    for show in await collected_shows(database, show_id):
         async with database.read() as view:
-            rows = await show_rows.list_seen_rows(view, each.id, limit=_CALENDAR_SEEN)
-        seen = await asyncio.to_thread(seen_releases, rows, each.show)
-        found += airings_of(each, seen, now, back=back, ahead=ahead)
-    return sorted(found, key=lambda airing: (airing.day, airing.title, airing.slot))
+            rows = await show_rows.list_seen_rows(view, show.id, limit=_CALENDAR_SEEN)
+        seen = await asyncio.to_thread(seen_releases, rows, show.show)
+        airings += airings_of(show, seen, now, back=back, ahead=ahead)
+    return sorted(airings, key=lambda airing: (airing.day, airing.title, airing.slot))
 
 
 async def collected_shows(database: Database, show_id: int | None = None) -> list[TrackedShow]:
-    """Those with a tracking that is enabled; of one show itself, tracked or not."""
+    """Shows with an enabled tracking; with `show_id` that one show, tracked or not."""
     async with database.read() as view:
         if show_id is not None:
             return [await show_rows.get_show(view, show_id)]

@@ -1,8 +1,7 @@
-"""Where a release goes in the library, and what its file is called there."""
+"""The library path of a release: the folder and the name of its file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 
 from headwater.anime.naming.safe_path import (
     LONGEST_BYTES,
@@ -27,7 +26,7 @@ EPISODE_TEMPLATE = (
 FILM_TEMPLATE = "{title}< ({year})>/{title}< ({year})>< {groups}>< - part{part}>"
 
 FOR_SIDECARS = 48
-"""Bytes kept free for what stands beside a video: `.CHS-JPN.zh.forced.ass`, ` (2)`."""
+"""Bytes kept free for the endings of files beside a video: `.CHS-JPN.zh.forced.ass`, ` (2)`."""
 
 SHORTEST_LIMIT = 128
 _SHORT_TITLE = 64
@@ -53,7 +52,8 @@ def build_naming(
     folder: str = "",
     longest: int = LONGEST_BYTES,
 ) -> Naming:
-    """BadTemplate or BadInput for what cannot name files; asked when saved and again when used."""
+    """BadTemplate or BadInput for templates that cannot name files. Checked when they are saved and
+    again when they are used."""
     if not SHORTEST_LIMIT <= longest <= LONGEST_BYTES:
         raise BadInput(f"A name has at most {SHORTEST_LIMIT} to {LONGEST_BYTES} bytes.")
     return Naming(
@@ -68,7 +68,7 @@ def build_naming(
 class LibraryPath:
     """A file's place: `folder` is relative to the library, `stem` is its name without extension.
 
-    `show_folder` is the first part of what the template says, below the tracking's own folder.
+    `show_folder` is the first part of the template, below the tracking's own folder.
     """
 
     folder: str
@@ -106,21 +106,26 @@ def library_path_of(
     part: int | None = None,
     naming: Naming = DEFAULT_NAMING,
 ) -> LibraryPath:
-    """`slots` are what this one file holds: one, or several that follow each other. `filename` is
-    its present name, of which only the extension is kept; `part` numbers the pieces of one
-    episode or film that came as several files."""
+    """`slots` are those of this one file: one, or several that follow each other. `filename` is
+    its present name, of which only the extension is kept. `part` numbers the pieces of one episode
+    or film that came as several files."""
     template = naming.film if show.is_film else naming.episode
     values = _values(show, slots, release, part)
     extension = extension_of(filename)
-    parts = _short_enough(template, values, naming.longest - FOR_SIDECARS)
+    longest, last = naming.longest - FOR_SIDECARS, len(template.parts) - 1
+    # Each part on its own: a folder's name must not depend on who released an episode.
+    parts = [
+        _shortened_part(template, number, values, longest - (FOR_SIDECARS if number == last else 0))
+        for number in range(len(template.parts))
+    ]
     *below, stem = (safe_name(text, longest=naming.longest) for text in parts)
     above = [check_folder(naming.folder)] if naming.folder else []
     return LibraryPath("/".join(above + below), stem, extension, "/".join(above + below[:1]))
 
 
 def season_and_numbers(slot: Slot) -> tuple[int, EpisodeNumbers]:
-    """Season and number as a media server knows them. It reads S01E12.5 as episode 12, so a half
-    goes to Season 00, as ten times its number: no special of any catalogue is called 125."""
+    """Season and number for media servers. They read S01E12.5 as episode 12, so a half goes to
+    Season 00, with ten times its number: no special of any catalogue has the number 125."""
     if slot.is_film:
         return 0, EpisodeNumbers(0, 0)
     if slot.number % 1:
@@ -141,7 +146,7 @@ def _values(
         "year": show.year,
         "season": season,
         "episode": EpisodeNumbers(first.first, max(first.first, last.last)),
-        "half": _format_half(half),
+        "half": None if half is None else str(plain_number(half)),
         "part": part,
         "groups": " ".join(f"[{safe_text(group)}]" for group in release.groups) or None,
         "resolution": release.resolution,
@@ -153,38 +158,23 @@ def _values(
 
 
 def _title(show: Show) -> str:
-    """A title of which nothing is left still tells its show from others."""
+    """A title without any safe character gets a name that still tells its show from others."""
     title = safe_text(show.title)
     return title if title.strip(". -~") else safe_name(show.title)
-
-
-def _format_half(half: Decimal | None) -> str | None:
-    return None if half is None else str(plain_number(half))
-
-
-def _short_enough(
-    template: Template, values: dict[str, TemplateValue], longest: int
-) -> tuple[str, ...]:
-    """Each part on its own: a folder's name must not depend on who released an episode."""
-    last = len(template.parts) - 1
-    return tuple(
-        _shortened_part(template, number, values, longest - (FOR_SIDECARS if number == last else 0))
-        for number in range(len(template.parts))
-    )
 
 
 def _shortened_part(
     template: Template, number: int, values: dict[str, TemplateValue], longest: int
 ) -> str:
-    """The title gives way, then the groups: the number of an episode is never what is cut."""
+    """Shorten the title, then drop the groups: the number of an episode is never cut."""
     title = shorten_name(str(values["title"]), longest)
     long = len(title.encode("utf-8", "ignore"))
     rooms = [long, *range(long - long % 8, _SHORT_TITLE, -8), _SHORT_TITLE]
     tries = [{"title": shorten_name(title, room)} for room in rooms]
     tries.append({"title": shorten_name(title, _SHORT_TITLE), "groups": ""})
     text = ""
-    for given in tries:
-        text = template.rendered({**values, **given})[number]
+    for shorter in tries:
+        text = template.rendered({**values, **shorter})[number]
         if is_short_enough(text, longest):
             return text
     return text

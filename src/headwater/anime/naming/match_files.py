@@ -1,4 +1,4 @@
-"""Match the files of a torrent: which video is which episode, and which subtitles are its own."""
+"""Match the files of a torrent to slots: the episode and the subtitles of each video."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,18 +39,18 @@ _KIND_FOLDERS = {
 
 _KINDS_OUTSIDE_SEASON = SPECIALS | {ReleaseKind.MOVIE}
 _OWN_NUMBER = re.compile(r"\[?(\d{2,3})(?:v\d)?(?=[\] _(\[])")
-"""The number that a file's name begins with: `01 [1080p]`, `[01] Words`."""
+"""The number at the beginning of a file's name: `01 [1080p]`, `[01] Words`."""
 _BONUS_WORDS = re.compile(
     r"(?<![a-z])(?:bonus|commentary|credits|ending|extras?|interview|making|menu|opening|preview"
     r"|promo|teaser|trailer)(?![a-z])",
     re.IGNORECASE,
 )
-"""Numbered too, and no episode: `02 Trailer`."""
+"""Words of files that have numbers too, but are no episodes: `02 Trailer`."""
 _NUMBERED_BONUS = re.compile(rf"(?:{_BONUS_WORDS.pattern})[ _]?\d", re.IGNORECASE)
 """`Commentary 05` has the number of an episode, and may be the larger file."""
 
 TitleReader = Callable[[str], Release]
-"""A file's name read as a release: `lambda name: read_title(name).release`."""
+"""Reads a file's name as a release: `lambda name: read_title(name).release`."""
 
 
 class ListedFile(Protocol):
@@ -75,7 +75,7 @@ class Video:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file that stays where it is, and why."""
+    """A file that does not go to the library, and why."""
 
     file: ListedFile
     reason: str
@@ -83,7 +83,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class TorrentContents:
-    """Every file of a torrent is in one of these, and `missing` are slots that none of them is."""
+    """Every file of a torrent is in `videos` or `left_out`; `missing` are slots without a video."""
 
     videos: tuple[Video, ...]
     left_out: tuple[LeftOut, ...]
@@ -98,22 +98,22 @@ def match_torrent_files(
     *,
     most: int = MOST_FILES,
 ) -> TorrentContents:
-    """`slots` are what the torrent was fetched for: nothing else in it goes to the library."""
-    every = sorted(files, key=lambda file: file.path)
-    left_out = [LeftOut(file, f"It has more than {most} files.") for file in every[most:]]
-    every, read = every[:most], cache(read)
+    """The torrent was fetched for its `slots`: nothing else in it goes to the library."""
+    listed = sorted(files, key=lambda file: file.path)
+    left_out = [LeftOut(file, f"It has more than {most} files.") for file in listed[most:]]
+    listed, read = listed[:most], cache(read)
     plain = replace(show, titles=())  # the torrent was accepted; its files may be called anything
-    videos = [file for file in every if is_video(_name(file))]
+    videos = [file for file in listed if is_video(_name(file))]
     chosen: list[Video] = []
-    for meant, same in _videos_by_slots(videos, plain, slots, read, left_out).items():
-        chosen += _choose_videos(same, meant, read, left_out)
+    for own_slots, same in _videos_by_slots(videos, plain, slots, read, left_out).items():
+        chosen += _choose_videos(same, own_slots, read, left_out)
     chosen = _without_overlaps(chosen, left_out)
-    subtitles = [file for file in every if is_subtitle(_name(file))]
+    subtitles = [file for file in listed if is_subtitle(_name(file))]
     chosen = _with_subtitles(chosen, subtitles, plain, read, left_out)
-    told = {each.file.path for each in left_out} | {
+    assigned = {each.file.path for each in left_out} | {
         file.path for video in chosen for file in (video.file, *video.subtitles)
     }
-    left_out += [LeftOut(file, "It is no video.") for file in every if file.path not in told]
+    left_out += [LeftOut(file, "It is no video.") for file in listed if file.path not in assigned]
     filled = {slot for video in chosen for slot in video.slots}
     return TorrentContents(
         tuple(chosen), tuple(left_out), tuple(slot for slot in slots if slot not in filled)
@@ -127,8 +127,8 @@ def _videos_by_slots(
     read: TitleReader,
     left_out: list[LeftOut],
 ) -> dict[tuple[Slot, ...], list[ListedFile]]:
-    """Videos by their slots. A lone video of a single episode is what the torrent's title says,
-    whatever it is called."""
+    """Videos by their slots. A lone video of a single episode is the episode of the torrent's
+    title, whatever the file's name is."""
     real = []
     for file in videos:
         reason = _why_extra(file, read)
@@ -138,14 +138,14 @@ def _videos_by_slots(
             left_out.append(LeftOut(file, reason))
     if len(real) == len(slots) == 1:
         return {tuple(slots): real}
-    found: dict[tuple[Slot, ...], list[ListedFile]] = {}
+    by_slots: dict[tuple[Slot, ...], list[ListedFile]] = {}
     for file in real:
-        meant = _slots_of_file(file, show, slots, read)
-        if isinstance(meant, str):
-            left_out.append(LeftOut(file, meant))
+        slots_or_reason = _slots_of_file(file, show, slots, read)
+        if isinstance(slots_or_reason, str):
+            left_out.append(LeftOut(file, slots_or_reason))
         else:
-            found.setdefault(meant, []).append(file)
-    return found
+            by_slots.setdefault(slots_or_reason, []).append(file)
+    return by_slots
 
 
 def _why_extra(file: ListedFile, read: TitleReader) -> str | None:
@@ -160,46 +160,49 @@ def _why_extra(file: ListedFile, read: TitleReader) -> str | None:
 def _slots_of_file(
     file: ListedFile, show: Show, slots: Sequence[Slot], read: TitleReader
 ) -> tuple[Slot, ...] | str:
-    """Its slots, or why it has none here."""
+    """The slots of a file, or the reason why it has none here."""
     if len(slots) == 1 and slots[0].is_film:
         return (slots[0],)
-    meant = match_release_to_show(_release_of_file(file, read), show)
-    if isinstance(meant, NotOfShow):
-        return meant.reason
-    asked = frozenset(slots) if len(meant.slots) > 1 else slots
-    wanted = tuple(slot for slot in meant.slots if slot in asked)
-    if wanted and len(wanted) == len(meant.slots):
-        return wanted
-    return _why_no_slots(meant)
+    match = match_release_to_show(_release_of_file(file, read), show)
+    if isinstance(match, NotOfShow):
+        return match.reason
+    asked = frozenset(slots) if len(match.slots) > 1 else slots
+    chosen = tuple(slot for slot in match.slots if slot in asked)
+    if chosen and len(chosen) == len(match.slots):
+        return chosen
+    if not match.slots:
+        return match.doubt or "Its name names no episode."
+    return f"{match.slots[0]} was not asked for."
 
 
 def _release_of_file(file: ListedFile, read: TitleReader) -> Release:
-    """By its name; what that leaves out, by the folders below the torrent's own."""
-    said = _with_leading_number(file, read(_name(file)))
-    if said.season is not None:
-        return said
+    """Read the file's name; the folders below the torrent's own give the fields it leaves out."""
+    release = _with_leading_number(file, read(_name(file)))
+    if release.season is not None:
+        return release
     for folder in map(str.strip, reversed(file.path.split("/")[1:-1])):
-        if said.season is None:
-            said = replace(said, season=_season_of(folder, read))
-        if said.kind is None:
-            said = replace(said, kind=_kind_of(folder, read))
-    return said
+        if release.season is None:
+            release = replace(release, season=_season_of(folder, read))
+        if release.kind is None:
+            release = replace(release, kind=_kind_of(folder, read))
+    return release
 
 
-def _with_leading_number(file: ListedFile, said: Release) -> Release:
-    """A title may well begin with a number of its name; a file of a pack begins with its own."""
-    if said.episode is not None or said.kind is not None:
-        return said
+def _with_leading_number(file: ListedFile, release: Release) -> Release:
+    """A release's title may begin with a number of the show's name; a file of a pack begins with
+    its own number."""
+    if release.episode is not None or release.kind is not None:
+        return release
     name = _name(file)
-    found = _OWN_NUMBER.match(name) if _BONUS_WORDS.search(name) is None else None
-    return replace(said, episode=Decimal(found[1])) if found else said
+    match = _OWN_NUMBER.match(name) if _BONUS_WORDS.search(name) is None else None
+    return replace(release, episode=Decimal(match[1])) if match else release
 
 
 def _season_of(folder: str, read: TitleReader) -> int | None:
-    if (found := _SEASON_FOLDER.fullmatch(folder)) is not None:
-        return int(found[1] or found[2])
-    said = read(folder)
-    return said.season if said.season_end is None else None
+    if (match := _SEASON_FOLDER.fullmatch(folder)) is not None:
+        return int(match[1] or match[2])
+    release = read(folder)
+    return release.season if release.season_end is None else None
 
 
 def _kind_of(folder: str, read: TitleReader) -> ReleaseKind | None:
@@ -207,17 +210,11 @@ def _kind_of(folder: str, read: TitleReader) -> ReleaseKind | None:
     return kind if kind in _KINDS_OUTSIDE_SEASON else None
 
 
-def _why_no_slots(meant: SlotMatch) -> str:
-    if not meant.slots:
-        return meant.doubt or "Its name names no episode."
-    return f"{meant.slots[0]} was not asked for."
-
-
 def _choose_videos(
     same: Sequence[ListedFile], slots: tuple[Slot, ...], read: TitleReader, left_out: list[LeftOut]
 ) -> list[Video]:
-    """Parts that are numbered belong together; of other doubles the newest, largest one is it, and
-    never what only stands beside the episode of that number."""
+    """Numbered parts belong together. Of other doubles choose the newest and largest, but never
+    bonus material that has the number of the episode."""
     parts = {number: file for file in same if (number := _part_of(file)) is not None}
     if len(same) > 1 and len(parts) == len(same):
         return [Video(parts[number], slots, number) for number in sorted(parts)]
@@ -245,13 +242,13 @@ def _stem(file: ListedFile) -> str:
 
 
 def _part_of(file: ListedFile) -> int | None:
-    found = _PART.search(_stem(file))
-    return int(found[1]) if found else None
+    match = _PART.search(_stem(file))
+    return int(match[1]) if match else None
 
 
 def _without_overlaps(chosen: Sequence[Video], left_out: list[LeftOut]) -> list[Video]:
-    """A file of two episodes beside a file of one of them: the one that is only that stays."""
-    kept: list[Video] = []
+    """Of a file of two episodes and a file of one of them, the file of one stays."""
+    single: list[Video] = []
     taken: dict[Slot, Video] = {}
     for video in sorted(chosen, key=lambda video: (len(video.slots), video.slots, video.part or 0)):
         other = next((taken[slot] for slot in video.slots if slot in taken), None)
@@ -260,8 +257,8 @@ def _without_overlaps(chosen: Sequence[Video], left_out: list[LeftOut]) -> list[
             left_out.append(LeftOut(video.file, reason))
             continue
         taken.update(dict.fromkeys(video.slots, video))
-        kept.append(video)
-    return sorted(kept, key=lambda video: (video.slots, video.part or 0))
+        single.append(video)
+    return sorted(single, key=lambda video: (video.slots, video.part or 0))
 
 
 def _with_subtitles(
@@ -271,8 +268,8 @@ def _with_subtitles(
     read: TitleReader,
     left_out: list[LeftOut],
 ) -> list[Video]:
-    """By its name a subtitle belongs to a video, or else by its episode; of two that would be
-    called the same the first stays."""
+    """A subtitle belongs to a video by its name, or else by its episode. Of two that would get the
+    same name, the first stays."""
     beside: dict[str, dict[str, ListedFile]] = {video.file.path: {} for video in chosen}
     stems = {_stem(video.file): video for video in chosen}
     for file in subtitles:
@@ -281,15 +278,15 @@ def _with_subtitles(
             left_out.append(LeftOut(file, "No video is its own."))
             continue
         tail = language_tail(file.path, video.file.path)
-        called = f"{tail}.{_name(file).rpartition('.')[2].lower()}"
-        first = beside[video.file.path].setdefault(called, file)
+        ending = f"{tail}.{_name(file).rpartition('.')[2].lower()}"
+        first = beside[video.file.path].setdefault(ending, file)
         if first != file:
             left_out.append(LeftOut(file, f"{first.path!r} has the same language."))
     return [replace(video, subtitles=tuple(beside[video.file.path].values())) for video in chosen]
 
 
 def _may_be_of(file: ListedFile, video: ListedFile, read: TitleReader) -> bool:
-    """Of a pack one episode may be chosen; what names another one is not its subtitle."""
+    """Of a pack one episode may be chosen: a file that names another one is not its subtitle."""
     if _why_extra(file, read) is not None:
         return False
     mine, theirs = read(_name(video)).episode, read(_name(file)).episode
@@ -310,7 +307,7 @@ def _video_of_subtitle(
             return stems[stem[:end]]
     if len(chosen) == 1:
         return chosen[0] if _may_be_of(file, chosen[0].file, read) else None
-    meant = match_release_to_show(_release_of_file(file, read), show)
-    slots = meant.slots if isinstance(meant, SlotMatch) else ()
+    match = match_release_to_show(_release_of_file(file, read), show)
+    slots = match.slots if isinstance(match, SlotMatch) else ()
     whole = [video for video in chosen if slots and video.slots == slots and video.part is None]
     return whole[0] if whole else None

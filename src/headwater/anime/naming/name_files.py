@@ -1,4 +1,4 @@
-"""A torrent's videos on their shelf: each with its place in the library and what stands beside."""
+"""Name the files of a torrent: give each video a library path, with its subtitles and NFO file."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +17,8 @@ NFO = "nfo"
 
 @dataclass(frozen=True, slots=True)
 class NamedFile:
-    """A file and its path in the library. `source` is below the torrent's folder; a `body` is
-    ours to write, and its source is only a name."""
+    """A file and its path in the library. `source` is below the torrent's folder. A file with a
+    `body` is written by us, and its source is only a name."""
 
     source: str
     path: str
@@ -29,7 +29,7 @@ class NamedFile:
 
 @dataclass(frozen=True, slots=True)
 class NamedVideo:
-    """A video and what bears its name."""
+    """A video and the files that have its name."""
 
     video: NamedFile
     beside: tuple[NamedFile, ...]
@@ -49,41 +49,37 @@ def name_videos(
     nfo: bool = False,
     avoid: Collection[str] = (),
 ) -> list[NamedVideo]:
-    """No two of them share a path, and none has one of those to `avoid`."""
-    taken, found = list(avoid), list[NamedVideo]()
+    """No two videos share a path, and none has a path to `avoid`."""
+    taken, named_videos = list(avoid), list[NamedVideo]()
     for video in videos:
-        place = library_path_of(
+        library_path = library_path_of(
             show, video.slots, release, video.file.path, part=video.part, naming=naming
         )
-        place = _renamed(place, unused_path(place.path, taken))
-        bundle = _name_video(video, place, show, release, nfo=nfo)
-        taken += [each.path for each in bundle.all]
-        found.append(bundle)
-    return found
-
-
-def _renamed(place: LibraryPath, path: str) -> LibraryPath:
-    name = path.rpartition("/")[2]
-    extension = extension_of(name)
-    return replace(place, stem=name[: -len(extension) - 1] if extension else name)
+        name = unused_path(library_path.path, taken).rpartition("/")[2]
+        extension = extension_of(name)
+        stem = name[: -len(extension) - 1] if extension else name
+        named = _name_video(video, replace(library_path, stem=stem), show, release, nfo=nfo)
+        taken += [file.path for file in named.all]
+        named_videos.append(named)
+    return named_videos
 
 
 def _name_video(
-    video: Video, place: LibraryPath, show: Show, release: Release, *, nfo: bool
+    video: Video, library_path: LibraryPath, show: Show, release: Release, *, nfo: bool
 ) -> NamedVideo:
     beside = [
         NamedFile(
             file.path,
-            subtitle_path(place, file.path, video.file.path).path,
+            subtitle_path(library_path, file.path, video.file.path).path,
             file.length,
             video.slots,
         )
         for file in video.subtitles
     ]
     if nfo:
-        said = film_nfo(show) if show.is_film else episode_nfo(show, video.slots, release)
-        body = said.encode()
-        path = replace(place, extension=NFO).path
+        nfo_text = film_nfo(show) if show.is_film else episode_nfo(show, video.slots, release)
+        body = nfo_text.encode()
+        path = replace(library_path, extension=NFO).path
         beside.append(NamedFile(f"{video.file.path}.{NFO}", path, len(body), video.slots, body))
-    own = NamedFile(video.file.path, place.path, video.file.length, video.slots)
-    return NamedVideo(own, tuple(beside), place.show_folder)
+    own = NamedFile(video.file.path, library_path.path, video.file.length, video.slots)
+    return NamedVideo(own, tuple(beside), library_path.show_folder)

@@ -1,4 +1,4 @@
-"""NFO files, for media servers that read what a library says of itself: Kodi, Jellyfin, Emby."""
+"""NFO files, which describe shows and episodes to media servers: Kodi, Jellyfin, Emby."""
 
 import re
 from collections.abc import Sequence
@@ -16,24 +16,26 @@ _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 
 
 def show_nfo(show: Show) -> str:
-    """`tvshow.nfo`, in the folder of the show."""
+    """The text of `tvshow.nfo`, which stands in the folder of the show."""
     return _document("tvshow", [("title", show.title), ("year", show.year)])
 
 
 def film_nfo(show: Show) -> str:
-    """Beside the film, with the same stem."""
+    """The text of the file beside the film, with the same stem."""
     return _document("movie", [("title", show.title), ("year", show.year)])
 
 
 def episode_nfo(show: Show, slots: Sequence[Slot], release: Release) -> str:
-    """Beside the episode, with the same stem. A half says where in the season it is shown. Of a
-    file with several episodes each is told by itself, one after the other: media servers read it
-    so."""
-    said = [_episode(show, slot, release, is_alone=len(slots) == 1) for slot in sorted(slots)]
-    return _HEAD + "".join(said)
+    """The text of the file beside the episode, with the same stem. For a half it names the place
+    in the season. For a file with several episodes it has one element after the other, as media
+    servers expect."""
+    details = [
+        _episode_details(show, slot, release, is_alone=len(slots) == 1) for slot in sorted(slots)
+    ]
+    return _HEAD + "".join(details)
 
 
-def _episode(show: Show, slot: Slot, release: Release, *, is_alone: bool) -> str:
+def _episode_details(show: Show, slot: Slot, release: Release, *, is_alone: bool) -> str:
     season, number = season_and_numbers(slot)
     fields: list[tuple[str, str | int | None]] = [
         ("title", _title(slot, release) if is_alone else None),
@@ -53,7 +55,7 @@ def _episode(show: Show, slot: Slot, release: Release, *, is_alone: bool) -> str
 
 
 def _title(slot: Slot, release: Release) -> str | None:
-    """None where nothing better is known than what a catalogue will say."""
+    """None where the title of a catalogue is better than ours."""
     if release.episode_title:
         return release.episode_title
     return f"Episode {plain_number(slot.number)}" if slot.number % 1 else None

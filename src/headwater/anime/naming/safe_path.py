@@ -1,4 +1,4 @@
-"""Safe paths: a stranger's text as a part of a path on Linux, macOS and Windows."""
+"""Safe paths: turn a stranger's text into a part of a path for Linux, macOS and Windows."""
 
 import re
 from collections.abc import Collection
@@ -8,7 +8,8 @@ from unicodedata import category, combining, normalize
 from headwater.core.errors import BadInput
 
 LONGEST_BYTES = 255
-"""What ext4, NTFS, APFS, Btrfs and ZFS allow a name; encrypted folders of some NAS allow 143."""
+"""Bytes of a name that ext4, NTFS, APFS, Btrfs and ZFS allow; encrypted folders of some NAS allow
+143."""
 _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"]
     + [f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³"]
@@ -23,12 +24,12 @@ _FLAGS = range(0x1F1E6, 0x1F200)
 
 
 def safe_text(text: str) -> str:
-    """Without separators, controls, directions or characters that a system forbids, in NFC.
+    """A text without separators, controls, directions or characters that a system forbids, in NFC.
 
-    May be empty; may still be too long, reserved, or start or end as a name must not.
+    The result may be empty, too long or reserved, or start or end as a name must not.
     """
-    known = normalize("NFC", "".join(map(_visible, text)))
-    joined = _SEPARATORS.sub("-", _COLON.sub(" - ", known))
+    normal = normalize("NFC", "".join(map(_visible, text)))
+    joined = _SEPARATORS.sub("-", _COLON.sub(" - ", normal))
     return _SPACES.sub(" ", joined.translate(_REPLACED)).strip()
 
 
@@ -43,7 +44,7 @@ def _visible(letter: str) -> str:
 
 
 def safe_name(text: str, *, extension: str = "", longest: int = LONGEST_BYTES) -> str:
-    """One part of a path, never empty, with its extension (given without a dot) kept whole."""
+    """One part of a path, never empty, with its whole extension (passed without a dot)."""
     if extension and not _EXTENSION.fullmatch(extension):
         extension = ""
     tail = f".{extension}" if extension else ""
@@ -53,12 +54,12 @@ def safe_name(text: str, *, extension: str = "", longest: int = LONGEST_BYTES) -
 
 
 def _without_odd_edges(name: str) -> str:
-    """No dot in front (hidden), no dash (an option), no tilde (a home), no dot or space behind."""
+    """No dot (hidden), dash (an option) or tilde (a home) in front; no dot or space at the end."""
     return name.lstrip(".-~ ").rstrip(". ")
 
 
 def _named_by_hash(text: str) -> str:
-    """Nothing is left of it; still, two such texts are two names."""
+    """A name for a text of which nothing is left: two such texts are two names."""
     return f"untitled {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
@@ -73,16 +74,16 @@ def _cut_to(name: str, longest: int) -> str:
 
 
 def shorten_name(name: str, longest: int) -> str:
-    """At most so many bytes, cut between characters as people see them."""
+    """Cut a name to at most so many bytes, between characters as people see them."""
     if is_short_enough(name, longest):
         return name
-    kept = name.encode("utf-8", "ignore")[: max(longest, 0)].decode("utf-8", "ignore")
-    while kept and not is_short_enough(kept, longest):
-        kept = kept[:-1]
-    end = len(kept)
+    beginning = name.encode("utf-8", "ignore")[: max(longest, 0)].decode("utf-8", "ignore")
+    while beginning and not is_short_enough(beginning, longest):
+        beginning = beginning[:-1]
+    end = len(beginning)
     while 0 < end < len(name) and _belongs_to_the_one_before(name, end):
         end -= 1
-    return kept[:end].rstrip()
+    return beginning[:end].rstrip()
 
 
 def is_short_enough(name: str, longest: int) -> bool:
@@ -108,18 +109,19 @@ def _belongs_to_the_one_before(name: str, position: int) -> bool:
 
 
 def extension_of(filename: str) -> str:
-    """The extension in lower case, without its dot; nothing when it is not a plain one."""
+    """The extension in lower case, without its dot; empty when it is not a plain one."""
     _, dot, extension = filename.rpartition(".")
     return extension.lower() if dot and _EXTENSION.fullmatch(extension) else ""
 
 
 def collision_key(path: str) -> str:
-    """Equal for two paths that some file system takes for one: case and normal form differ."""
+    """Equal for two paths that some file system takes for one: they differ only in case or normal
+    form."""
     return normalize("NFC", normalize("NFC", path).casefold())
 
 
 def unused_path(path: str, taken: Collection[str]) -> str:
-    """`path`, or `path (2)` and so on, when a path that is `taken` would be overwritten."""
+    """`path`, or `path (2)` and so on when a `taken` path would be overwritten."""
     used = {collision_key(other) for other in taken}
     if collision_key(path) not in used:
         return path
@@ -131,9 +133,9 @@ def unused_path(path: str, taken: Collection[str]) -> str:
     while True:
         mark = f" ({number})"
         shorter = shorten_name(stem, LONGEST_BYTES - len(mark) - len(tail)).rstrip(". ")
-        tried = f"{folder}{slash}{shorter}{mark}{tail}"
-        if collision_key(tried) not in used:
-            return tried
+        numbered = f"{folder}{slash}{shorter}{mark}{tail}"
+        if collision_key(numbered) not in used:
+            return numbered
         number += 1
 
 
@@ -145,22 +147,22 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 def check_folder(path: str) -> str:
     """A folder below the library, `/` between its parts; BadInput for anything else.
 
-    An empty path is the library itself. What a person writes is not changed silently: a part that
-    is no safe name is refused, with the name that would be.
+    An empty path is the library itself. A path that a person writes is not changed silently: a
+    part that is no safe name is refused, and the error has the name that would be safe.
     """
-    given = path.strip().rstrip("/")
-    if not given:
+    path = path.strip().rstrip("/")
+    if not path:
         return ""
-    if len(given.encode("utf-8", "replace")) > LONGEST_PATH:
-        raise BadInput(f"The path is longer than {LONGEST_PATH} bytes.", path=given[:200])
-    if given.startswith(("/", "~", "\\")) or _DRIVE.match(given):
-        raise BadInput("The path must be relative to the library.", path=given)
-    if "\\" in given:
-        raise BadInput("The parts of a path are separated by /, not by \\.", path=given)
-    parts = given.split("/")
+    if len(path.encode("utf-8", "replace")) > LONGEST_PATH:
+        raise BadInput(f"The path is longer than {LONGEST_PATH} bytes.", path=path[:200])
+    if path.startswith(("/", "~", "\\")) or _DRIVE.match(path):
+        raise BadInput("The path must be relative to the library.", path=path)
+    if "\\" in path:
+        raise BadInput("The parts of a path are separated by /, not by \\.", path=path)
+    parts = path.split("/")
     if len(parts) > DEEPEST:
-        raise BadInput(f"The path has more than {DEEPEST} parts.", path=given)
-    return "/".join(_checked_part(part, given) for part in parts)
+        raise BadInput(f"The path has more than {DEEPEST} parts.", path=path)
+    return "/".join(_checked_part(part, path) for part in parts)
 
 
 def _checked_part(part: str, path: str) -> str:
@@ -180,7 +182,7 @@ def _checked_part(part: str, path: str) -> str:
 
 
 def is_safe_relative_path(path: str) -> bool:
-    """Whether a relative path stays where it starts: asked again of every path before use."""
+    """Whether a relative path stays below its start. Every path is checked again before use."""
     if not path or path.startswith(("/", "~", "\\")) or "\\" in path or _DRIVE.match(path):
         return False
     if "\x00" in path:

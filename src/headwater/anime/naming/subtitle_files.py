@@ -1,4 +1,4 @@
-"""Files of a torrent by what they are, and names for subtitles beside their video."""
+"""Subtitle files and videos by their extensions, and names for subtitles beside their video."""
 
 import re
 
@@ -45,16 +45,16 @@ def is_subtitle(filename: str) -> bool:
 
 
 def subtitle_path(video: LibraryPath, filename: str, owner: str = "") -> LibraryPath:
-    """Beside its video, with the same stem and its language as media servers read it. `owner` is
-    what the video was called before."""
+    """The path beside the video, with the same stem and the language as media servers read it.
+    `owner` is the former name of the video."""
     stem = f"{video.stem}{language_tail(filename, owner)}"
     return LibraryPath(video.folder, stem, extension_of(filename), video.show_folder)
 
 
 def language_tail(filename: str, owner: str = "") -> str:
     """`.CHS-JPN.zh` for `….scjp.ass`. Media servers know one Chinese, by its code, which stands
-    last; what is before it is shown to people, and keeps 简 and 繁 apart. What the video's own name
-    says (`… [CHT].mkv`) is of the video: beside it only the rest counts."""
+    last; the part before it is shown to people, and keeps 简 and 繁 apart. Languages in the video's
+    own name (`… [CHT].mkv`) belong to the video: only the rest of the subtitle's name counts."""
     words = _last_words(filename, owner)
     languages: frozenset[Subtitle] = frozenset().union(
         *(parse_language_label(word) for word in words)
@@ -68,19 +68,19 @@ def language_tail(filename: str, owner: str = "") -> str:
 
 
 def _last_words(filename: str, owner: str) -> list[str]:
-    """Only the end of a name says what a subtitle is in; the rest is the title's."""
-    stem, above = _stem(filename), _stem(owner)
-    rest = stem.removeprefix(above) if above else ""
+    """Only the end of a name has a subtitle's language; the rest belongs to the title."""
+    stem, owner_stem = _stem(filename), _stem(owner)
+    rest = stem.removeprefix(owner_stem) if owner_stem else ""
     if rest and rest != stem:
         words = ["", *(word for word in _WORDS.split(rest) if word)]
     else:
         words = [word for word in _WORDS.split(stem) if word]
-    found: list[str] = []
+    last_words: list[str] = []
     for word in reversed(words[1:][-_LOOKED_AT:]):
         if word.lower() not in _FLAGS and not parse_language_label(word):
             break
-        found.append(word)
-    return found
+        last_words.append(word)
+    return last_words
 
 
 def _stem(filename: str) -> str:

@@ -1,4 +1,4 @@
-"""Templates of paths: fields in braces, what may be missing between < and >, checked when saved."""
+"""Templates of paths: fields in braces, optional parts between < and >. Checked when saved."""
 
 import re
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ class _Field:
 
 @dataclass(frozen=True, slots=True)
 class _OptionalPart:
-    """Written only when everything in it is known."""
+    """Written only when all of its fields have values."""
 
     pieces: tuple[_LiteralText | _Field, ...]
 
@@ -71,27 +71,24 @@ _TemplatePiece = _LiteralText | _Field | _OptionalPart
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One part of a path after the other; the last is the name of the file, without extension."""
+    """The parts of a path in order; the last is the name of the file, without extension."""
 
     text: str
     parts: tuple[tuple[_TemplatePiece, ...], ...]
 
     def rendered(self, values: Mapping[str, TemplateValue]) -> tuple[str, ...]:
         """The parts as text: a value can never start a part of its own."""
-        return tuple(_render_pieces(part, values) for part in self.parts)
-
-
-def _render_pieces(pieces: tuple[_TemplatePiece, ...], values: Mapping[str, TemplateValue]) -> str:
-    return "".join(_render_piece(piece, values) for piece in pieces)
+        return tuple("".join(_render_piece(piece, values) for piece in part) for part in self.parts)
 
 
 def _render_piece(piece: _TemplatePiece, values: Mapping[str, TemplateValue]) -> str:
     if isinstance(piece, _LiteralText):
         return piece.text
     if isinstance(piece, _OptionalPart):
-        fields = [each for each in piece.pieces if isinstance(each, _Field)]
-        known = all(_render_field(each, values) for each in fields)
-        return _render_pieces(piece.pieces, values) if known else ""
+        fields = [field for field in piece.pieces if isinstance(field, _Field)]
+        if not all(_render_field(field, values) for field in fields):
+            return ""
+        return "".join(_render_piece(inner, values) for inner in piece.pieces)
     return _render_field(piece, values)
 
 
@@ -105,14 +102,16 @@ def _render_field(field: _Field, values: Mapping[str, TemplateValue]) -> str:
 
 
 def parse_template(text: str, *, needs: tuple[str, ...]) -> Template:
-    """BadTemplate says what is wrong. `needs` are fields without which two files would be one;
-    they must stand where they are always written."""
+    """BadTemplate names the mistake. `needs` are fields without which two files would be one: they
+    must stand where they are always written."""
     if not text.strip() or len(text) > LONGEST_TEMPLATE:
         raise BadTemplate(
             f"A template has 1 to {LONGEST_TEMPLATE} characters.", template=text[:100]
         )
-    _refuse_forbidden(text)
-    parts = tuple(_pieces(part, text) for part in _split(text))
+    # Inside of a field a colon stands before its width; outside, Windows would not have it.
+    if forbidden := _FORBIDDEN.search(_IN_BRACES.sub("", text)):
+        raise BadTemplate(f"{forbidden[0]!r} cannot stand in a path everywhere.", template=text)
+    parts = tuple(_parse_part(part, text) for part in _split(text))
     if len(parts) > MOST_PARTS:
         raise BadTemplate(f"A template has at most {MOST_PARTS} parts.", template=text)
     always = {piece.name for part in parts for piece in part if isinstance(piece, _Field)}
@@ -120,12 +119,6 @@ def parse_template(text: str, *, needs: tuple[str, ...]) -> Template:
         if field not in always:
             raise BadTemplate(f"The template needs {{{field}}}, outside of < and >.", template=text)
     return Template(text, parts)
-
-
-def _refuse_forbidden(text: str) -> None:
-    """Inside of a field a colon stands before its width; outside, Windows would not have it."""
-    if found := _FORBIDDEN.search(_IN_BRACES.sub("", text)):
-        raise BadTemplate(f"{found[0]!r} cannot stand in a path everywhere.", template=text)
 
 
 def _split(text: str) -> list[str]:
@@ -139,8 +132,8 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def _pieces(part: str, whole: str) -> tuple[_TemplatePiece, ...]:
-    found: list[_TemplatePiece] = []
+def _parse_part(part: str, whole: str) -> tuple[_TemplatePiece, ...]:
+    pieces: list[_TemplatePiece] = []
     inner: list[_LiteralText | _Field] | None = None
     for match in _PIECE.finditer(part):
         field, mark, words, brace = match.groups()
@@ -149,31 +142,31 @@ def _pieces(part: str, whole: str) -> tuple[_TemplatePiece, ...]:
         if mark == "<" and inner is None:
             inner = []
         elif mark == ">" and inner is not None:
-            found.append(_maybe(inner, whole))
+            pieces.append(_optional_part(inner, whole))
             inner = None
         elif mark:
             raise BadTemplate("< and > do not match, or stand inside each other.", template=whole)
         else:
-            piece = _LiteralText(words) if field is None else _field(field, whole)
-            (found if inner is None else inner).append(piece)
+            piece = _LiteralText(words) if field is None else _parse_field(field, whole)
+            (pieces if inner is None else inner).append(piece)
     if inner is not None:
         raise BadTemplate("A < is not closed in the same part.", template=whole)
-    return tuple(found)
+    return tuple(pieces)
 
 
-def _maybe(inner: list[_LiteralText | _Field], whole: str) -> _OptionalPart:
+def _optional_part(inner: list[_LiteralText | _Field], whole: str) -> _OptionalPart:
     if not any(isinstance(piece, _Field) for piece in inner):
         raise BadTemplate("Nothing between < and > can be missing.", template=whole)
     return _OptionalPart(tuple(inner))
 
 
-def _field(text: str, whole: str) -> _Field:
-    found = _FIELD.fullmatch(text)
-    if found is None or found[1] not in FIELDS:
+def _parse_field(text: str, whole: str) -> _Field:
+    match = _FIELD.fullmatch(text)
+    if match is None or match[1] not in FIELDS:
         raise BadTemplate(
             f"{{{text}}} is no field. Fields are {', '.join(FIELDS)}.", template=whole
         )
-    width = int(found[2] or 1)
+    width = int(match[2] or 1)
     if width > MOST_DIGITS:
         raise BadTemplate(f"A number has at most {MOST_DIGITS} digits.", template=whole)
-    return _Field(found[1], width)
+    return _Field(match[1], width)

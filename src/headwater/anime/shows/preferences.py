@@ -1,4 +1,4 @@
-"""What a person prefers: groups, subtitles and further ranks, each as a number to compare."""
+"""Preferences of a person for groups, subtitles and further ranks; each rank is a number."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ DEFAULT_SUBTITLES = (
 
 @dataclass(frozen=True, slots=True)
 class StopLine:
-    """Good enough: what is held and reaches both is not looked at again, but for its own v2."""
+    """Good enough: a release in the library that reaches both is replaced only by its own v2."""
 
     group: str | None = None
     subtitles: frozenset[Subtitle] | None = None
@@ -37,8 +37,8 @@ class StopLine:
 class Preferences:
     """In each list the first is the best. `aliases` are other names of groups.
 
-    `further` are compared in this order when group and subtitles are equal. What stands after
-    `version` is compared within one group only, as versions are: otherwise three releases could
+    `further` ranks are compared in this order when group and subtitles are equal. Ranks after
+    `version` are compared within one group only, as versions are: otherwise three releases could
     replace each other in a circle.
     """
 
@@ -51,46 +51,44 @@ class Preferences:
     stop: StopLine | None = None
 
 
-def check_preferences(given: Preferences) -> Preferences:
+def check_preferences(preferences: Preferences) -> Preferences:
     """BadInput for lists that contradict themselves."""
     for name, listed in (
-        ("groups", [comparable_group(group) for group in given.groups]),
-        ("subtitles", list(given.subtitles)),
-        ("further", list(given.further)),
-        ("resolutions", [word.casefold() for word in given.resolutions]),
-        ("sources", [word.casefold() for word in given.sources]),
+        ("groups", [comparable_group(group) for group in preferences.groups]),
+        ("subtitles", list(preferences.subtitles)),
+        ("further", list(preferences.further)),
+        ("resolutions", [word.casefold() for word in preferences.resolutions]),
+        ("sources", [word.casefold() for word in preferences.sources]),
     ):
         if len(listed) > MOST_NAMES:
             raise BadInput(f"The list of {name} has more than {MOST_NAMES} places.", list=name)
         if len(set(listed)) < len(listed):
             raise BadInput(f"The list of {name} has a place twice.", list=name)
-    if unknown := [rank for rank in given.further if rank not in RANKS]:
+    if unknown := [rank for rank in preferences.further if rank not in RANKS]:
         raise BadInput(f"Further ranks are {', '.join(RANKS)}.", unknown=unknown)
-    for group in given.groups:
+    for group in preferences.groups:
         if not group.strip() or len(group) > LONGEST_NAME:
             raise BadInput(f"A group's name has 1 to {LONGEST_NAME} characters.", group=group)
-    _check_stop(given)
-    return given
+    if (stop := preferences.stop) is not None:
+        _check_stop_line(stop, preferences)
+    return preferences
 
 
-def _check_stop(given: Preferences) -> None:
-    stop = given.stop
-    if stop is None:
-        return
-    if stop.group is not None and group_rank((stop.group,), given) >= len(given.groups):
+def _check_stop_line(stop: StopLine, preferences: Preferences) -> None:
+    if stop.group is not None and group_rank((stop.group,), preferences) >= len(preferences.groups):
         raise BadInput("The stop line names a group that is not in the list.", group=stop.group)
-    if stop.subtitles is not None and stop.subtitles not in given.subtitles:
+    if stop.subtitles is not None and stop.subtitles not in preferences.subtitles:
         named = format_subtitles(stop.subtitles)
         raise BadInput("The stop line names subtitles that are not in the list.", subtitles=named)
 
 
 def comparable_group(name: str) -> str:
-    """A group's name to compare: neither case nor width nor spaces count."""
+    """A group's name for comparing, without case, width and spaces."""
     return "".join(normalize("NFKC", name).casefold().split())
 
 
 def groups_of(release_groups: Iterable[str], preferences: Preferences) -> frozenset[str]:
-    """Who they are, whatever they call themselves."""
+    """The groups' names for comparing, with aliases replaced."""
     real = {
         comparable_group(alias): comparable_group(name)
         for alias, name in preferences.aliases.items()
@@ -100,7 +98,7 @@ def groups_of(release_groups: Iterable[str], preferences: Preferences) -> frozen
 
 
 def group_rank(release_groups: Sequence[str], preferences: Preferences) -> int:
-    """The best place any of them has; then all that are not listed; then nobody."""
+    """The best place of any of the groups; then groups that are not listed; then no group."""
     ours = groups_of(release_groups, preferences)
     listed = [groups_of((name,), preferences) for name in preferences.groups]
     best = next((place for place, name in enumerate(listed) if name & ours), len(listed))
@@ -108,13 +106,13 @@ def group_rank(release_groups: Sequence[str], preferences: Preferences) -> int:
 
 
 def subtitle_rank(subtitles: frozenset[Subtitle], preferences: Preferences) -> int:
-    """The place of exactly these languages, in whatever order; then all that are not listed."""
+    """The place of exactly these languages, in any order; then all that are not listed."""
     listed = preferences.subtitles
     return listed.index(subtitles) if subtitles in listed else len(listed)
 
 
 def resolution_rank(release: Release, preferences: Preferences) -> int:
-    """By the user's list; without one, more lines are better and an unnamed size is last."""
+    """The place in the user's list. Without a list more lines are better, and none is last."""
     if preferences.resolutions:
         return _place_in(release.resolution, preferences.resolutions)
     lines = re.match(r"\d{3,4}", release.resolution or "")
@@ -122,18 +120,18 @@ def resolution_rank(release: Release, preferences: Preferences) -> int:
 
 
 def source_rank(release: Release, preferences: Preferences) -> int:
-    """By the user's list alone: nobody can say for all which source is better."""
+    """The place in the user's list alone: which source is better is a matter of taste."""
     return _place_in(release.source, preferences.sources)
 
 
 def _place_in(word: str | None, listed: Sequence[str]) -> int:
     places = [name.casefold() for name in listed]
-    known = word is not None and word.casefold() in places
-    return places.index((word or "").casefold()) if known else len(places)
+    folded = "" if word is None else word.casefold()
+    return places.index(folded) if word is not None and folded in places else len(places)
 
 
 def version_rank(release: Release, preferences: Preferences) -> int:
-    """A higher version is better; a title without one is the first."""
+    """A higher version is better; a title without a version is version 1."""
     return -(1 if release.version is None else release.version)
 
 

@@ -1,4 +1,4 @@
-"""What a feed is about, by its own title and those of its releases: a show, with reasons."""
+"""Propose the show of a feed, with reasons, from the feed's title and those of its releases."""
 
 import re
 from collections import Counter
@@ -16,28 +16,28 @@ from headwater.anime.title import read_title
 MOST_NAMES = 12
 MOST_SHOWS = 200
 NEWEST = 20
-"""Of so many releases the season is taken: older ones may be of an earlier one."""
+"""The season is read from so many releases: older ones may belong to an earlier season."""
 
 _SHARE = 0.8
-"""A feed is of one show when so much of it is; the rest is told apart by titles."""
+"""A feed is of one show when so much of it is; titles tell the rest apart."""
 
 _JAPAN_TIME = timezone(timedelta(hours=9))
 _ONE_SHOW = re.compile(r"Mikan Project - (.+)", re.DOTALL)
 _SEARCH = re.compile(r"Nyaa - (.+) - Torrent File RSS", re.DOTALL)
 _NO_SHOW = frozenset({"我的番组", "我的番組", "列表模式", "Home"})
 _SEARCH_PREFIXES = ("搜索结果", "搜尋結果", "搜索結果")
-"""What was looked for may be of many shows."""
+"""A search may have the releases of many shows."""
 _ROMAN = re.compile(r"\s*[\u2160-\u216b](?=\s|$|[\u3000-\u303f~～])")
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """`show` is None where the feed is of many shows or of none: a person must say which.
+    """`show` is None where the feed is of many shows or of none: a person must name it.
 
-    `because` has a reason for each field that was not simply the usual one. `groups` and `titles`
-    are what was found, with how many releases, the most first. `shows` are all shows of the feed,
-    as each would be proposed by itself, where it is of several. Of all `releases`, `of_show` are of
-    the one that is proposed.
+    `because` has a reason for each field that has not its usual value. `groups` and `titles` map
+    names to their number of releases, the most first. `shows` are all shows of a feed of several,
+    each as it would be proposed by itself. Of all `releases`, `of_show` belong to the proposed
+    show.
     """
 
     show: Show | None
@@ -50,28 +50,28 @@ class Proposal:
 
 
 def propose_show(
-    feed_title: str | None, offers: Iterable[Offer], wanted: str | None = None
+    feed_title: str | None, offers: Iterable[Offer], wanted_title: str | None = None
 ) -> Proposal:
-    """`wanted` is the title that a person gave, where they did: then only its releases count."""
-    named = [each for each in offers if comparable_names(each.release)]
+    """With `wanted_title`, a title that a person gave, only the releases of that title count."""
+    named = [offer for offer in offers if comparable_names(offer.release)]
     clusters = _clusters(named)
-    titles = dict(Counter(each.release.title or "" for each in named).most_common(MOST_NAMES))
-    about = _parse_feed_title(feed_title)
-    chosen, why = _choose_releases(clusters, about, wanted)
-    title = wanted or _title(chosen, about if why == _BY_FEED else None)
+    titles = dict(Counter(offer.release.title or "" for offer in named).most_common(MOST_NAMES))
+    parsed_title = _parse_feed_title(feed_title)
+    chosen, why = _choose_releases(clusters, parsed_title, wanted_title)
+    title = wanted_title or _title(chosen, parsed_title if why == _BY_FEED else None)
     if title is None:
-        shows = tuple(_show_of_cluster(some) for some in clusters[:MOST_SHOWS])
+        shows = tuple(_show_of_cluster(cluster) for cluster in clusters[:MOST_SHOWS])
         return Proposal(None, {}, _groups(named), titles, len(named), shows)
-    is_alone = why == _BY_FEED and about is not None and about.is_curated
+    is_alone = why == _BY_FEED and parsed_title is not None and parsed_title.is_curated
     names = () if is_alone else _names(chosen, title)
-    show, because = _build_show(title, names, chosen, about if why == _BY_FEED else None)
-    because = {"title": "It was given." if wanted else why} | because
+    show, because = _build_show(title, names, chosen, parsed_title if why == _BY_FEED else None)
+    because = {"title": "It was given." if wanted_title else why} | because
     return Proposal(show, because, _groups(chosen), titles, len(named), of_show=len(chosen))
 
 
-def _show_of_cluster(some: Sequence[Offer]) -> Show:
-    title = _title(some, None) or ""
-    return _build_show(title, _names(some, title), some, None)[0]
+def _show_of_cluster(cluster: Sequence[Offer]) -> Show:
+    title = _title(cluster, None) or ""
+    return _build_show(title, _names(cluster, title), cluster, None)[0]
 
 
 _BY_FEED = "The feed is called so."
@@ -80,7 +80,7 @@ _BY_RELEASES = "Its releases are called so."
 
 @dataclass(frozen=True, slots=True)
 class _FeedTitle:
-    """What a feed's own title says. `is_curated`: its site lists one show and nothing else."""
+    """A feed's title as it was parsed. `is_curated`: its site lists one show and nothing else."""
 
     title: str
     season: int | None
@@ -88,22 +88,21 @@ class _FeedTitle:
 
 
 def _parse_feed_title(feed_title: str | None) -> _FeedTitle | None:
-    given = (feed_title or "").strip()
-    curated = _ONE_SHOW.fullmatch(given)
-    search = _SEARCH.fullmatch(given)
-    found = curated or search
-    text = found[1].strip().strip('"') if found else given
+    text = (feed_title or "").strip()
+    curated = _ONE_SHOW.fullmatch(text)
+    if (match := curated or _SEARCH.fullmatch(text)) is not None:
+        text = match[1].strip().strip('"')
     if text.startswith(_SEARCH_PREFIXES):
         return None
-    read = read_title(text).release
-    title = (read.title or text)[:LONGEST_TITLE].strip()
+    release = read_title(text).release
+    title = (release.title or text)[:LONGEST_TITLE].strip()
     if not title or title in _NO_SHOW:
         return None
-    return _FeedTitle(title, read.season, curated is not None)
+    return _FeedTitle(title, release.season, curated is not None)
 
 
 def _clusters(offers: Sequence[Offer]) -> list[list[Offer]]:
-    """Releases that share a name are of one show, the largest number first."""
+    """Releases that share a name are of one show. The largest cluster comes first."""
     above: dict[str, str] = {}
 
     def top(name: str) -> str:
@@ -123,16 +122,16 @@ def _clusters(offers: Sequence[Offer]) -> list[list[Offer]]:
 
 
 def _choose_releases(
-    clusters: Sequence[list[Offer]], about: _FeedTitle | None, wanted: str | None
+    clusters: Sequence[list[Offer]], parsed_title: _FeedTitle | None, wanted_title: str | None
 ) -> tuple[list[Offer], str]:
-    """The releases that the show has, and how that is known."""
-    if wanted is not None:
-        return [each for some in clusters if _is_called(some, wanted) for each in some], ""
+    """The releases of the show, and the reason why."""
+    if wanted_title is not None:
+        return _releases_called(wanted_title, clusters), ""
     total = sum(map(len, clusters))
-    if about is not None:
-        fitting = [each for some in clusters if _is_called(some, about.title) for each in some]
-        if clusters and about.is_curated:
-            return [each for some in clusters for each in some], _BY_FEED
+    if parsed_title is not None:
+        fitting = _releases_called(parsed_title.title, clusters)
+        if clusters and parsed_title.is_curated:
+            return [offer for cluster in clusters for offer in cluster], _BY_FEED
         if fitting and len(fitting) >= _SHARE * total:
             return fitting, _BY_FEED
     if clusters and len(clusters[0]) >= _SHARE * total:
@@ -140,29 +139,32 @@ def _choose_releases(
     return [], ""
 
 
-def _is_called(some: Iterable[Offer], title: str) -> bool:
-    wanted = comparable_title(title)
-    if not wanted:
-        return False
-    return any(
-        wanted in name or name in wanted for each in some for name in comparable_names(each.release)
-    )
+def _releases_called(title: str, clusters: Sequence[list[Offer]]) -> list[Offer]:
+    """The releases of all clusters that have a name which contains the title, or is part of it."""
+    letters = comparable_title(title)
+    if not letters:
+        return []
+
+    def is_called(offer: Offer) -> bool:
+        return any(letters in name or name in letters for name in comparable_names(offer.release))
+
+    return [offer for cluster in clusters if any(map(is_called, cluster)) for offer in cluster]
 
 
-def _title(chosen: Sequence[Offer], about: _FeedTitle | None) -> str | None:
+def _title(chosen: Sequence[Offer], parsed_title: _FeedTitle | None) -> str | None:
     if not chosen:
         return None
-    if about is not None:
-        return " ".join(_ROMAN.sub(" ", about.title).split()) or about.title
-    ((title, _),) = Counter(each.release.title or "" for each in chosen).most_common(1)
+    if parsed_title is not None:
+        return " ".join(_ROMAN.sub(" ", parsed_title.title).split()) or parsed_title.title
+    ((title, _),) = Counter(offer.release.title or "" for offer in chosen).most_common(1)
     return title[:LONGEST_TITLE] or None
 
 
 def _names(chosen: Sequence[Offer], title: str) -> tuple[str, ...]:
-    """What its releases are called, the most usual first, each spelling once."""
+    """The names of the releases, the most usual first, each spelling once."""
     spelled: Counter[str] = Counter()
-    for each in chosen:
-        spelled.update(name for name in each.release.single_names if comparable_title(name))
+    for offer in chosen:
+        spelled.update(name for name in offer.release.single_names if comparable_title(name))
     by_letters = {comparable_title(title): title}
     for name, _ in spelled.most_common():
         by_letters.setdefault(comparable_title(name), name[:LONGEST_TITLE])
@@ -170,10 +172,10 @@ def _names(chosen: Sequence[Offer], title: str) -> tuple[str, ...]:
 
 
 def _build_show(
-    title: str, names: tuple[str, ...], chosen: Sequence[Offer], about: _FeedTitle | None
+    title: str, names: tuple[str, ...], chosen: Sequence[Offer], parsed_title: _FeedTitle | None
 ) -> tuple[Show, dict[str, str]]:
     because: dict[str, str] = {}
-    season = _season(chosen, about, because)
+    season = _season(chosen, parsed_title, because)
     show = Show(
         title=title,
         year=_year(chosen, season, because),
@@ -188,31 +190,33 @@ def _build_show(
     return show, because
 
 
-def _season(chosen: Sequence[Offer], about: _FeedTitle | None, because: dict[str, str]) -> int:
-    """Most titles leave out the season; a few that name one are to be believed."""
-    newest = sorted(chosen, key=lambda each: each.candidate.moment, reverse=True)[:NEWEST]
-    said = Counter(
-        each.release.season for each in newest if each.release.season and not each.release.batch
+def _season(
+    chosen: Sequence[Offer], parsed_title: _FeedTitle | None, because: dict[str, str]
+) -> int:
+    """Most titles leave out the season, so a few that name one decide."""
+    newest = sorted(chosen, key=lambda offer: offer.candidate.moment, reverse=True)[:NEWEST]
+    seasons = Counter(
+        offer.release.season for offer in newest if offer.release.season and not offer.release.batch
     )
-    if said and 4 * said.total() >= len(newest):
-        ((season, many),) = said.most_common(1)
+    if seasons and 4 * seasons.total() >= len(newest):
+        ((season, many),) = seasons.most_common(1)
         because["season"] = f"{many} of the {len(newest)} newest releases say so."
         return season or 1
-    if about is not None and about.season is not None:
+    if parsed_title is not None and parsed_title.season is not None:
         because["season"] = _BY_FEED
-        return about.season
+        return parsed_title.season
     return 1
 
 
 def _year(chosen: Sequence[Offer], season: int, because: dict[str, str]) -> int | None:
-    """The year in the titles, or that of the first episode: later seasons keep the first's."""
-    years = Counter(each.release.year for each in chosen if each.release.year)
+    """The year in the titles, or that of the first episode. Later seasons keep the first's year."""
+    years = Counter(offer.release.year for offer in chosen if offer.release.year)
     if years:
         ((year, many),) = years.most_common(1)
         because["year"] = f"{many} of its releases say so."
         return year
-    first = [each for each in chosen if each.release.episode in (Decimal(0), Decimal(1))]
-    dated = [each.candidate.published for each in first if each.candidate.published]
+    first = [offer for offer in chosen if offer.release.episode in (Decimal(0), Decimal(1))]
+    dated = [offer.candidate.published for offer in first if offer.candidate.published]
     if season != 1 or not dated:
         return None
     because["year"] = "Its first episode came out then."
@@ -220,11 +224,11 @@ def _year(chosen: Sequence[Offer], season: int, because: dict[str, str]) -> int 
 
 
 def _offset(chosen: Sequence[Offer], because: dict[str, str]) -> int:
-    """Where titles have both numbers, such as 01(45), and all of them agree."""
+    """The offset of titles that have both numbers, such as 01(45), when all of them agree."""
     moved = {
-        each.release.episode - each.release.absolute
-        for each in chosen
-        if each.release.episode is not None and each.release.absolute is not None
+        offer.release.episode - offer.release.absolute
+        for offer in chosen
+        if offer.release.episode is not None and offer.release.absolute is not None
     }
     if len(moved) != 1:
         return 0
@@ -236,13 +240,13 @@ def _offset(chosen: Sequence[Offer], because: dict[str, str]) -> int:
 
 
 def _episodes(chosen: Sequence[Offer], because: dict[str, str]) -> int | None:
-    """By the mark of the last episode, where no title goes beyond it."""
-    singles = [each.release for each in chosen if _is_plain_episode(each.release)]
-    final = {each.episode for each in singles if each.final and each.episode}
+    """The number at the mark of the last episode, when no title goes beyond it."""
+    singles = [offer.release for offer in chosen if _is_plain_episode(offer.release)]
+    final = {release.episode for release in singles if release.final and release.episode}
     if len(final) != 1:
         return None
     (last,) = final
-    if last % 1 or any(each.episode and each.episode > last for each in singles):
+    if last % 1 or any(release.episode and release.episode > last for release in singles):
         return None
     because["episodes"] = "A title says that it is the last one."
     return int(last)
@@ -253,7 +257,7 @@ def _is_plain_episode(release: Release) -> bool:
 
 
 def _main_kind(chosen: Sequence[Offer], because: dict[str, str]) -> ReleaseKind | None:
-    kinds = {each.release.kind for each in chosen if each.release.kind not in EXTRAS}
+    kinds = {offer.release.kind for offer in chosen if offer.release.kind not in EXTRAS}
     if len(kinds) != 1:
         return None
     (kind,) = kinds
@@ -264,5 +268,5 @@ def _main_kind(chosen: Sequence[Offer], because: dict[str, str]) -> ReleaseKind 
 
 
 def _groups(offers: Iterable[Offer]) -> dict[str, int]:
-    counted = Counter(group for each in offers for group in each.release.groups)
+    counted = Counter(group for offer in offers for group in offer.release.groups)
     return dict(counted.most_common(MOST_NAMES))

@@ -1,4 +1,4 @@
-"""A show: what a person wants collected, and how its releases are numbered."""
+"""A show that a person collects, and how its releases are numbered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -20,10 +20,11 @@ class Show:
     """Title, year and season are the user's, and name the folders of the library.
 
     `episode_offset` is added to the number in a title: -12 makes 13 the first of this season.
-    `episodes` is how many the season has, where that is known. `titles` are what its releases are
-    called; without any, everything in the feed is this show. `main_kind` is what is collected as
-    the season itself: Kind.MOVIE for a film, Kind.OVA for a series of OVAs; None for a series.
-    `specials` are numbers in Season 00 for what has none there: {"12.5": 1, "OVA1": 2}.
+    `episodes` is the number of the season's episodes, where that is known. `titles` are the names
+    of its releases; without any, every release of the feed belongs to this show. `main_kind` is
+    the kind of the season itself: ReleaseKind.MOVIE for a film, ReleaseKind.OVA for a series of
+    OVAs; None for a series. `specials` gives numbers in Season 00 to episodes that have none
+    there: {"12.5": 1, "OVA1": 2}.
     """
 
     title: str
@@ -41,7 +42,7 @@ class Show:
 
 
 def check_show(show: Show) -> Show:
-    """BadInput for what no library could hold."""
+    """BadInput for a show that no library could hold."""
     if not show.title.strip() or len(show.title) > LONGEST_TITLE:
         raise BadInput(f"A show has a title of 1 to {LONGEST_TITLE} characters.")
     if show.year is not None and not 1900 <= show.year <= 2999:
@@ -62,7 +63,8 @@ def check_show(show: Show) -> Show:
 
 @dataclass(frozen=True, slots=True)
 class ShowPatch:
-    """`KEEP`: as it is; for a new show, as its feed proposes. `air_weekday`: 0 is Monday."""
+    """`KEEP` leaves a field as it is; for a new show, as its feed proposes. `air_weekday`: 0 is
+    Monday."""
 
     title: str | Keep = KEEP
     year: int | Keep | None = KEEP
@@ -74,29 +76,29 @@ class ShowPatch:
     specials: Mapping[str, int] | Keep = KEEP
     air_weekday: int | Keep | None = KEEP
 
-    def said(self) -> dict[str, Any]:
-        """Only what was said."""
+    def changes(self) -> dict[str, Any]:
+        """The fields that were set."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in values.items() if value is not KEEP}
 
 
-def apply_show_patch(show: Show, wish: ShowPatch) -> Show:
-    """BadInput for what no library could hold."""
-    said = wish.said()
-    said.pop("air_weekday", None)
-    return check_show(replace(show, **said))
+def apply_show_patch(show: Show, patch: ShowPatch) -> Show:
+    """BadInput for a show that no library could hold."""
+    changes = patch.changes()
+    changes.pop("air_weekday", None)
+    return check_show(replace(show, **changes))
 
 
-def apply_weekday_patch(weekday: int | None, wish: ShowPatch) -> int | None:
-    said = weekday if wish.air_weekday is KEEP else wish.air_weekday
-    if said is not None and not 0 <= said <= 6:
-        raise BadInput("A weekday is a number from 0 (Monday) to 6 (Sunday).", air_weekday=said)
-    return said
+def apply_weekday_patch(weekday: int | None, patch: ShowPatch) -> int | None:
+    after = weekday if patch.air_weekday is KEEP else patch.air_weekday
+    if after is not None and not 0 <= after <= 6:
+        raise BadInput("A weekday is a number from 0 (Monday) to 6 (Sunday).", air_weekday=after)
+    return after
 
 
 @dataclass(frozen=True, slots=True)
 class TrackedShow:
-    """A show as it is kept. `air_weekday`: 0 is Monday; None where nobody said."""
+    """A show in the database. `air_weekday`: 0 is Monday; None where nobody set it."""
 
     id: int
     show: Show

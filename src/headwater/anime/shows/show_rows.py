@@ -1,4 +1,4 @@
-"""Shows in the database: read, listed, inserted and changed."""
+"""Rows of shows in the database: read, inserted, changed and deleted."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ COLUMNS = (
 
 
 async def list_shows(view: View, *, after: int = 0, limit: int = 1_000) -> list[TrackedShow]:
-    """In the order they were made."""
+    """In the order of their creation."""
     rows = await view.rows(
         f"SELECT {COLUMNS} FROM shows WHERE id > ? ORDER BY id LIMIT ?", after, limit
     )
@@ -37,7 +37,7 @@ async def list_shows_by_id(view: View, ids: Sequence[int]) -> dict[int, TrackedS
 
 
 async def list_tracked_shows(view: View) -> list[TrackedShow]:
-    """Those that have a tracking which is enabled."""
+    """The shows with an enabled tracking."""
     rows = await view.rows(
         f"SELECT {COLUMNS} FROM shows WHERE id IN"
         " (SELECT show_id FROM trackings WHERE enabled) ORDER BY id"
@@ -46,21 +46,21 @@ async def list_tracked_shows(view: View) -> list[TrackedShow]:
 
 
 async def list_names_of_other_shows(view: View, show_id: int) -> frozenset[str]:
-    """Names of the other shows that are collected, in letters."""
+    """Names of the other shows that are collected, made comparable."""
     others = [each.show for each in await list_tracked_shows(view) if each.id != show_id]
     return frozenset(comparable_title(name) for show in others for name in show.titles) - {""}
 
 
 async def list_names_of_earlier_seasons(
-    view: View, there: TrackedShow, feed_id: str
+    view: View, show: TrackedShow, feed_id: str
 ) -> frozenset[str]:
-    """Names of earlier seasons that are collected from the same feed, in letters."""
-    if there.show.season < 2:
+    """Names of earlier seasons that are collected from the same feed, made comparable."""
+    if show.show.season < 2:
         return frozenset()
     rows = await view.rows(
         f"SELECT {COLUMNS} FROM shows WHERE season BETWEEN 1 AND ? AND id IN"
         " (SELECT show_id FROM trackings WHERE enabled AND feed_id = ?)",
-        there.show.season - 1,
+        show.show.season - 1,
         feed_id,
     )
     others = [show_from_row(row).show for row in rows]
@@ -69,7 +69,7 @@ async def list_names_of_earlier_seasons(
 
 
 async def get_show(view: View, show_id: int, *, lock: bool = False) -> TrackedShow:
-    """`lock`: nobody else decides anything for this show until we are done."""
+    """With `lock`, nobody else decides anything for this show until we are done."""
     held = " FOR UPDATE" if lock and view.dialect == "postgresql" else ""
     row = await view.row(f"SELECT {COLUMNS} FROM shows WHERE id = ?{held}", show_id)
     if row is None:
@@ -77,12 +77,12 @@ async def get_show(view: View, show_id: int, *, lock: bool = False) -> TrackedSh
     return show_from_row(row)
 
 
-async def find_same_show(view: View, wanted: Show) -> TrackedShow | None:
-    """One of the same title, season and year."""
+async def find_same_show(view: View, show: Show) -> TrackedShow | None:
+    """The show of the same title, season and year."""
     rows = await view.rows(
-        f"SELECT {COLUMNS} FROM shows WHERE title = ? AND season = ?", wanted.title, wanted.season
+        f"SELECT {COLUMNS} FROM shows WHERE title = ? AND season = ?", show.title, show.season
     )
-    return next((show_from_row(row) for row in rows if row.year == wanted.year), None)
+    return next((show_from_row(row) for row in rows if row.year == show.year), None)
 
 
 def show_from_row(row: Row) -> TrackedShow:
@@ -105,7 +105,8 @@ def show_from_row(row: Row) -> TrackedShow:
 
 
 async def list_seen_rows(view: View, show_id: int, *, limit: int) -> Sequence[Row]:
-    """What its trackings looked at, the newest first, but for what is certainly of another show."""
+    """Releases that the show's trackings looked at, the newest first, without those that certainly
+    belong to another show."""
     return await view.rows(
         "SELECT r.id, r.candidate, r.release, r.slots, r.action, r.rule, r.reason, d.state,"
         " d.error, d.detail FROM releases r LEFT JOIN downloads d ON d.release_id = r.id"
@@ -119,7 +120,7 @@ async def list_seen_rows(view: View, show_id: int, *, limit: int) -> Sequence[Ro
 
 
 async def list_download_titles(view: View, show_id: int) -> dict[str, str]:
-    """Titles of the releases of its downloads, by the download's id as text."""
+    """Titles of the releases of the show's downloads, by the download's id as text."""
     rows = await view.rows(
         "SELECT d.id, r.title FROM downloads d JOIN releases r ON r.id = d.release_id"
         " WHERE d.show_id = ?",
@@ -136,8 +137,8 @@ async def insert_show(
     tx: Transaction, show: Show, air_weekday: int | None, now: datetime
 ) -> TrackedShow:
     """Conflict when there is one of the same title, season and year."""
-    if (there := await find_same_show(tx, show)) is not None:
-        raise ConflictError("This show is there already.", show_id=there.id)
+    if (same := await find_same_show(tx, show)) is not None:
+        raise ConflictError("This show is there already.", show_id=same.id)
     moment = to_micros(now)
     row = await tx.row(
         f"INSERT INTO shows ({_NAMES}, created_at, updated_at)"
@@ -153,9 +154,9 @@ async def insert_show(
 async def update_show(
     tx: Transaction, show_id: int, show: Show, air_weekday: int | None, now: datetime
 ) -> TrackedShow:
-    twin = await find_same_show(tx, show)
-    if twin is not None and twin.id != show_id:
-        raise ConflictError("Another show has this title, season and year.", show_id=twin.id)
+    same = await find_same_show(tx, show)
+    if same is not None and same.id != show_id:
+        raise ConflictError("Another show has this title, season and year.", show_id=same.id)
     settings = ", ".join(f"{name.strip()} = ?" for name in _NAMES.split(","))
     row = await tx.row(
         f"UPDATE shows SET {settings}, updated_at = ? WHERE id = ? RETURNING {COLUMNS}",
@@ -169,7 +170,7 @@ async def update_show(
 
 
 async def delete_show(tx: Transaction, show_id: int) -> bool:
-    """With its trackings, decisions and records of downloads. Files stay where they are."""
+    """Delete a show with its trackings, decisions and records of downloads. Files stay."""
     return await tx.run("DELETE FROM shows WHERE id = ?", show_id) > 0
 
 

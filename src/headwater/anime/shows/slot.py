@@ -1,4 +1,4 @@
-"""Which episodes of a show a release fills, how sure that is, and what is no part of it."""
+"""Slots: the episodes of a show that a release fills, and whether it belongs to the show at all."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -52,8 +52,8 @@ FILM = Slot(-1, Decimal(0))
 
 @dataclass(frozen=True, slots=True)
 class SlotMatch:
-    """`slots` is empty where the title does not say which they are. What is not sure may fill an
-    empty slot, but never takes one from another; `doubt` says why in words."""
+    """`slots` is empty where the title does not name them. A match that is not sure may fill an
+    empty slot, but never takes one from another release; `doubt` is its reason in words."""
 
     slots: tuple[Slot, ...]
     doubt: str | None = None
@@ -65,7 +65,7 @@ class SlotMatch:
 
 @dataclass(frozen=True, slots=True)
 class NotOfShow:
-    """A release that is no part of the show: the rule that says so, and why."""
+    """A release that is no part of the show, with the rule that decided it and its reason."""
 
     rule: str
     reason: str
@@ -80,17 +80,18 @@ def match_release_to_show(release: Release, show: Show) -> SlotMatch | NotOfShow
     if _is_special(release, show):
         if release.season not in (None, 0, show.season):
             return _of_another_season(release, show)
-        found = _special(release, show)
+        match = _special(release, show)
     elif release.season not in (None, show.season) or release.season_end is not None:
         return _of_another_season(release, show)
     else:
         several = release.batch or release.episode_end is not None
-        found = _pack(release, show) if several else _single(release, show)
-    return _with_title_doubt(found, release, show)
+        match = _pack(release, show) if several else _single(release, show)
+    return _with_title_doubt(match, release, show)
 
 
 def may_share_releases(one: Show, other: Show) -> bool:
-    """Whether a release may be of both: of one season, by a name of both. No names are any name."""
+    """Whether one release may belong to both shows: they have one season and a name in common. A
+    show without names has every name."""
     if one.season != other.season:
         return False
     names = {comparable_title(title) for title in one.titles}
@@ -109,22 +110,20 @@ def comparable_names(release: Release) -> list[str]:
 def _of_another_show(release: Release, show: Show) -> NotOfShow | None:
     if not show.titles:
         return None
-    called = [name for name in release.names if comparable_title(name)]
-    if not called or any(
-        _are_similar_titles(name, wanted) for name in called for wanted in show.titles
+    names = [name for name in release.names if comparable_title(name)]
+    if not names or any(
+        _contains_title(name, comparable_title(title))
+        or _contains_title(title, comparable_title(name))
+        for name in names
+        for title in show.titles
     ):
         return None
     return NotOfShow("other_show", f"It is called {release.title!r}, which is not this show.")
 
 
-def _are_similar_titles(one: str, other: str) -> bool:
-    return _contains_title(one, comparable_title(other)) or _contains_title(
-        other, comparable_title(one)
-    )
-
-
 def _contains_title(title: str, letters: str) -> bool:
-    """As words of their own: there is no AIR in Fairy Tail. Chinese has no spaces between words."""
+    """Whether a title contains the letters as words of their own: there is no AIR in Fairy Tail.
+    Chinese has no spaces between words."""
     whole, edges = comparable_title(title), _word_edges(title)
     at = whole.find(letters)
     while at >= 0:
@@ -153,13 +152,13 @@ def _letter_class(letter: str) -> tuple[bool, bool]:
     return letter.isalpha(), letter.isdigit()
 
 
-def _with_title_doubt(found: SlotMatch, release: Release, show: Show) -> SlotMatch:
-    """A title that only holds ours, or is held by it, may be of a sequel or a spin-off."""
+def _with_title_doubt(match: SlotMatch, release: Release, show: Show) -> SlotMatch:
+    """A title that only contains ours, or is contained in it, may be of a sequel or a spin-off."""
     ours = {comparable_title(title) for title in show.titles}
-    if not found.is_sure or not ours or ours & set(comparable_names(release)):
-        return found
+    if not match.is_sure or not ours or ours & set(comparable_names(release)):
+        return match
     named = f"Its title {release.title!r}" if release.title else "What has no title"
-    return SlotMatch(found.slots, f"{named} may be another show's.")
+    return SlotMatch(match.slots, f"{named} may be another show's.")
 
 
 def _of_another_kind(release: Release, show: Show) -> NotOfShow | None:
@@ -192,9 +191,9 @@ def _special(release: Release, show: Show) -> SlotMatch:
     if release.batch or release.episode_end is not None:
         if release.episode is None or release.episode_end is None:
             return SlotMatch((), "It holds several specials and does not say which.")
-        found = _match_range(0, release.episode, release.episode_end)
-        own = (_slot_of_special(release, each.number, show) or each for each in found.slots)
-        return SlotMatch(tuple(own), found.doubt)
+        match = _match_range(0, release.episode, release.episode_end)
+        slots = (_slot_of_special(release, slot.number, show) or slot for slot in match.slots)
+        return SlotMatch(tuple(slots), match.doubt)
     number = Decimal(1) if release.episode is None else release.episode
     if (slot := _slot_of_special(release, number, show)) is not None:
         return SlotMatch((slot,))
@@ -203,7 +202,7 @@ def _special(release: Release, show: Show) -> SlotMatch:
 
 
 def _slot_of_special(release: Release, number: Decimal, show: Show) -> Slot | None:
-    """Where a person has said that this special goes."""
+    """The slot that a person has set for this special."""
     label = f"{release.kind or ReleaseKind.SPECIAL}{plain_number(number)}"
     return Slot(0, Decimal(show.specials[label])) if label in show.specials else None
 
@@ -226,7 +225,7 @@ def _of_later_part(release: Release, show: Show) -> str | None:
 
 def _number_in_season(release: Release, show: Show) -> tuple[Decimal, str | None]:
     """The title's number with the user's offset. Groups that count within the season write a
-    number that the offset would push below the first episode: theirs stands as it is."""
+    number that the offset would push below the first episode: their number stays as it is."""
     number, offset = release.episode or Decimal(0), show.episode_offset
     if not offset:
         return number, _doubt_beyond_season(number, show)
@@ -251,9 +250,9 @@ def _pack(release: Release, show: Show) -> SlotMatch:
     if release.episode is not None and release.episode_end is not None:
         first, doubt = _number_in_season(release, show)
         moved = first - release.episode
-        found = _match_range(show.season, first, release.episode_end + moved)
-        doubt = found.doubt or doubt or _doubt_of_any(found.slots, show)
-        return SlotMatch(found.slots, doubt or _of_later_part(release, show))
+        match = _match_range(show.season, first, release.episode_end + moved)
+        doubt = match.doubt or doubt or _doubt_of_any(match.slots, show)
+        return SlotMatch(match.slots, doubt or _of_later_part(release, show))
     if show.episodes is None or release.part is not None:
         return SlotMatch((), "It is a pack that does not say which episodes it holds.")
     return _match_range(show.season, Decimal(1), Decimal(show.episodes))

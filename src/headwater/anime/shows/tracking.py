@@ -1,4 +1,4 @@
-"""A tracking: the wish to collect a show from a feed, and everything a person may say of it."""
+"""A tracking: one show that is collected from one feed, with a person's settings for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -14,9 +14,9 @@ from headwater.core.values.keep import KEEP, Keep
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
-    """`save_path` is a folder below the library. What came out before `since` is not collected;
-    None: everything is. `feed_id` is the feed's public id. One that was removed is disabled; what
-    it decided and downloaded stays known."""
+    """`save_path` is a folder below the library. Releases from before `since` are not collected;
+    with None all are. `feed_id` is the feed's public id. A removed tracking is disabled; its
+    decisions and downloads stay known."""
 
     id: int
     show_id: int
@@ -35,7 +35,7 @@ class Tracking:
 
 @dataclass(frozen=True, slots=True)
 class TrackingPatch:
-    """What is to change. `preferences` has only those of its fields that were said."""
+    """The fields to change. `preferences` has only those of its fields that were set."""
 
     preferences: Mapping[str, Any] = field(default_factory=dict)
     include: tuple[str, ...] | Keep = KEEP
@@ -45,7 +45,8 @@ class TrackingPatch:
     enabled: bool | Keep = KEEP
     since: datetime | Keep | None = KEEP
 
-    def said(self) -> dict[str, Any]:
+    def changes(self) -> dict[str, Any]:
+        """The fields that were set, without the preferences."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         del values["preferences"]
         return {name: value for name, value in values.items() if value is not KEEP}
@@ -53,21 +54,20 @@ class TrackingPatch:
 
 @dataclass(frozen=True, slots=True)
 class NewTracking:
-    """A feed, by its id or its URL, and a show, by its id or by what is said of it; what is not
-    said is proposed from the feed. Without `back_catalogue` only what comes out later is
-    collected."""
+    """A feed, by its id or its URL, and a show, by its id or by its fields. Fields that are not
+    set are proposed from the feed. Without `back_catalogue`, only later releases are collected."""
 
     url: str | None = None
     feed_id: str | None = None
     show_id: int | None = None
     show: ShowPatch = field(default=ShowPatch())
-    wish: TrackingPatch = field(default=TrackingPatch())
+    patch: TrackingPatch = field(default=TrackingPatch())
     back_catalogue: bool = False
 
 
 def apply_tracking_patch(tracking: Tracking, patch: TrackingPatch) -> Tracking:
-    """BadInput for what could never be kept to: then the old words stay."""
-    wanted: Preferences = replace(tracking.preferences, **patch.preferences)
-    after = replace(tracking, preferences=check_preferences(wanted), **patch.said())
+    """BadInput for values that could never be used; the old ones stay then."""
+    preferences: Preferences = replace(tracking.preferences, **patch.preferences)
+    after = replace(tracking, preferences=check_preferences(preferences), **patch.changes())
     compile_pattern_lists(after.include, after.exclude, "the tracking")
     return replace(after, save_path=check_folder(after.save_path))

@@ -1,4 +1,4 @@
-"""Trackings in the database: read, listed, inserted and changed."""
+"""Rows of trackings in the database: read, inserted, changed and deleted."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ async def list_trackings(
     after: int = 0,
     limit: int = 1_000,
 ) -> list[Tracking]:
-    """In the order they were made, without those that were removed."""
+    """In the order of their creation, without removed ones."""
     where, values = ["id > ?", "removed_at IS NULL"], list[SqlValue]([after])
     if show_id is not None:
         where.append("show_id = ?")
@@ -44,7 +44,7 @@ async def list_trackings(
 
 
 async def get_tracking(view: View, tracking_id: int, *, lock: bool = False) -> Tracking:
-    """One that was removed too: what it downloaded may still be on its way."""
+    """Also one that was removed: its downloads may still be running."""
     held = " FOR UPDATE" if lock and view.dialect == "postgresql" else ""
     row = await view.row(f"SELECT {COLUMNS} FROM trackings WHERE id = ?{held}", tracking_id)
     if row is None:
@@ -53,21 +53,21 @@ async def get_tracking(view: View, tracking_id: int, *, lock: bool = False) -> T
 
 
 async def get_current_tracking(view: View, tracking_id: int, *, lock: bool = False) -> Tracking:
-    """NotFound for one that was removed, as for one that never was."""
-    found = await get_tracking(view, tracking_id, lock=lock)
-    if found.removed_at is not None:
+    """NotFound for a removed tracking too."""
+    tracking = await get_tracking(view, tracking_id, lock=lock)
+    if tracking.removed_at is not None:
         raise NotFound("There is no such tracking.", what="tracking")
-    return found
+    return tracking
 
 
 async def has_trackings(view: View) -> bool:
-    """Whether anything is tracked; what was removed does not count."""
+    """Whether anything is tracked. Removed trackings do not count."""
     row = await view.row("SELECT 1 AS one FROM trackings WHERE removed_at IS NULL LIMIT 1")
     return row is not None
 
 
 async def find_same_tracking(view: View, show_id: int, feed_id: str) -> Tracking | None:
-    """The one of this show and this feed, removed or not."""
+    """The tracking of this show and this feed, removed or not."""
     row = await view.row(
         f"SELECT {COLUMNS} FROM trackings WHERE show_id = ? AND feed_id = ?", show_id, feed_id
     )
@@ -75,21 +75,21 @@ async def find_same_tracking(view: View, show_id: int, feed_id: str) -> Tracking
 
 
 async def list_tracked_feeds(view: View) -> list[str]:
-    """Feeds that releases are collected from at this moment."""
+    """Feeds with an enabled tracking."""
     rows = await view.rows("SELECT DISTINCT feed_id FROM trackings WHERE enabled ORDER BY feed_id")
     return [row.feed_id for row in rows]
 
 
 async def list_trackings_of_feeds(view: View, feed_ids: Iterable[str]) -> list[Tracking]:
-    """Those that are enabled and collect from one of these feeds."""
-    wanted = sorted(set(feed_ids))
-    if not wanted:
+    """Enabled trackings that collect from one of these feeds."""
+    ids = sorted(set(feed_ids))
+    if not ids:
         return []
     rows = await view.rows(
         f"SELECT {COLUMNS} FROM trackings WHERE enabled AND feed_id IN "
-        f"({placeholders(len(wanted))})"
+        f"({placeholders(len(ids))})"
         " ORDER BY id",
-        *wanted,
+        *ids,
     )
     return [tracking_from_row(row) for row in rows]
 
@@ -114,21 +114,21 @@ def tracking_from_row(row: Row) -> Tracking:
 
 @dataclass(frozen=True, slots=True)
 class TrackedFeed:
-    """What a person wants to see of a feed beside its tracking."""
+    """The fields of a feed that are shown beside its tracking."""
 
     title: str | None
     state: str
 
 
 async def list_feed_titles(view: View, feed_ids: Iterable[str]) -> dict[str, TrackedFeed]:
-    """By id; those that are gone for good are not there."""
-    wanted = sorted(set(feed_ids))
-    if not wanted:
+    """By id, without feeds that are gone for good."""
+    ids = sorted(set(feed_ids))
+    if not ids:
         return {}
     rows = await view.rows(
         "SELECT feed_id, title, overrides, state FROM feeds"
-        f" WHERE feed_id IN ({placeholders(len(wanted))})",
-        *wanted,
+        f" WHERE feed_id IN ({placeholders(len(ids))})",
+        *ids,
     )
     return {
         row.feed_id: TrackedFeed(decode_overrides(row.overrides).title or row.title, row.state)
@@ -137,7 +137,7 @@ async def list_feed_titles(view: View, feed_ids: Iterable[str]) -> dict[str, Tra
 
 
 async def insert_tracking(tx: Transaction, new: Tracking, now: datetime) -> Tracking:
-    """Its `id` and moments are made here. Conflict when the show is collected from that feed."""
+    """`id` and moments are set here. Conflict when the show is collected from that feed already."""
     moment = to_micros(now)
     row = await tx.row(
         "INSERT INTO trackings (show_id, feed_id, preferences, include, exclude, packs, save_path,"
@@ -155,7 +155,7 @@ async def insert_tracking(tx: Transaction, new: Tracking, now: datetime) -> Trac
 
 
 async def update_tracking(tx: Transaction, after: Tracking, now: datetime) -> Tracking:
-    """Everything but its show and its feed."""
+    """Write every column but the show and the feed."""
     row = await tx.row(
         "UPDATE trackings SET preferences = ?, include = ?, exclude = ?, packs = ?, save_path = ?,"
         " enabled = ?, since = ?, removed_at = ?, updated_at = ?"
@@ -171,7 +171,7 @@ async def update_tracking(tx: Transaction, after: Tracking, now: datetime) -> Tr
 
 
 async def delete_tracking(tx: Transaction, tracking_id: int) -> bool:
-    """With its decisions and records of downloads. Files stay where they are."""
+    """Delete a tracking with its decisions and records of downloads. Files stay."""
     return await tx.run("DELETE FROM trackings WHERE id = ?", tracking_id) > 0
 
 

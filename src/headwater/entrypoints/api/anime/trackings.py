@@ -134,7 +134,7 @@ class NewTrackingIn(TrackingChanges):
             feed_id=self.feed_id,
             show_id=self.show_id,
             show=self.show.wish(),
-            wish=self.patch(),
+            patch=self.patch(),
             back_catalogue=self.back_catalogue,
         )
 
