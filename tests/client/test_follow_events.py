@@ -39,9 +39,9 @@ def following(
     by_hand: bool = False,
     **patience: Any,
 ) -> EventFollower:
-    bookmark = EventProgress(cursor, time.monotonic, 0.0)
+    progress = EventProgress(cursor, time.monotonic, 0.0)
     return EventFollower(
-        wanted or StreamFilter(), after, bookmark, Patience(**patience), by_hand=by_hand
+        wanted or StreamFilter(), after, progress, Patience(**patience), by_hand=by_hand
     )
 
 
@@ -58,7 +58,7 @@ def frame(seq: int, /, **said: Any) -> Frame:
 
 
 def seqs(reader: EventFollower, *frames: Frame) -> list[int]:
-    return [event.seq for event in reader.told(frames)]
+    return [event.seq for event in reader.read_events(frames)]
 
 
 @given(st.lists(st.integers(1, 30), max_size=60))
@@ -76,9 +76,9 @@ def test_every_number_comes_once_and_in_order(numbers: list[int]) -> None:
 def test_what_came_before_the_trouble_is_handed_out() -> None:
     reader, got = following(), list[Event]()
     with pytest.raises(Garbled, match="jumps from 2 to 4"):
-        got += reader.told([frame(1), frame(2), frame(4)])
+        got += reader.read_events([frame(1), frame(2), frame(4)])
     assert reader.position == 2
-    told = following().told([frame(1), frame(2), frame(4)])
+    told = following().read_events([frame(1), frame(2), frame(4)])
     assert [next(told).seq, next(told).seq] == [1, 2]
 
 
@@ -151,31 +151,31 @@ def test_garbage_moves_nothing(case: str) -> None:
 def test_an_event_is_done_when_the_next_one_is_asked_for() -> None:
     cursor = Kept()
     reader = following(cursor=cursor)
-    told = reader.told([frame(1), frame(2), frame(3)])
+    told = reader.read_events([frame(1), frame(2), frame(3)])
     next(told)
     next(told)
     assert cursor.number == 1, "saved while the second is being dealt with"
     told.close()  # type: ignore[attr-defined]
-    reader.bookmark.save(now=True)
+    reader.progress.save(now=True)
     assert cursor.number == 1
 
 
 def test_done_by_hand_the_cursor_waits_for_the_first_that_is_not() -> None:
     cursor = Kept()
     reader = following(cursor=cursor, by_hand=True)
-    one, two, three, four = reader.told([frame(1), frame(2), frame(3), frame(4)])
-    reader.bookmark.save(now=True)
+    one, two, three, four = reader.read_events([frame(1), frame(2), frame(3), frame(4)])
+    reader.progress.save(now=True)
     assert cursor.number == 0
     three.done()
     two.done()
-    reader.bookmark.save(now=True)
+    reader.progress.save(now=True)
     assert cursor.number == 0
     one.done()
     one.done()
-    reader.bookmark.save(now=True)
+    reader.progress.save(now=True)
     assert cursor.number == 3
     four.done()
-    reader.bookmark.save(now=True)
+    reader.progress.save(now=True)
     assert cursor.number == 4
 
 

@@ -1,4 +1,4 @@
-"""Headwater for other programs: the event stream as an iterator, feeds, entries and raw bytes.
+"""A client of Headwater for other programs: the event stream, feeds, entries and raw bytes.
 
 from headwater.client import Client
 

@@ -1,4 +1,4 @@
-"""The client for asyncio: the same, without a thread."""
+"""The async client: the same calls as `client.py`, for asyncio."""
 
 import asyncio
 import ssl
@@ -32,7 +32,7 @@ R = TypeVar("R")
 
 
 class AsyncClient:
-    """One Headwater. Any number of calls at once: each has a connection of its own."""
+    """A client of one Headwater. Calls may run at once: each has a connection of its own."""
 
     def __init__(
         self,
@@ -42,8 +42,8 @@ class AsyncClient:
         patience: Patience | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`token` is one with the scope `read`. `tls` trusts a private authority."""
-        self._place = ServiceAddress.of(url, token, tls=tls)
+        """The `token` needs the scope `read`. `tls` trusts a private authority."""
+        self._address = ServiceAddress.of(url, token, tls=tls)
         self._patience = patience or Patience()
 
     def events(
@@ -57,24 +57,24 @@ class AsyncClient:
         cursor: Cursor | None = None,
         by_hand: bool = False,
     ) -> AsyncGenerator[Event, None]:
-        """As `Client.events`. When you leave its loop early, `aclosing` ends it at once.
+        """The same as `Client.events`. When you leave the loop early, `aclosing` ends it at once.
 
         A cursor is saved between two events, in the loop's own thread; a `FileCursor` takes a few
         milliseconds for that, once a second at most (`Patience.save_every`).
         """
-        bookmark = EventProgress(cursor, time.monotonic, self._patience.save_every)
-        wanted = StreamFilter(tuple(types), tuple(feeds), tuple(categories))
-        following = EventFollower(wanted, after, bookmark, self._patience, by_hand=by_hand)
-        return self._followed(following, reconnect)
+        progress = EventProgress(cursor, time.monotonic, self._patience.save_every)
+        stream_filter = StreamFilter(tuple(types), tuple(feeds), tuple(categories))
+        follower = EventFollower(stream_filter, after, progress, self._patience, by_hand=by_hand)
+        return self._follow(follower, reconnect)
 
     def feeds(
         self, state: str | None = None, *, page_size: int | None = None
     ) -> AsyncIterator[Feed]:
-        """In the order they were added."""
-        return self._listed(requests.feeds_request(state, page_size))
+        """All feeds, in the order they were added."""
+        return self._list(requests.feeds_request(state, page_size))
 
     async def feed(self, feed_id: str) -> Feed:
-        return await self._asked(requests.feed_request(feed_id))
+        return await self._get(requests.feed_request(feed_id))
 
     def entries(
         self,
@@ -87,17 +87,17 @@ class AsyncClient:
         page_size: int | None = None,
     ) -> AsyncIterator[Entry]:
         """Newest first by `first_seen`: `since` inclusive, `until` exclusive."""
-        asked = requests.entries_request(feed, since, until, category, words, page_size)
-        return self._listed(asked)
+        request = requests.entries_request(feed, since, until, category, words, page_size)
+        return self._list(request)
 
     async def entry(self, uid: str, feed: str | None = None) -> Entry:
-        """Refusal `ambiguous_entry` when several feeds have it and none was named."""
-        return await self._asked(requests.entry_request(uid, feed))
+        """Refusal `ambiguous_entry` when several feeds have the entry and `feed` is None."""
+        return await self._get(requests.entry_request(uid, feed))
 
     async def raw(self, fetch_id: str) -> bytes:
         """The body of a fetch exactly as served, still in its content coding."""
-        request = self._place.request("GET", requests.raw_path(fetch_id))
-        return check_response(*await self._whole(request))
+        request = self._address.request("GET", requests.raw_path(fetch_id))
+        return check_response(*await self._send(request))
 
     async def ask(
         self,
@@ -106,127 +106,128 @@ class AsyncClient:
         said: Mapping[str, Any] | None = None,
         query: Query = (),
     ) -> Any:
-        """Any other request, answered with JSON. Refusal or Unreachable otherwise."""
+        """Send any other request, with `said` as its JSON body, and return the JSON of the answer.
+        Raises Refusal or Unreachable."""
         body = None if said is None else orjson.dumps(said)
-        return decode_response(
-            *await self._whole(self._place.request(method, path, query, body=body))
-        )
+        request = self._address.request(method, path, query, body=body)
+        return decode_response(*await self._send(request))
 
-    async def _asked(self, question: GetRequest[R]) -> R:
-        return question.record(await self.ask("GET", question.path, query=question.query))
+    async def _get(self, request: GetRequest[R]) -> R:
+        return request.record(await self.ask("GET", request.path, query=request.query))
 
-    async def _listed(self, question: GetRequest[R]) -> AsyncGenerator[R, None]:
-        asked = question
+    async def _list(self, request: GetRequest[R]) -> AsyncGenerator[R, None]:
+        page_request = request
         while True:
-            page = await self.ask("GET", asked.path, query=asked.query)
-            records, cursor = page_records(page, question.name)
+            page = await self.ask("GET", page_request.path, query=page_request.query)
+            records, cursor = page_records(page, request.name)
             for record in records:
-                yield question.record(record)
+                yield request.record(record)
             if cursor is None:
                 return
-            asked = question.after(cursor)
+            page_request = request.after(cursor)
 
-    async def _whole(self, request: bytes) -> tuple[ResponseHead, bytes]:
+    async def _send(self, request: bytes) -> tuple[ResponseHead, bytes]:
         deadline = time.monotonic() + self._patience.ask
-        async with _open_async_connection(self._place, self._patience.connect) as talk:
-            head, first = await talk.ask(request, deadline)
-            return head, await talk.rest(first, deadline, self._patience.most_bytes)
+        async with _open_async_connection(self._address, self._patience.connect) as connection:
+            head, first = await connection.ask(request, deadline)
+            return head, await connection.whole_body(first, deadline, self._patience.most_bytes)
 
-    async def _followed(
-        self, following: EventFollower, reconnect: bool
+    async def _follow(
+        self, follower: EventFollower, reconnect: bool
     ) -> AsyncGenerator[Event, None]:
         try:
             while True:
                 trouble: HeadwaterError | None = None
                 try:
-                    async with aclosing(self._told(following)) as told:
-                        async for event in told:
+                    async with aclosing(self._read_stream(follower)) as events:
+                        async for event in events:
                             yield event
                 except Refusal as refusal:
                     trouble = refusal
                     if not refusal.may_pass:
                         raise
-                except Unreachable as broken:
-                    trouble = broken
+                except Unreachable as unreachable:
+                    trouble = unreachable
                 if not reconnect:
                     if trouble is not None:
                         raise trouble
                     return
-                await asyncio.sleep(following.rest_after(trouble))
+                await asyncio.sleep(follower.rest_after(trouble))
         finally:
-            following.bookmark.save(now=True)
+            follower.progress.save(now=True)
 
-    async def _told(self, following: EventFollower) -> AsyncGenerator[Event, None]:
-        async with _open_async_connection(self._place, self._patience.connect) as talk:
-            deadline = self._sign_of_life()
-            head, came = await talk.ask(following.request(self._place), deadline)
+    async def _read_stream(self, follower: EventFollower) -> AsyncGenerator[Event, None]:
+        async with _open_async_connection(self._address, self._patience.connect) as connection:
+            deadline = self._stream_deadline()
+            head, received = await connection.ask(follower.request(self._address), deadline)
             if head.status >= 400:
-                check_response(head, await talk.rest(came, deadline, self._patience.most_bytes))
+                most_bytes = self._patience.most_bytes
+                check_response(head, await connection.whole_body(received, deadline, most_bytes))
             check_event_stream(head)
-            frames = FrameParser(self._patience.longest_event)
-            while came or (came := await talk.more(deadline)):
-                if found := frames.feed(came):
-                    for event in following.told(found):
+            parser = FrameParser(self._patience.longest_event)
+            while received or (received := await connection.next_piece(deadline)):
+                if frames := parser.feed(received):
+                    for event in follower.read_events(frames):
                         yield event
-                    deadline = self._sign_of_life()
-                came = b""
+                    deadline = self._stream_deadline()
+                received = b""
 
-    def _sign_of_life(self) -> float:
-        """When the next one must have come. A byte now and then is none."""
+    def _stream_deadline(self) -> float:
+        """The time by which the next frame must come. A single byte is no sign of life."""
         return time.monotonic() + self._patience.stream
 
 
 class _AsyncConnection:
-    """As `SocketConnection`, on a loop."""
+    """The same as `SocketConnection`, on an event loop."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
-        self._incoming = ResponseParser()
+        self._parser = ResponseParser()
 
     async def ask(self, request: bytes, deadline: float) -> tuple[ResponseHead, bytes]:
         self._writer.write(request)
         body = b""
-        while self._incoming.head is None:
-            body = await self._received(deadline)
-        return self._incoming.head, body
+        while self._parser.head is None:
+            body = await self._receive(deadline)
+        return self._parser.head, body
 
-    async def more(self, deadline: float) -> bytes:
+    async def next_piece(self, deadline: float) -> bytes:
         body = b""
-        while not body and not self._incoming.ended:
-            body = await self._received(deadline)
+        while not body and not self._parser.ended:
+            body = await self._receive(deadline)
         return body
 
-    async def rest(self, first: bytes, deadline: float, most: int) -> bytes:
+    async def whole_body(self, first: bytes, deadline: float, most: int) -> bytes:
         pieces, size = [first], len(first)
-        while piece := await self.more(deadline):
+        while piece := await self.next_piece(deadline):
             pieces.append(piece)
             size += len(piece)
             if size > most:
                 raise Unexpected(f"The answer is larger than {most} bytes.")
         return b"".join(pieces)
 
-    async def _received(self, deadline: float) -> bytes:
+    async def _receive(self, deadline: float) -> bytes:
         try:
             async with asyncio.timeout(max(deadline - time.monotonic(), 0.0)):
-                came = await self._reader.read(PIECE)
+                received = await self._reader.read(PIECE)
         except TimeoutError as trouble:
             raise Unreachable("Headwater was too slow.") from trouble
         except OSError as trouble:
             raise Unreachable(f"Headwater fell silent: {trouble}") from trouble
-        return self._incoming.feed(came)
+        return self._parser.feed(received)
 
 
 @asynccontextmanager
 async def _open_async_connection(
-    place: ServiceAddress, seconds: float
+    address: ServiceAddress, seconds: float
 ) -> AsyncGenerator[_AsyncConnection, None]:
     try:
         async with asyncio.timeout(seconds):
             reader, writer = await asyncio.open_connection(
-                place.host,
-                place.port,
-                ssl=place.tls,
-                server_hostname=place.host if place.tls else None,
+                address.host,
+                address.port,
+                ssl=address.tls,
+                server_hostname=address.host if address.tls else None,
                 limit=PIECE,
             )
     except OSError as trouble:  # a timeout is one too
@@ -234,4 +235,4 @@ async def _open_async_connection(
     try:
         yield _AsyncConnection(reader, writer)
     finally:
-        writer.transport.abort()  # nothing is left to be said, and nobody waits for a farewell
+        writer.transport.abort()  # nothing is left to send, and nobody waits for an orderly end

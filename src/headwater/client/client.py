@@ -1,4 +1,4 @@
-"""The client for ordinary programs: every call waits for its answer."""
+"""The client for programs without asyncio: every call waits for its answer."""
 
 import ssl
 import time
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class Client:
-    """One Headwater. Safe to use from several threads: each call has a connection of its own."""
+    """A client of one Headwater. Threads may share it: each call has a connection of its own."""
 
     def __init__(
         self,
@@ -33,8 +33,8 @@ class Client:
         patience: Patience | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`token` is one with the scope `read`. `tls` trusts a private authority."""
-        self._place = ServiceAddress.of(url, token, tls=tls)
+        """The `token` needs the scope `read`. `tls` trusts a private authority."""
+        self._address = ServiceAddress.of(url, token, tls=tls)
         self._patience = patience or Patience()
 
     def events(
@@ -48,25 +48,26 @@ class Client:
         cursor: Cursor | None = None,
         by_hand: bool = False,
     ) -> Generator[Event, None, None]:
-        """Every event after a number, then what comes, for ever; each once, none left out.
+        """Every event after a number, then new ones for ever; each once, none left out.
 
-        `after` None begins with what comes from now on, "beginning" with the first of all. A
-        `cursor` that holds a number goes on there instead. It moves past an event when the next one
-        is asked for, so that what a crash (or a `break`) cut short is told again; `by_hand` it
-        moves by `event.done()` alone. Connections that break are made again, with growing rests;
-        `reconnect=False` ends with the first one instead. LogReset when the log was set back.
+        With `after` None the first event is the next one to come, with "beginning" the first of
+        all. A `cursor` that holds a number goes on there instead. It moves past an event when you
+        ask for the next one, so an event that a crash (or a `break`) cut short comes again. With
+        `by_hand` only `event.done()` moves it. Connections that break are made again, with growing
+        rests; `reconnect=False` ends with the first one instead. LogReset when the log was set
+        back.
         """
-        bookmark = EventProgress(cursor, time.monotonic, self._patience.save_every)
-        wanted = StreamFilter(tuple(types), tuple(feeds), tuple(categories))
-        following = EventFollower(wanted, after, bookmark, self._patience, by_hand=by_hand)
-        return self._followed(following, reconnect)
+        progress = EventProgress(cursor, time.monotonic, self._patience.save_every)
+        stream_filter = StreamFilter(tuple(types), tuple(feeds), tuple(categories))
+        follower = EventFollower(stream_filter, after, progress, self._patience, by_hand=by_hand)
+        return self._follow(follower, reconnect)
 
     def feeds(self, state: str | None = None, *, page_size: int | None = None) -> Iterator[Feed]:
-        """In the order they were added."""
-        return self._listed(requests.feeds_request(state, page_size))
+        """All feeds, in the order they were added."""
+        return self._list(requests.feeds_request(state, page_size))
 
     def feed(self, feed_id: str) -> Feed:
-        return self._asked(requests.feed_request(feed_id))
+        return self._get(requests.feed_request(feed_id))
 
     def entries(
         self,
@@ -79,17 +80,17 @@ class Client:
         page_size: int | None = None,
     ) -> Iterator[Entry]:
         """Newest first by `first_seen`: `since` inclusive, `until` exclusive."""
-        asked = requests.entries_request(feed, since, until, category, words, page_size)
-        return self._listed(asked)
+        request = requests.entries_request(feed, since, until, category, words, page_size)
+        return self._list(request)
 
     def entry(self, uid: str, feed: str | None = None) -> Entry:
-        """Refusal `ambiguous_entry` when several feeds have it and none was named."""
-        return self._asked(requests.entry_request(uid, feed))
+        """Refusal `ambiguous_entry` when several feeds have the entry and `feed` is None."""
+        return self._get(requests.entry_request(uid, feed))
 
     def raw(self, fetch_id: str) -> bytes:
         """The body of a fetch exactly as served, still in its content coding."""
-        request = self._place.request("GET", requests.raw_path(fetch_id))
-        return check_response(*send_request(self._place, self._patience, request))
+        request = self._address.request("GET", requests.raw_path(fetch_id))
+        return check_response(*send_request(self._address, self._patience, request))
 
     def ask(
         self,
@@ -98,44 +99,46 @@ class Client:
         said: Mapping[str, Any] | None = None,
         query: Query = (),
     ) -> Any:
-        """Any other request, answered with JSON. Refusal or Unreachable otherwise."""
+        """Send any other request, with `said` as its JSON body, and return the JSON of the answer.
+        Raises Refusal or Unreachable."""
         body = None if said is None else orjson.dumps(said)
-        request = self._place.request(method, path, query, body=body)
-        return decode_response(*send_request(self._place, self._patience, request))
+        request = self._address.request(method, path, query, body=body)
+        return decode_response(*send_request(self._address, self._patience, request))
 
-    def _asked(self, question: GetRequest[R]) -> R:
-        return question.record(self.ask("GET", question.path, query=question.query))
+    def _get(self, request: GetRequest[R]) -> R:
+        return request.record(self.ask("GET", request.path, query=request.query))
 
-    def _listed(self, question: GetRequest[R]) -> Iterator[R]:
-        asked = question
+    def _list(self, request: GetRequest[R]) -> Iterator[R]:
+        page_request = request
         while True:
-            page = self.ask("GET", asked.path, query=asked.query)
-            records, cursor = page_records(page, question.name)
-            yield from map(question.record, records)
+            page = self.ask("GET", page_request.path, query=page_request.query)
+            records, cursor = page_records(page, request.name)
+            yield from map(request.record, records)
             if cursor is None:
                 return
-            asked = question.after(cursor)
+            page_request = request.after(cursor)
 
-    def _followed(self, following: EventFollower, reconnect: bool) -> Generator[Event, None, None]:
+    def _follow(self, follower: EventFollower, reconnect: bool) -> Generator[Event, None, None]:
         try:
             while True:
-                trouble = yield from self._one_connection(following)
+                trouble = yield from self._read_connection(follower)
                 if not reconnect:
                     if trouble is not None:
                         raise trouble
                     return
-                time.sleep(following.rest_after(trouble))
+                time.sleep(follower.rest_after(trouble))
         finally:
-            following.bookmark.save(now=True)
+            follower.progress.save(now=True)
 
-    def _one_connection(
-        self, following: EventFollower
+    def _read_connection(
+        self, follower: EventFollower
     ) -> Generator[Event, None, HeadwaterError | None]:
-        """What ended it; None when it came to its end. What cannot pass by itself is raised."""
+        """Read one connection to its end. Returns the trouble that ended it, None for an orderly
+        end. Trouble that cannot pass by itself is raised."""
         try:
-            request = following.request(self._place)
-            for frames in stream_frames(self._place, self._patience, request):
-                yield from following.told(frames)
+            request = follower.request(self._address)
+            for frames in stream_frames(self._address, self._patience, request):
+                yield from follower.read_events(frames)
         except Refusal as trouble:
             if not trouble.may_pass:
                 raise

@@ -1,4 +1,4 @@
-"""Requests and answers over sockets, each with one of its own, every wait with an end."""
+"""A conversation: one request and its answer over a socket of its own, every wait with an end."""
 
 import socket
 import time
@@ -16,53 +16,54 @@ PIECE = 256 * 1024
 
 
 def send_request(
-    place: ServiceAddress, patience: Patience, request: bytes
+    address: ServiceAddress, patience: Patience, request: bytes
 ) -> tuple[ResponseHead, bytes]:
-    """The head and the whole body, whatever the status is."""
+    """Send a request, and return the head and the whole body, whatever the status is."""
     deadline = time.monotonic() + patience.ask
-    with SocketConnection(place, patience.connect) as talk:
-        head, first = talk.ask(request, deadline)
-        return head, talk.rest(first, deadline, patience.most_bytes)
+    with SocketConnection(address, patience.connect) as connection:
+        head, first = connection.ask(request, deadline)
+        return head, connection.whole_body(first, deadline, patience.most_bytes)
 
 
 def stream_frames(
-    place: ServiceAddress, patience: Patience, request: bytes
+    address: ServiceAddress, patience: Patience, request: bytes
 ) -> Generator[list[Frame], None, None]:
-    """Frames as they come, until the stream ends. A byte now and then is no sign of life."""
-    with SocketConnection(place, patience.connect) as talk:
+    """Frames as they come, until the stream ends. A single byte now and then is no sign of life."""
+    with SocketConnection(address, patience.connect) as connection:
         deadline = time.monotonic() + patience.stream
-        head, came = talk.ask(request, deadline)
+        head, received = connection.ask(request, deadline)
         if head.status >= 400:
-            check_response(head, talk.rest(came, deadline, patience.most_bytes))
+            check_response(head, connection.whole_body(received, deadline, patience.most_bytes))
         check_event_stream(head)
-        frames = FrameParser(patience.longest_event)
-        while came or (came := talk.more(deadline)):
-            if found := frames.feed(came):
-                yield found
+        parser = FrameParser(patience.longest_event)
+        while received or (received := connection.next_piece(deadline)):
+            if frames := parser.feed(received):
+                yield frames
                 deadline = time.monotonic() + patience.stream
-            came = b""
+            received = b""
 
 
 class SocketConnection:
-    """Open inside a `with`. Whatever the other side does, each step ends by its deadline."""
+    """A connection that is open inside a `with`. Each step ends by its deadline, whatever the other
+    side does."""
 
-    def __init__(self, place: ServiceAddress, connect_seconds: float) -> None:
-        self._place, self._seconds = place, connect_seconds
+    def __init__(self, address: ServiceAddress, connect_seconds: float) -> None:
+        self._address, self._seconds = address, connect_seconds
         self._socket: socket.socket | None = None
-        self._incoming = ResponseParser()
+        self._parser = ResponseParser()
 
     def __enter__(self) -> Self:
-        place, deadline = self._place, time.monotonic() + self._seconds
+        address, deadline = self._address, time.monotonic() + self._seconds
         try:
-            plain = socket.create_connection((place.host, place.port), self._seconds)
+            plain = socket.create_connection((address.host, address.port), self._seconds)
         except OSError as trouble:
             raise Unreachable(f"Headwater does not answer: {trouble}") from trouble
         self._socket = plain
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if place.tls is not None:
+            if address.tls is not None:
                 plain.settimeout(_left(deadline))
-                self._socket = place.tls.wrap_socket(plain, server_hostname=place.host)
+                self._socket = address.tls.wrap_socket(plain, server_hostname=address.host)
         except OSError as trouble:
             plain.close()
             raise Unreachable(f"No secure way to Headwater: {trouble}") from trouble
@@ -81,61 +82,59 @@ class SocketConnection:
             self._socket.close()
 
     def ask(self, request: bytes, deadline: float) -> tuple[ResponseHead, bytes]:
-        """The head, and what of the body came with it."""
+        """Send a request, and return the head and the part of the body that came with it."""
         try:
             self._open.settimeout(_left(deadline))
             self._open.sendall(request)
         except (BrokenPipeError, ConnectionResetError) as trouble:
-            return self._said_before_hanging_up(trouble, deadline)
+            return self._answer_before_close(trouble, deadline)
         except OSError as trouble:
             raise _send_failed(trouble) from trouble
         return self._answer(deadline)
 
     def _answer(self, deadline: float) -> tuple[ResponseHead, bytes]:
         body = b""
-        while self._incoming.head is None:
-            body = self._received(deadline)
-        return self._incoming.head, body
+        while self._parser.head is None:
+            body = self._receive(deadline)
+        return self._parser.head, body
 
-    def _said_before_hanging_up(
-        self, trouble: OSError, deadline: float
-    ) -> tuple[ResponseHead, bytes]:
-        """A request that is too large is refused before its end: the refusal is what counts."""
+    def _answer_before_close(self, trouble: OSError, deadline: float) -> tuple[ResponseHead, bytes]:
+        """A request that is too large is refused before its end: read the refusal."""
         try:
             return self._answer(deadline)
         except Unreachable:
             raise _send_failed(trouble) from trouble
 
-    def more(self, deadline: float) -> bytes:
-        """The next piece of the body; b"" at its end."""
+    def next_piece(self, deadline: float) -> bytes:
+        """Read the next piece of the body; b"" at its end."""
         body = b""
-        while not body and not self._incoming.ended:
-            body = self._received(deadline)
+        while not body and not self._parser.ended:
+            body = self._receive(deadline)
         return body
 
-    def rest(self, first: bytes, deadline: float, most: int) -> bytes:
-        """All of the body, when its first piece is here already."""
+    def whole_body(self, first: bytes, deadline: float, most: int) -> bytes:
+        """Read the rest of the body, and return all of it with its `first` piece."""
         pieces, size = [first], len(first)
-        while piece := self.more(deadline):
+        while piece := self.next_piece(deadline):
             pieces.append(piece)
             size += len(piece)
             if size > most:
                 raise Unexpected(f"The answer is larger than {most} bytes.")
         return b"".join(pieces)
 
-    def _received(self, deadline: float) -> bytes:
+    def _receive(self, deadline: float) -> bytes:
         try:
             self._open.settimeout(_left(deadline))
-            came = self._open.recv(PIECE)
+            received = self._open.recv(PIECE)
         except TimeoutError as trouble:
             raise Unreachable("Headwater was too slow.") from trouble
         except OSError as trouble:
             raise Unreachable(f"Headwater fell silent: {trouble}") from trouble
-        return self._incoming.feed(came)
+        return self._parser.feed(received)
 
     @property
     def _open(self) -> socket.socket:
-        assert self._socket is not None, "a conversation is held inside its with"
+        assert self._socket is not None, "a connection is used inside its with"
         return self._socket
 
 

@@ -1,4 +1,4 @@
-"""How far a reader has come, kept from one start of a program to the next."""
+"""Cursors: how far a reader has come, saved from one start of a program to the next."""
 
 import os
 from collections.abc import Callable
@@ -10,17 +10,18 @@ from headwater.core.errors import BadSettings
 
 
 class Cursor(Protocol):
-    """Where the number is kept: the last event that is dealt with, and all before it."""
+    """Keeps the number of an event: it and all before it are done."""
 
     def load(self) -> int | None:
-        """None when there is none yet."""
+        """The number; None when there is none yet."""
 
     def save(self, seq: int) -> None:
-        """When it returns, the number survives a crash."""
+        """Save the number. When this returns, the number survives a crash."""
 
 
 class FileCursor:
-    """In a file of its own, replaced whole: after a crash it holds the old number or the new."""
+    """A cursor in a file of its own, which is replaced whole: after a crash it holds the old number
+    or the new one."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
@@ -43,15 +44,16 @@ class FileCursor:
         draft.replace(self._path)
         folder = os.open(self._path.parent, os.O_RDONLY)
         try:
-            os.fsync(folder)  # the new name too
+            os.fsync(folder)  # makes the new name durable too
         finally:
             os.close(folder)
 
 
 class EventProgress:
-    """Which events were handed out and which are done; the cursor never passes one that is not.
+    """The events that were handed out, and those that are done. The cursor never passes an event
+    that is not done.
 
-    `done` may be called from any thread; saving is for the reader's own.
+    Any thread may call `done`; only the reader's own thread may save.
     """
 
     def __init__(self, cursor: Cursor | None, time: Callable[[], float], save_every: float) -> None:
@@ -63,13 +65,13 @@ class EventProgress:
         self._lock = Lock()
 
     def load(self) -> int | None:
-        """Where to go on; None without a cursor, or when it is new."""
+        """The number to go on after; None without a cursor, or when it is new."""
         if self._cursor is not None:
             self._saved = self._cursor.load()
         return self._saved
 
-    def told(self, seq: int) -> None:
-        """Handed out, to be done some time."""
+    def handed_out(self, seq: int) -> None:
+        """The event was handed out, and is not done yet."""
         if self._cursor is None:
             return
         with self._lock:
@@ -77,7 +79,7 @@ class EventProgress:
             self._reached = seq
 
     def passed(self, seq: int) -> None:
-        """Nothing before this number is left to hand out."""
+        """No event up to this number is left to hand out."""
         with self._lock:
             self._reached = seq
 
@@ -86,17 +88,13 @@ class EventProgress:
             self._open.pop(seq, None)
 
     def save(self, *, now: bool = False) -> None:
-        """Not more often than it is worth; `now` at the end."""
+        """Save the cursor, at most once in `save_every` seconds unless `now`."""
         if self._cursor is None or (not now and self._time() - self._saved_at < self._save_every):
             return
-        safe = self._safe()
+        with self._lock:
+            # Events are handed out in order: the first open one is the oldest.
+            safe = next(iter(self._open)) - 1 if self._open else self._reached
         if safe is not None and safe != self._saved:
             self._cursor.save(safe)
             self._saved = safe
         self._saved_at = self._time()
-
-    def _safe(self) -> int | None:
-        with self._lock:
-            if not self._open:
-                return self._reached
-            return next(iter(self._open)) - 1  # they were handed out in order

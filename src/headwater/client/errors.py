@@ -1,4 +1,4 @@
-"""What may go wrong between a program and Headwater, each kind with its own name."""
+"""Errors between a program and Headwater: refused, unreachable, garbled, unexpected, log reset."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ LONGEST_RETRY_AFTER = 3_600.0
 
 
 class Refusal(HeadwaterError):
-    """Headwater said no: its code, its status and its facts."""
+    """Headwater refused a request. `code`, `status` and `facts` are those of its answer."""
 
     def __init__(self, said: Mapping[str, Any]) -> None:
         facts = {str(name): value for name, value in said.items() if name not in _ENVELOPE}
@@ -24,34 +24,34 @@ class Refusal(HeadwaterError):
 
     @property
     def may_pass(self) -> bool:
-        """The same question may be answered a while later."""
+        """Whether the same request may succeed later."""
         return self.status in _TEMPORARY_STATUSES
 
     @property
     def retry_after(self) -> float:
-        """How many seconds Headwater asked to be left alone; 0.0 when it did not say."""
-        said = self.facts.get("retry_after_sec")
-        if isinstance(said, bool) or not isinstance(said, int | float) or not said > 0:
+        """The seconds that Headwater asked to wait; 0.0 when it did not ask."""
+        seconds = self.facts.get("retry_after_sec")
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
             return 0.0
-        return min(float(said), LONGEST_RETRY_AFTER)
+        return min(float(seconds), LONGEST_RETRY_AFTER)
 
 
 class Unreachable(HeadwaterError):
-    """No answer from Headwater, or an answer that broke off; try again in a while."""
+    """Headwater did not answer, or its answer broke off. Try again later."""
 
     code = "service_unreachable"
     status = 503
 
 
 class Garbled(Unreachable):
-    """What came makes no sense: damaged on its way, or made up. The connection is given up."""
+    """The answer makes no sense: it was damaged on its way, or forged. The connection is closed."""
 
     code = "garbled_answer"
     status = 502
 
 
 class Unexpected(HeadwaterError):
-    """Somebody answers there, but not as Headwater would: trying again will not help."""
+    """Somebody answered, but not as Headwater would. Trying again will not help."""
 
     code = "unexpected_answer"
     status = 502
@@ -60,7 +60,7 @@ class Unexpected(HeadwaterError):
 class LogReset(HeadwaterError):
     """The log ends before the number we have: it was restored from an older backup.
 
-    Numbers after `last_seq` will be given to other events. Nothing says which of those you had.
+    Other events will get the numbers after `last_seq`. Nobody can tell which of those you had.
     """
 
     code = "log_reset"
@@ -78,13 +78,13 @@ class LogReset(HeadwaterError):
 def error_of_response(
     status: int, body: bytes, retry_after: str | None = None
 ) -> Refusal | Unexpected:
-    """From an answer of 400 or more. A proxy on the way has words of its own: what may pass is a
-    refusal in anybody's words, all else only in Headwater's."""
+    """The error of an answer of 400 or more. A proxy on the way answers in its own format: a status
+    that may pass is a Refusal in any format, other statuses only in Headwater's."""
     try:
-        said = orjson.loads(body)
+        answer = orjson.loads(body)
     except orjson.JSONDecodeError:
-        said = None
-    facts = {**said} if isinstance(said, dict) else {}
+        answer = None
+    facts = {**answer} if isinstance(answer, dict) else {}
     if "error" not in facts and status not in _TEMPORARY_STATUSES:
         return Unexpected(f"The answer is {status}, and not in Headwater's words.", answered=status)
     facts["status_code"] = status

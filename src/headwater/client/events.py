@@ -1,4 +1,4 @@
-"""One fact of the log, as a program gets it."""
+"""Events of the log, parsed from the frames of the stream."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ LARGEST_DIGITS = 18
 
 
 def _ignore_done(seq: int) -> None:
-    """Done with an event that no cursor waits for."""
+    """For an event without a cursor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`seq` is its place in the log, without gaps; `id` is the same in every delivery.
+    """One event. `seq` is its place in the log, without gaps; `id` is the same in every delivery.
 
-    `payload` by type: docs/events.md.
+    docs/events.md describes the `payload` of each type.
     """
 
     seq: int
@@ -33,23 +33,23 @@ class Event:
     _when_done: Callable[[int], None] = field(default=_ignore_done, repr=False, compare=False)
 
     def done(self) -> None:
-        """You have dealt with it: the cursor may move past it."""
+        """Call this when you are done with the event: the cursor may move past it."""
         self._when_done(self.seq)
 
 
 def parse_event(data: bytes, when_done: Callable[[int], None] = _ignore_done) -> Event:
-    """Garbled unless these are the fields of an event."""
+    """Parse the data of a frame. Garbled unless it has the fields of an event."""
     try:
-        said = orjson.loads(data)
-        seq, payload = said["seq"], said["payload"]
+        event = orjson.loads(data)
+        seq, payload = event["seq"], event["payload"]
         if type(seq) is not int or not isinstance(payload, dict):
             raise TypeError("seq is a number, payload an object")
         return Event(
             seq,
-            str(said["id"]),
-            str(said["type"]),
-            datetime.fromisoformat(said["at"]),
-            said["feed_id"],
+            str(event["id"]),
+            str(event["type"]),
+            datetime.fromisoformat(event["at"]),
+            event["feed_id"],
             payload,
             when_done,
         )

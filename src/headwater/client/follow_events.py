@@ -1,7 +1,7 @@
-"""What a reader of the stream knows between two connections: where it is, and when to come back.
+"""Follow the event stream over many connections: where the reader is, and when to connect again.
 
-No number is handed out twice and none is left out: what a server repeats is dropped, and a stream
-that jumps over a number is broken off and asked for again.
+No number is handed out twice and none is left out: repeated events are dropped, and when a stream
+jumps over a number, the reader breaks it off and connects again.
 """
 
 import logging
@@ -29,7 +29,7 @@ logger = logging.getLogger("headwater.client")
 
 @dataclass(frozen=True, slots=True)
 class StreamFilter:
-    """Which events; empty means all."""
+    """The events to read; an empty list means all."""
 
     types: Sequence[str] = ()
     feeds: Sequence[str] = ()
@@ -49,52 +49,52 @@ class StreamFilter:
 
 
 class EventFollower:
-    """One call of `events`, however many connections it takes."""
+    """The state of one call of `events`, over all of its connections."""
 
     def __init__(
         self,
-        wanted: StreamFilter,
+        stream_filter: StreamFilter,
         after: After,
-        bookmark: EventProgress,
+        progress: EventProgress,
         patience: Patience,
         *,
         by_hand: bool,
     ) -> None:
-        kept = bookmark.load()
-        self.position = kept if kept is not None else _first_position(after)
-        self.bookmark = bookmark
-        self._wanted, self._patience, self._by_hand = wanted, patience, by_hand
+        saved = progress.load()
+        self.position = saved if saved is not None else _first_position(after)
+        self.progress = progress
+        self._filter, self._patience, self._by_hand = stream_filter, patience, by_hand
         self._failures = 0
         self._greeted = False
         self._rest = DEFAULT_RETRY_SECONDS
 
-    def request(self, place: ServiceAddress) -> bytes:
-        """For what comes after the place we are at, over a new connection."""
+    def request(self, address: ServiceAddress) -> bytes:
+        """The request for the events after our position, over a new connection."""
         self._greeted = False
-        said = {"accept": EVENT_STREAM_TYPE, "cache-control": "no-store"}
+        headers = {"accept": EVENT_STREAM_TYPE, "cache-control": "no-store"}
         if self.position is not None:
-            said["last-event-id"] = str(self.position)
-        return place.request("GET", PATH, self._wanted.query, said)
+            headers["last-event-id"] = str(self.position)
+        return address.request("GET", PATH, self._filter.query, headers)
 
-    def told(self, frames: Sequence[Frame]) -> Iterator[Event]:
-        """What these tell that was not told before.
+    def read_events(self, frames: Sequence[Frame]) -> Iterator[Event]:
+        """The events of these frames that were not handed out before.
 
-        Whoever asks for the next event has dealt with this one, unless they say so by hand.
+        When the caller asks for the next event, this one is done, unless `by_hand`.
         """
         for frame in frames:
-            event = self._take(frame)
+            event = self._read_frame(frame)
             if event is not None:
-                self.bookmark.told(event.seq)
+                self.progress.handed_out(event.seq)
                 yield event
                 if not self._by_hand:
-                    self.bookmark.done(event.seq)
-                self.bookmark.save()
+                    self.progress.done(event.seq)
+                self.progress.save()
             elif frame.retry_ms is not None:
                 self._rest = frame.retry_ms / 1000
-        self.bookmark.save()
+        self.progress.save()
 
     def rest_after(self, trouble: HeadwaterError | None) -> float:
-        """Seconds until the next try; None as trouble is a stream that came to its end."""
+        """Seconds until the next try. The trouble is None when the stream came to its end."""
         if trouble is None:
             self._failures = 0
         else:
@@ -106,9 +106,9 @@ class EventFollower:
         asked = trouble.retry_after if isinstance(trouble, Refusal) else 0.0
         return max(asked, rest - rest / 2 * random.random())  # noqa: S311 -- luck, no secret
 
-    def _take(self, frame: Frame) -> Event | None:
+    def _read_frame(self, frame: Frame) -> Event | None:
         if frame.event == b"log_reset":
-            raise _reset_of(frame)
+            raise _log_reset_from(frame)
         number = parse_event_number(frame)
         if frame.data is None:
             self._note_position(number)
@@ -117,29 +117,30 @@ class EventFollower:
             raise Garbled("The stream has an event without an id.")
         if self.position is not None and number <= self.position:
             return None
-        if self._wanted.is_everything and self.position not in (None, number - 1):
+        if self._filter.is_everything and self.position not in (None, number - 1):
             raise Garbled(f"The stream jumps from {self.position} to {number}.")
-        event = self._event(frame.event, frame.data, number)
+        event = self._parse_event(frame.event, frame.data, number)
         self.position, self._failures = number, 0
         return event
 
-    def _event(self, kind: bytes, data: bytes, number: int) -> Event | None:
+    def _parse_event(self, kind: bytes, data: bytes, number: int) -> Event | None:
         if kind == b"unreadable":
             logger.error(
                 "event %d cannot be read: %s", number, data[:500].decode("utf-8", "replace")
             )
-            self.bookmark.passed(number)
+            self.progress.passed(number)
             return None
-        event = parse_event(data, self.bookmark.done)
+        event = parse_event(data, self.progress.done)
         if event.seq != number:
             raise Garbled(f"The event {event.seq} came as number {number}.")
         return event
 
     def _note_position(self, number: int | None) -> None:
-        """An id alone: everything wanted up to there was told. So the next start begins there.
+        """An id alone: all events up to it that we asked for were sent, so the next start begins
+        there.
 
-        The first one of a connection is its greeting. With a later one, a ping, it has worked for a
-        while, and what breaks it after that is a new trouble: a quiet log is no failure.
+        The first one of a connection is its greeting. After a later one, a ping, the connection has
+        worked for a while, and what breaks it then is a new trouble: a quiet log is no failure.
         """
         if number is None:
             return
@@ -148,10 +149,10 @@ class EventFollower:
         self._greeted = True
         if number == self.position:
             return
-        if self.position is not None and (number < self.position or self._wanted.is_everything):
+        if self.position is not None and (number < self.position or self._filter.is_everything):
             raise Garbled(f"The stream is at {number}, this reader at {self.position}.")
         self.position = number
-        self.bookmark.passed(number)
+        self.progress.passed(number)
 
 
 def _first_position(after: After) -> int | None:
@@ -162,7 +163,7 @@ def _first_position(after: After) -> int | None:
     raise BadInput("`after` is the number of an event, None for now, or 'beginning'.")
 
 
-def _reset_of(frame: Frame) -> LogReset:
+def _log_reset_from(frame: Frame) -> LogReset:
     try:
         last = orjson.loads(frame.data or b"")["last_seq"]
         return LogReset(int(last))

@@ -1,4 +1,4 @@
-"""An HTTP/1.1 answer as its bytes come in: strict, bounded, the same for threads and loops."""
+"""Parse an HTTP/1.1 answer as its bytes come in: strict, bounded, for threads and event loops."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from headwater.client.errors import Garbled, Unexpected, Unreachable
 
 HEAD_BYTES = 65_536
-"""The longest head, and the longest trailers."""
+"""The longest head, and the longest trailers, in bytes."""
 SIZE_LINE_BYTES = 1_024
 _HEX = frozenset(b"0123456789abcdefABCDEF")
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseHead:
-    """Header names are in lower case; what was said twice is joined by a comma."""
+    """Header names are in lower case; the values of a repeated header are joined by a comma."""
 
     status: int
     headers: Mapping[str, str]
@@ -24,7 +24,8 @@ class ResponseHead:
 
 
 class ResponseParser:
-    """Feed it what came: `head` is there when it was all read, `ended` when the body was."""
+    """Feed it the bytes as they come: `head` is set when the head is complete, `ended` when the
+    body is."""
 
     def __init__(self) -> None:
         self.head: ResponseHead | None = None
@@ -33,18 +34,18 @@ class ResponseParser:
         self._left = 0
         self._step: Callable[[], bytes | None] = self._read_head
 
-    def feed(self, came: bytes) -> bytes:
-        """What of the body came with it; b"" as input means that the other end closed."""
-        if not came:
-            self._closed()
+    def feed(self, received: bytes) -> bytes:
+        """The part of the body in these bytes. b"" as input means that the other end closed."""
+        if not received:
+            self._close()
             return b""
-        self._buffer += came
+        self._buffer += received
         body: list[bytes] = []
         while not self.ended and (piece := self._step()) is not None:
             body.append(piece)
         return b"".join(body)
 
-    def _closed(self) -> None:
+    def _close(self) -> None:
         if self._step == self._read_until_closed:
             self.ended = True
         if not self.ended:
@@ -146,20 +147,20 @@ def _status_of(line: bytes) -> int:
 
 
 def _headers_of(lines: list[bytes]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.decode("latin-1").partition(":")
         if not colon or not name or name != name.strip():
             raise Unexpected("The answer has a header that is none.")
         name, value = name.lower(), value.strip(" \t")
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
 def _length_of(text: str) -> int:
-    """Said twice it must be the same both times."""
-    said = {part.strip() for part in text.split(",")}
-    (digits, *others) = said
+    """A repeated length must be the same each time."""
+    lengths = {part.strip() for part in text.split(",")}
+    (digits, *others) = lengths
     if others or not (digits.isascii() and digits.isdigit()) or len(digits) > 15:
         raise Unexpected("The answer's length is no number.")
     return int(digits)

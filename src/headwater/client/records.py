@@ -1,4 +1,4 @@
-"""What Headwater keeps, as a program gets it: feeds, entries and what belongs to them."""
+"""Records that the API returns: feeds and entries, with their persons, enclosures and raw bytes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ JsonObject = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One feed. What has no field here (schedule, hints, statistics) is in `more`, as served."""
+    """One feed. Values without a field (schedule, hints, statistics) are in `more`, as served."""
 
     id: str
     url: str
@@ -62,7 +62,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """A file that goes with an entry. `more`: duration, title, medium, where there are any."""
+    """A file of an entry. `more` has duration, title and medium, where there are any."""
 
     url: str
     type: str | None
@@ -77,7 +77,7 @@ class Enclosure:
 
 @dataclass(frozen=True, slots=True)
 class RawRef:
-    """Where an entry stands in what was served: `Client.raw(fetch_id)` has the bytes."""
+    """The place of an entry in the bytes that were served; `Client.raw(fetch_id)` has them."""
 
     fetch_id: str
     offset: int | None
@@ -91,7 +91,7 @@ class RawRef:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One post of a feed. `uid` is what its publisher calls it; two feeds may use the same."""
+    """One entry of a feed. `uid` is its publisher's name for it; two feeds may use the same."""
 
     uid: str
     feed_id: str

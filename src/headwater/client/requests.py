@@ -1,4 +1,4 @@
-"""What may be asked for, as paths and queries: the same for both clients."""
+"""Requests as paths and queries, and checks of their answers: the same for both clients."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,19 +20,20 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class GetRequest(Generic[R]):
-    """One GET, and what becomes of its answer. A listing is `name`d in its pages."""
+    """One GET, and the function that reads its answer. The records of a listing stand under `name`
+    in its pages."""
 
     path: str
-    made: Callable[[Mapping[str, Any]], R]
+    read_record: Callable[[Mapping[str, Any]], R]
     query: tuple[tuple[str, str | int | None], ...] = ()
     name: str = ""
 
     def after(self, cursor: str) -> "GetRequest[R]":
         return replace(self, query=(*self.query, ("cursor", cursor)))
 
-    def record(self, said: Any) -> R:
+    def record(self, fields: Any) -> R:
         try:
-            return self.made(said)
+            return self.read_record(fields)
         except (KeyError, TypeError, ValueError) as trouble:
             raise Unexpected(f"The answer lacks something: {trouble}") from trouble
 
@@ -73,7 +74,8 @@ def raw_path(fetch_id: str) -> str:
 
 
 def check_event_stream(head: ResponseHead) -> None:
-    """After what is no refusal: is this a stream at all? It will not become one by trying again."""
+    """Unexpected when an answer that is no refusal is no event stream either: trying again will not
+    help."""
     if head.status != 200:
         raise Unexpected(f"The answer is {head.status}; redirects are not followed.")
     if head.media_type != EVENT_STREAM_TYPE:
@@ -83,7 +85,7 @@ def check_event_stream(head: ResponseHead) -> None:
 
 
 def check_response(head: ResponseHead, body: bytes) -> bytes:
-    """Refusal when Headwater said no; Unexpected when this is not Headwater."""
+    """Refusal when Headwater refused; Unexpected when this is not Headwater."""
     if head.status >= 400:
         raise error_of_response(head.status, body, head.headers.get("retry-after"))
     if head.status >= 300:
@@ -92,10 +94,10 @@ def check_response(head: ResponseHead, body: bytes) -> bytes:
 
 
 def decode_response(head: ResponseHead, body: bytes) -> Any:
-    """The same, read; None for an empty answer."""
-    said = check_response(head, body)
+    """Check an answer and decode its JSON; None for an empty answer."""
+    body = check_response(head, body)
     try:
-        return orjson.loads(said) if said else None
+        return orjson.loads(body) if body else None
     except orjson.JSONDecodeError as trouble:
         raise Unexpected("The answer is not JSON.") from trouble
 

@@ -1,4 +1,4 @@
-"""Where Headwater is and what is shown there: an address, a token, requests as bytes."""
+"""The address of a Headwater service with its token, and requests to it as bytes."""
 
 import ssl
 from collections.abc import Iterable, Mapping
@@ -16,11 +16,11 @@ Query = Iterable[tuple[str, str | int | None]]
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long anything may take, in seconds, and how large an answer may be, in bytes.
+    """The longest time for each step, in seconds, and the largest answer, in bytes.
 
-    Headwater pings a quiet stream every 15 seconds: after `stream` without a sign of life it is
-    dead. After trouble a reader rests as long as the server asks for (3 seconds), twice as long
-    each time, `longest_rest` at most; each rest is shortened by up to half, by luck.
+    Headwater pings a quiet stream every 15 seconds: after `stream` seconds without a sign of life
+    it is dead. After trouble a reader rests as long as the server asks for (3 seconds), twice as
+    long each time, `longest_rest` at most. Each rest is shortened at random, by up to half.
     """
 
     connect: float = 10.0
@@ -35,7 +35,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """One Headwater."""
+    """The address of one Headwater, and its token."""
 
     host: str
     port: int
@@ -54,7 +54,7 @@ class ServiceAddress:
         tls: ssl.SSLContext | None = None,
         agent: str = "headwater-client",
     ) -> Self:
-        """`tls` is for private authorities; the system's own are trusted otherwise."""
+        """`tls` trusts private authorities; without it the system's own are trusted."""
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -84,10 +84,12 @@ class ServiceAddress:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
     ) -> bytes:
-        """The whole request; the connection is for it alone."""
-        asked = urlencode([(name, value) for name, value in query if value is not None])
-        target = f"{self.prefix}{_check_sendable(path, 'path')}" + (f"?{asked}" if asked else "")
-        said = {
+        """The whole request as bytes, for a connection of its own."""
+        encoded = urlencode([(name, value) for name, value in query if value is not None])
+        target = f"{self.prefix}{_check_sendable(path, 'path')}"
+        if encoded:
+            target += f"?{encoded}"
+        fields = {
             "host": self.authority,
             "user-agent": self.agent,
             "accept": "application/json",
@@ -95,16 +97,17 @@ class ServiceAddress:
             "connection": "close",
         }
         if self.token is not None:
-            said["authorization"] = f"Bearer {self.token}"
+            fields["authorization"] = f"Bearer {self.token}"
         if body is not None:
-            said |= {"content-type": "application/json", "content-length": str(len(body))}
-        said |= headers or {}
-        lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {said[name]}" for name in said)]
+            fields |= {"content-type": "application/json", "content-length": str(len(body))}
+        fields |= headers or {}
+        lines = [f"{method} {target} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in fields.items()]
         return "\r\n".join([*lines, "", ""]).encode("ascii") + (body or b"")
 
 
 def _check_sendable(text: str, what: str) -> str:
-    """A line break or a space in a request would be the beginning of another one."""
+    """A line break or a space in a request could begin another one."""
     if not all("!" <= letter <= "~" for letter in text):
         raise BadSettings(f"The {what} has a letter in it that cannot be sent.")
     return text

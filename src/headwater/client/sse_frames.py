@@ -1,4 +1,4 @@
-"""Server-sent events as their bytes come in: frames, each with its id, its name and its data."""
+"""Parse the frames of server-sent events as bytes come in, each with its id, name and data."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ _LONGEST_RETRY = 9
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """`data` is None when there was none: a comment, or an id alone that moves the reader on.
+    """`data` is None for a comment, or for an id alone, which moves the reader on.
 
-    `retry_ms` is how long the server wants to be left alone before a reader comes back.
+    `retry_ms` is the time that the server asks a reader to wait before it comes back.
     """
 
     id: bytes | None
@@ -22,7 +22,7 @@ class Frame:
 
 
 class FrameParser:
-    """Half a frame is kept until the other half comes; one that has no end is Garbled."""
+    """Keeps half a frame until the other half comes. A frame without an end is Garbled."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
@@ -30,35 +30,35 @@ class FrameParser:
         self._after_cr = False
         self._begun = False
 
-    def feed(self, came: bytes) -> list[Frame]:
-        came = self._with_plain_ends(came)
-        # Only what is new can end a frame: an endless one must not be searched again and again.
-        ends = b"\n\n" in came or (self._rest.endswith(b"\n") and came.startswith(b"\n"))
-        self._rest += came
+    def feed(self, received: bytes) -> list[Frame]:
+        received = self._with_plain_ends(received)
+        # Only new bytes can end a frame: an endless frame must not be searched again and again.
+        ends = b"\n\n" in received or (self._rest.endswith(b"\n") and received.startswith(b"\n"))
+        self._rest += received
         blocks: list[bytes] = []
         if ends:
             *blocks, rest = bytes(self._rest).split(b"\n\n")
             self._rest = bytearray(rest)
         if len(self._rest) > self._longest:
             raise Garbled("An event of the stream has no end.")
-        return [_frame_of(block) for block in blocks if block.strip(b"\n")]
+        return [_parse_frame(block) for block in blocks if block.strip(b"\n")]
 
-    def _with_plain_ends(self, came: bytes) -> bytes:
-        """Lines end with LF from here on; the standard also allows CRLF and CR."""
-        if self._after_cr and came.startswith(b"\n"):
-            came = came[1:]
+    def _with_plain_ends(self, received: bytes) -> bytes:
+        """Make all lines end with LF; the standard also allows CRLF and CR."""
+        if self._after_cr and received.startswith(b"\n"):
+            received = received[1:]
             self._after_cr = False
-        if came:
-            self._after_cr = came.endswith(b"\r")
-        if b"\r" in came:
-            came = came.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        if not self._begun and came:
+        if received:
+            self._after_cr = received.endswith(b"\r")
+        if b"\r" in received:
+            received = received.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if not self._begun and received:
             self._begun = True
-            came = came.removeprefix(_BOM)
-        return came
+            received = received.removeprefix(_BOM)
+        return received
 
 
-def _frame_of(block: bytes) -> Frame:
+def _parse_frame(block: bytes) -> Frame:
     number: bytes | None = None
     retry: int | None = None
     event, data = b"", list[bytes]()

@@ -1,1 +1,1 @@
-"""For builders of fetchers: join Headwater, answer its questions, do its work, report."""
+"""The SDK for builders of fetchers: join Headwater, answer its questions, do its work, report."""

@@ -1,4 +1,4 @@
-"""A fetcher's side of Headwater's API: join, show up, claim, renew, report, listen for news."""
+"""A client of Headwater's API for fetchers: join, heartbeat, claim, renew, report, read news."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,8 @@ SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a fetcher gets when it joins, once: keep it, and keep it to yourself."""
+    """The id and the secrets that a fetcher gets once, when it joins: save them, and keep them
+    secret."""
 
     fetcher_id: int
     token: str | None = field(repr=False)
@@ -29,10 +30,10 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a fetcher says of itself. `config_schema` is a JSON Schema for its subscriptions.
+    """A fetcher's description of itself. `config_schema` is a JSON Schema for its subscriptions.
 
-    The priority counts when it is new; later it is the operator's. Without `wants_news` nothing is
-    posted to it; it may read the stream.
+    The priority counts when the fetcher is new; later the operator sets it. Without `wants_news`
+    nothing is posted to the fetcher; it may read the stream.
     """
 
     version: str = "1.0.0"
@@ -43,36 +44,36 @@ class About:
 
 
 class Client:
-    """One Headwater. Safe to use from several threads: each call has a connection of its own."""
+    """A client of one Headwater. Threads may share it: each call has a connection of its own."""
 
     def __init__(self, url: str, token: str | None = None, *, seconds: float = SECONDS) -> None:
-        self._place = ServiceAddress.of(url, token, agent="headwater-sdk")
+        self._address = ServiceAddress.of(url, token, agent="headwater-sdk")
         self._patience = Patience(ask=seconds)
 
     def join(
         self, name: str, base_url: str, about: About | None = None, *, rotate: bool = False
     ) -> Identity:
-        """Register, or say the same again. Token and key are there only when they are new."""
-        told = about or About()
-        said = _without_nones(
+        """Register, or register again. Token and key are set only when they are new."""
+        about = about or About()
+        body = _without_nones(
             service_name=name,
             base_url=base_url,
-            version=told.version,
-            description=told.description,
-            priority=told.priority,
-            config_schema=None if told.config_schema is None else dict(told.config_schema),
-            wants_news=told.wants_news,
+            version=about.version,
+            description=about.description,
+            priority=about.priority,
+            config_schema=None if about.config_schema is None else dict(about.config_schema),
+            wants_news=about.wants_news,
             rotate=rotate,
         )
-        got = self.ask("POST", "/services/register", said)
-        return Identity(got["fetcher_id"], got["token"], got["signing_key"])
+        answer = self.ask("POST", "/services/register", body)
+        return Identity(answer["fetcher_id"], answer["token"], answer["signing_key"])
 
     def heartbeat(self, fetcher_id: int) -> bool:
-        """A sign of life; whether the fetcher is enabled."""
+        """Send a sign of life. Returns whether the fetcher is enabled."""
         return bool(self.ask("POST", f"/fetcher-modules/{fetcher_id}/heartbeat")["is_enabled"])
 
     def subscriptions(self, fetcher_id: int) -> Iterator[dict[str, Any]]:
-        """All that is assigned to the fetcher."""
+        """All subscriptions that are assigned to the fetcher."""
         cursor: str | None = None
         while True:
             query = [("cursor", cursor)]
@@ -85,58 +86,61 @@ class Client:
     def claim(
         self, fetcher_id: int, *, limit: int = 10, lease_seconds: float | None = None
     ) -> tuple[list[Work], str | None]:
-        """Due work, and when the next is due."""
-        said = _without_nones(limit=limit, lease_seconds=lease_seconds)
-        got = self.ask("POST", f"/fetcher-modules/{fetcher_id}/claims", said)
-        return [Work.of(each) for each in got["claims"]], got["next_due_at"]
+        """Claim due work. Returns it, and the time when the next is due."""
+        body = _without_nones(limit=limit, lease_seconds=lease_seconds)
+        answer = self.ask("POST", f"/fetcher-modules/{fetcher_id}/claims", body)
+        return [Work.of(each) for each in answer["claims"]], answer["next_due_at"]
 
     def renew(
         self, fetcher_id: int, works: Iterable[Work], *, lease_seconds: float | None = None
     ) -> set[int]:
-        """More time; 0 seconds gives the work back. Answers the subscriptions that are lost."""
-        said = _without_nones(claims=[work.claim for work in works], lease_seconds=lease_seconds)
-        got = self.ask("POST", f"/fetcher-modules/{fetcher_id}/claims/renew", said)
-        return set(got["lost"])
+        """Ask for more time; 0 seconds gives the work back. Returns the subscriptions whose claim
+        is lost."""
+        body = _without_nones(claims=[work.claim for work in works], lease_seconds=lease_seconds)
+        answer = self.ask("POST", f"/fetcher-modules/{fetcher_id}/claims/renew", body)
+        return set(answer["lost"])
 
     def report(
         self, fetcher_id: int, work: Work | int, result: Result, *, elapsed_ms: float = 0.0
     ) -> dict[str, Any]:
-        """For claimed work, or for a subscription (its number) that nobody has claimed."""
+        """Report a result of claimed work, or of a subscription (its number) that nobody has
+        claimed."""
         claim = {"subscription_id": work} if isinstance(work, int) else work.claim
-        said = {
+        body = {
             **claim,
             "fetcher_id": fetcher_id,
             "elapsed_ms": round(elapsed_ms),
             **result.as_json(),
         }
-        got: dict[str, Any] = self.ask("POST", "/fetcher-results", said)
-        return got
+        answer: dict[str, Any] = self.ask("POST", "/fetcher-results", body)
+        return answer
 
     def news(self, fetcher_id: int, after: int | None = None) -> Generator[News, None, None]:
-        """News as it comes, until the stream ends; go on with `after` the last `seq`."""
+        """News as it comes, until the stream ends. To go on, pass the last `seq` as `after`."""
         headers = {"accept": EVENT_STREAM_TYPE}
         if after is not None:
             headers["last-event-id"] = str(after)
         path = f"/fetcher-modules/{fetcher_id}/events"
-        request = self._place.request("GET", path, headers=headers)
-        for frames in stream_frames(self._place, self._patience, request):
+        request = self._address.request("GET", path, headers=headers)
+        for frames in stream_frames(self._address, self._patience, request):
             yield from _parse_news(frames)
 
     def ask(
         self, method: str, path: str, said: Mapping[str, Any] | None = None, query: Query = ()
     ) -> Any:
-        """One request, answered with JSON. Refusal or Unreachable otherwise."""
+        """Send one request, with `said` as its JSON body, and return the JSON of the answer. Raises
+        Refusal or Unreachable."""
         body = None if said is None else orjson.dumps(said)
-        request = self._place.request(method, path, query, body=body)
-        return decode_response(*send_request(self._place, self._patience, request))
+        request = self._address.request(method, path, query, body=body)
+        return decode_response(*send_request(self._address, self._patience, request))
 
 
-def _without_nones(**said: Any) -> dict[str, Any]:
-    return {name: value for name, value in said.items() if value is not None}
+def _without_nones(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _parse_news(frames: Sequence[Frame]) -> Iterator[News]:
-    """Only `data` is needed, the number is in it. A log that was set back is no news."""
+    """Only `data` is needed: the number is in it. A log that was set back is no news."""
     for frame in frames:
         if frame.data is None or frame.event in (b"log_reset", b"unreadable"):
             continue

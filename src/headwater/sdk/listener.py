@@ -1,4 +1,4 @@
-"""Where a fetcher hears Headwater: can you handle this, and here is news. Signed, or refused."""
+"""The listener of a fetcher: answers Headwater's signed questions and news over HTTP."""
 
 import logging
 import threading
@@ -31,10 +31,10 @@ class FetcherListener:
     """Answers in threads of its own, from `start` to `stop`."""
 
     def __init__(self, host: str, port: int, can_handle: CanHandle, on_news: OnNews) -> None:
-        """Listening from here on, so that the port is known; nobody is answered before `start`."""
+        """Listens from here on, so that the port is known; nobody gets an answer before `start`."""
         self.key: bytes | None = None
         self._can_handle, self._on_news = can_handle, on_news
-        self._heard = _SeenMessages()
+        self._seen = _SeenMessages()
         self._server = ThreadingHTTPServer((host, port), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -53,7 +53,8 @@ class FetcherListener:
         self._server.server_close()
 
     def answer(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any]:
-        """Status and JSON; nothing that is not signed by Headwater a moment ago is looked at."""
+        """The status and the JSON of an answer. Only messages that Headwater signed a moment ago
+        are read."""
         if self.key is None:
             return 503, {"error": "not_ready"}
         try:
@@ -61,28 +62,28 @@ class FetcherListener:
         except BadSignature as trouble:
             return 401, {"error": trouble.code, "message": trouble.message}
         try:
-            said = _parse_message(path, orjson.loads(body))
+            message = _parse_message(path, orjson.loads(body))
         except (orjson.JSONDecodeError, KeyError, TypeError) as trouble:
             return 400, {"error": "bad_request", "message": str(trouble)}
         try:
-            return self._told(said, message_id)
+            return self._answer_message(message, message_id)
         except Exception as trouble:
             logger.error("%s could not be answered", path, exc_info=trouble)
             return 500, {"error": "fetcher_error"}
 
-    def _told(self, said: Question | News | None, message_id: str) -> tuple[int, Any]:
-        match said:
+    def _answer_message(self, message: Question | News | None, message_id: str) -> tuple[int, Any]:
+        match message:
             case Question():
-                can = self._can_handle(said)
+                can = self._can_handle(message)
                 return (200, {"can_handle": True}) if can else (204, None)
             case News():
-                # Told again with the same id when our answer was lost on its way.
-                self._heard.once(message_id, lambda: self._on_news(said))
+                # The news come again with the same id when our answer was lost on its way.
+                self._seen.once(message_id, lambda: self._on_news(message))
                 return 204, None
         return 404, {"error": "not_found"}
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        ear = self
+        listener = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -94,13 +95,13 @@ class FetcherListener:
                 length = self.headers.get("content-length", "")
                 if not (length.isascii() and length.isdigit() and int(length) <= MOST_BYTES):
                     self.close_connection = True
-                    self._say(413, {"error": "body_too_large"})
+                    self._send(413, {"error": "body_too_large"})
                     return
                 body = self.rfile.read(int(length))
-                self._say(*ear.answer(self.path, dict(self.headers.items()), body))
+                self._send(*listener.answer(self.path, dict(self.headers.items()), body))
 
-            def _say(self, status: int, said: Any) -> None:
-                body = b"" if said is None else orjson.dumps(said)
+            def _send(self, status: int, answer: Any) -> None:
+                body = b"" if answer is None else orjson.dumps(answer)
                 self.send_response(status)
                 if body:
                     self.send_header("Content-Type", "application/json")
@@ -110,37 +111,38 @@ class FetcherListener:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:
-                """Headwater's log says who was asked and what they said."""
+                """Nothing is logged here: Headwater's log has the questions and the answers."""
 
         return Handler
 
 
-def _parse_message(path: str, said: Any) -> Question | News | None:
-    """None: nothing is heard at this path."""
+def _parse_message(path: str, fields: Any) -> Question | News | None:
+    """None for a path that takes no messages."""
     if path == CAN_HANDLE:
-        return Question(str(said["source_url"]), str(said["source_type"]))
-    return News.of(said) if path == NEWS else None
+        return Question(str(fields["source_url"]), str(fields["source_type"]))
+    return News.of(fields) if path == NEWS else None
 
 
 class _SeenMessages:
-    """Ids of messages that were acted upon, for as long as their signatures could be good."""
+    """Ids of messages that were handled, for as long as their signatures could be valid."""
 
     def __init__(self) -> None:
         self._ids: OrderedDict[str, datetime] = OrderedDict()
         self._lock = threading.Lock()
 
     def once(self, message_id: str, action: Callable[[], object]) -> None:
-        """Remembered only when the action came to its end: else it is told again."""
+        """Run the action unless it ran for this message. The id is remembered only when the action
+        came to its end: otherwise Headwater sends the message again."""
         now = datetime.now(UTC)
         with self._lock:
-            self._forget(now)
+            self._forget_old(now)
             if message_id in self._ids:
                 return
         action()
         with self._lock:
             self._ids[message_id] = now
 
-    def _forget(self, now: datetime) -> None:
+    def _forget_old(self, now: datetime) -> None:
         while self._ids:
             oldest = next(iter(self._ids))
             if len(self._ids) < MOST_REMEMBERED and now - self._ids[oldest] <= 2 * WINDOW:

@@ -1,4 +1,4 @@
-"""What a fetcher may report of one visit, and what it is given to make it."""
+"""Results that a fetcher may report of a visit, and the work and news that it gets."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ import orjson
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Can you handle this source? Secrets in its URL are hidden until it is yours."""
+    """Can you handle this source? Secrets in its URL are hidden until the source is yours."""
 
     source_url: str
     source_type: str
@@ -19,7 +19,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One event about a subscription or a conflict. `id` is the same each time it is told."""
+    """One event about a subscription or a conflict. `id` is the same each time it is sent."""
 
     seq: int
     id: str
@@ -36,8 +36,9 @@ class News:
 class Work:
     """One visit to make, yours until `lease_until`.
 
-    `etag` and `last_modified` are of the document Headwater has: say `Unchanged` when it is still
-    that one. `headers` are what a private source wants to see, at its own origin and nowhere else.
+    `etag` and `last_modified` are those of the document Headwater has: report `Unchanged` when it
+    is still that one. `headers` are for a private source: send them to its own origin and nowhere
+    else.
     """
 
     subscription_id: int
@@ -56,7 +57,7 @@ class Work:
 
     @property
     def claim(self) -> dict[str, Any]:
-        """What proves that this work is yours."""
+        """The fields that prove that this work is yours."""
         return {
             "subscription_id": self.subscription_id,
             "scheduled_at": self.scheduled_at,
@@ -94,14 +95,14 @@ class Document:
     last_modified: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        said = {
+        document = {
             "text": self.text,
             "content_type": self.content_type,
             "url": self.url,
             "etag": self.etag,
             "last_modified": self.last_modified,
         }
-        return {"outcome": "fetched", "document": _without_nones(said)}
+        return {"outcome": "fetched", "document": _without_nones(document)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +115,20 @@ class Raw:
     url: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        said = {
+        raw = {
             "body_base64": b64encode(self.body).decode(),
             "status": self.status,
             "headers": [list(field) for field in self.headers],
             "url": self.url,
         }
-        return {"outcome": "fetched", "raw": _without_nones(said)}
+        return {"outcome": "fetched", "raw": _without_nones(raw)}
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Everything the source shows now, as JSON Feed items: `id`, `url`, `title`, `content_html`…
+    """All entries the source shows now, as JSON Feed items: `id`, `url`, `title`, `content_html`…
 
-    What is missing from one report to the next counts as gone from the source.
+    An entry that is missing from the next report counts as gone from the source.
     """
 
     entries: Sequence[Mapping[str, Any]]
@@ -138,12 +139,12 @@ class Entries:
 
     def as_json(self) -> dict[str, Any]:
         feed = _without_nones({"title": self.title, "home_page_url": self.home_page_url})
-        said = {
+        further = {
             "feed": feed or None,
             "etag": self.etag,
             "last_modified": self.last_modified,
         }
-        return {"outcome": "fetched", "entries": [*self.entries], **_without_nones(said)}
+        return {"outcome": "fetched", "entries": [*self.entries], **_without_nones(further)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +157,20 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No document. With a `status` alone the code is found by itself."""
+    """No document. With a `status` alone Headwater finds the code by itself."""
 
     detail: str = ""
     code: str | None = None
     status: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        said = {"code": self.code, "status": self.status, "detail": self.detail[:1_000] or None}
-        return {"outcome": "failed", **_without_nones(said)}
+        reasons = {"code": self.code, "status": self.status, "detail": self.detail[:1_000] or None}
+        return {"outcome": "failed", **_without_nones(reasons)}
 
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """The source asks for rest; for how long, when it said so."""
+    """The source asks for rest; `retry_after_sec` is how long, when it named a time."""
 
     retry_after_sec: float | None = None
 
