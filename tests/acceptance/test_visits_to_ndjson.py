@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from headwater.entrypoints.api.feeds.entries import EntryRecord
+from headwater.entrypoints.api.feeds.entry_records import EntryRecord
 from headwater.events.event_filter import EventFilter
 from headwater.events.event_rows import read_wire_events
 from headwater.feeds.entries import entry_search_rows

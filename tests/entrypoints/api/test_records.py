@@ -18,6 +18,7 @@ from headwater.entrypoints.api.system.tokens import NewTokenRecord, TokenRecord
 from headwater.subscriptions.groups.apply_group_values import RefusedMember
 from headwater.subscriptions.groups.group import Group, GroupValues
 from headwater.subscriptions.groups.group_commands import MemberResult
+from tests.entrypoints.api import record_samples
 from tests.support.clock import START
 
 GROUP = Group(
@@ -34,7 +35,8 @@ GROUP = Group(
 TOKEN = ApiToken(4, "phone", "read", START, None, None)
 REFUSED = RefusedMember(12, "a is not known")
 
-SAMPLES: list[tuple[type[NounRecord], object, dict[str, Any], dict[str, Any]]] = [
+SAMPLES: list[record_samples.RecordSample] = [
+    *record_samples.SAMPLES,
     (
         GroupRecord,
         GROUP,
@@ -62,7 +64,6 @@ SAMPLES: list[tuple[type[NounRecord], object, dict[str, Any], dict[str, Any]]] =
         {"subscription_id": 12, "done": False, "error": "too_soon", "retry_after_sec": 4.0},
     ),
 ]
-"""Record, its noun, the fields that the noun does not have; what is in the record then."""
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from headwater.client.grpc import headwater_pb2
 from headwater.entrypoints.api import records
-from headwater.entrypoints.api.feeds import entries, feed_records, raw
+from headwater.entrypoints.api.feeds import entry_records, feed_records, raw_records
 from headwater.events.event import Event
 from headwater.feeds.entries.entry_changes import MergeChanges
 from headwater.feeds.raw.raw_fetch import blob_key
@@ -30,12 +30,12 @@ PAIRS: list[tuple[Any, type[records.Record]]] = [
     (headwater_pb2.Schedule, feed_records.ScheduleRecord),
     (headwater_pb2.Hints, feed_records.HintsRecord),
     (headwater_pb2.Stats, feed_records.StatsRecord),
-    (headwater_pb2.Entry, entries.EntryRecord),
-    (headwater_pb2.Person, entries.PersonRecord),
-    (headwater_pb2.RawRef, entries.RawRefRecord),
-    (headwater_pb2.Version, entries.VersionRecord),
-    (headwater_pb2.RawFetch, raw.RawFetchRecord),
-    (headwater_pb2.BlobRef, raw.BlobRefRecord),
+    (headwater_pb2.Entry, entry_records.EntryRecord),
+    (headwater_pb2.Person, entry_records.PersonRecord),
+    (headwater_pb2.RawRef, entry_records.RawRefRecord),
+    (headwater_pb2.Version, entry_records.VersionRecord),
+    (headwater_pb2.RawFetch, raw_records.RawFetchRecord),
+    (headwater_pb2.BlobRef, raw_records.BlobRefRecord),
 ]
 
 

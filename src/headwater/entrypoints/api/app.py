@@ -21,7 +21,7 @@ from headwater.entrypoints.api.events import events
 from headwater.entrypoints.api.events.stream import SharedStreams
 from headwater.entrypoints.api.feeds import entries, export, feeds, raw
 from headwater.entrypoints.api.feeds import stats as feeds_stats
-from headwater.entrypoints.api.feeds.raw import RawFetchRecord
+from headwater.entrypoints.api.feeds.raw_records import RawFetchRecord
 from headwater.entrypoints.api.middleware import (
     ErrorsAndHeadersMiddleware,
     ETagMiddleware,
@@ -158,7 +158,9 @@ def _extend_openapi(app: FastAPI) -> None:
             parts = schema["components"]
             parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             schema["security"] = [{"token": []}]
-            record = RawFetchRecord.model_json_schema(ref_template="#/components/schemas/{model}")
+            record = RawFetchRecord.model_json_schema(
+                ref_template="#/components/schemas/{model}", mode="serialization"
+            )
             parts["schemas"] |= record.pop("$defs", {}) | {"RawFetchRecord": record}
             app.openapi_schema = schema
         return app.openapi_schema

@@ -22,8 +22,7 @@ from headwater.entrypoints.api.events.stream import PING_SECONDS, TOKEN_SECONDS
 from headwater.entrypoints.api.feeds import entries, feeds
 from headwater.entrypoints.api.feeds import raw as feeds_raw
 from headwater.entrypoints.api.feeds.entries import LONGEST_TEXT, EntryFilter
-from headwater.entrypoints.api.feeds.raw import RawFetchRecord
-from headwater.entrypoints.api.paging import PageRequest
+from headwater.entrypoints.api.paging import decode_entry_cursor, page_of
 from headwater.entrypoints.grpc.errors import NEXT_KEY, CallContext, CallEnded
 from headwater.events import event_rows
 from headwater.events.event_filter import EventFilter, parse_event_filter
@@ -114,7 +113,7 @@ async def list_feeds(at: ApiContext, asked: headwater_pb2.ListFeedsRequest) -> M
         raise BadInput("There is no such state.", field="state", known=list(STATES))
 
     async def page(limit: int) -> headwater_pb2.ListFeedsResponse:
-        piece = PageRequest(limit, asked.cursor or None)
+        piece = page_of("feeds", limit, asked.cursor or None)
         found = await feeds.feed_page(at, piece, state, url)
         return to_message(headwater_pb2.ListFeedsResponse, found)
 
@@ -135,7 +134,7 @@ async def list_entries(at: ApiContext, asked: headwater_pb2.ListEntriesRequest) 
     )
 
     async def page(limit: int) -> headwater_pb2.ListEntriesResponse:
-        piece = PageRequest(limit, asked.cursor or None)
+        piece = page_of("entries", limit, asked.cursor or None, decode_entry_cursor)
         return to_message(
             headwater_pb2.ListEntriesResponse, await entries.entry_page(at, piece, question)
         )
@@ -209,7 +208,7 @@ async def send_raw(
 ) -> None:
     raw = await feeds_raw.raw_fetch(at, text_field(asked, "fetch_id", 100) or "")
     body = b"" if asked.meta_only else await read_archived_body(at.database, at.feeds.blobs, raw)
-    record = to_message(headwater_pb2.RawFetch, RawFetchRecord.of(raw))
+    record = to_message(headwater_pb2.RawFetch, feeds_raw.raw_fetch_record(raw))
     await context.write(headwater_pb2.GetRawResponse(record=record))
     for start in range(0, len(body), CHUNK_BYTES):
         await context.write(headwater_pb2.GetRawResponse(chunk=body[start : start + CHUNK_BYTES]))

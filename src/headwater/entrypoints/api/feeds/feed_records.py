@@ -13,14 +13,21 @@ from headwater.entrypoints.api.models import (
     Strict,
     Title,
 )
-from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.records import Moment, NounRecord, Record
 from headwater.feeds.feed import USUAL_PRIORITY, Feed, FeedOptions, FeedPatch, FeedState
 from headwater.feeds.overrides import Overrides
 from headwater.feeds.schedule.hints import Hints
 from headwater.feeds.schedule.policy import SchedulePolicy
 
 
-class ValidatorsRecord(Record):
+def _whole_seconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds)
+
+
+_WholeSeconds = Annotated[int | None, BeforeValidator(_whole_seconds)]
+
+
+class ValidatorsRecord(NounRecord):
     etag: str | None
     last_modified: str | None
 
@@ -46,27 +53,20 @@ class HintsRecord(Record):
     fresh_for_sec: int | None
 
 
-class StatsRecord(Record):
+class StatsRecord(NounRecord):
     last_fetch_at: Moment | None
     last_success_at: Moment | None
-    consecutive_failures: int
-    ewma_interarrival_sec: int | None
+    consecutive_failures: int = Field(validation_alias="failures")
+    ewma_interarrival_sec: _WholeSeconds = Field(validation_alias="ewma_sec")
     new_entries_last_fetch: int
     documents_seen: int
-    last_document_at: Moment | None
+    last_document_at: Moment | None = Field(validation_alias="document_seen_at")
     last_outcome: str | None
     last_status: int | None
 
 
-def _whole_seconds(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds)
-
-
-_WholeSeconds = Annotated[int | None, BeforeValidator(_whole_seconds)]
-
-
-class OverridesRecord(Record):
-    # Made from `Overrides` by the names of its settings; `ceiling_sec` is not for callers.
+class OverridesRecord(NounRecord):
+    # The settings of `Overrides`; `ceiling_sec` is not for callers.
     title: str | None
     min_interval_sec: _WholeSeconds
     max_interval_sec: _WholeSeconds
@@ -109,13 +109,11 @@ class FeedRecord(Record):
             state=feed.state,
             priority=feed.priority,
             categories=list(feed.categories),
-            overrides=OverridesRecord.model_validate(feed.overrides, from_attributes=True),
-            validators=ValidatorsRecord(
-                etag=feed.validators.etag, last_modified=feed.validators.last_modified
-            ),
+            overrides=OverridesRecord.of(feed.overrides),
+            validators=ValidatorsRecord.of(feed.validators),
             schedule=schedule_record(feed, policy),
             publisher_hints=_hints_record(feed),
-            stats=_stats_record(feed),
+            stats=StatsRecord.of(feed.stats),
             next_visit_at=feed.schedule.next_visit_at,
             last_error=feed.stats.last_error,
             moved_to=feed.moved_to,
@@ -126,16 +124,16 @@ class FeedRecord(Record):
 
 
 def schedule_record(feed: Feed, policy: SchedulePolicy) -> ScheduleRecord:
-    own, plan = feed.overrides.policy_from(policy), feed.schedule
+    limits, schedule = feed.overrides.policy_from(policy), feed.schedule
     return ScheduleRecord(
-        interval_sec=round(plan.interval_sec),
-        min_interval_sec=round(own.min_interval),
-        max_interval_sec=round(own.max_interval),
-        last_decision_at=plan.last_decision_at,
-        reason=plan.reason or "not visited yet",
-        retry_after_sec=_whole_seconds(plan.retry_after_sec),
-        next_visit_at=plan.next_visit_at,
-        being_visited=plan.claimed,
+        interval_sec=round(schedule.interval_sec),
+        min_interval_sec=round(limits.min_interval),
+        max_interval_sec=round(limits.max_interval),
+        last_decision_at=schedule.last_decision_at,
+        reason=schedule.reason or "not visited yet",
+        retry_after_sec=_whole_seconds(schedule.retry_after_sec),
+        next_visit_at=schedule.next_visit_at,
+        being_visited=schedule.claimed,
     )
 
 
@@ -147,21 +145,6 @@ def _hints_record(feed: Feed) -> HintsRecord:
         skip_days=list(hints.skip_days) or None,
         update_sec=_whole_seconds(hints.update_seconds),
         fresh_for_sec=_whole_seconds(hints.fresh_for),
-    )
-
-
-def _stats_record(feed: Feed) -> StatsRecord:
-    stats = feed.stats
-    return StatsRecord(
-        last_fetch_at=stats.last_fetch_at,
-        last_success_at=stats.last_success_at,
-        consecutive_failures=stats.failures,
-        ewma_interarrival_sec=_whole_seconds(stats.ewma_sec),
-        new_entries_last_fetch=stats.new_entries_last_fetch,
-        documents_seen=stats.documents_seen,
-        last_document_at=stats.document_seen_at,
-        last_outcome=stats.last_outcome,
-        last_status=stats.last_status,
     )
 
 
@@ -201,9 +184,6 @@ class OverridesIn(Strict):
     archive_backfill: StrictBool | None = None
     verify_tls: StrictBool | None = None
 
-    def changes(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in sorted(self.model_fields_set)}
-
 
 class NewFeed(Strict):
     """A feed to follow, or a page that links to feeds (the answer then names them)."""
@@ -220,11 +200,11 @@ class NewFeed(Strict):
         None, repr=False, description="For a private feed; sent to its own origin only."
     )
 
-    def wish(self) -> FeedOptions:
+    def options(self) -> FeedOptions:
         return FeedOptions(
             self.priority,
-            tuple(self.categories),
-            Overrides(self.title).changed(self.overrides.changes()),
+            self.categories,
+            Overrides(self.title).changed(self.overrides.named_fields()),
             None if self.credentials is None else self.credentials.credentials(),
         )
 
@@ -239,21 +219,22 @@ class FeedChanges(Strict):
     overrides: OverridesIn | None = None
 
     def patch(self) -> FeedPatch:
-        said = self.model_fields_set
+        named = self.model_fields_set
         overrides = self._override_changes()
-        if "title" in said:
+        if "title" in named:
             overrides["title"] = self.title
+        priority = USUAL_PRIORITY if self.priority is None else self.priority
         return FeedPatch(
-            priority=_or_usual(self.priority) if "priority" in said else KEEP,
-            categories=tuple(self.categories or ()) if "categories" in said else KEEP,
-            state=self.state if "state" in said else KEEP,
+            priority=priority if "priority" in named else KEEP,
+            categories=self.categories or () if "categories" in named else KEEP,
+            state=self.state if "state" in named else KEEP,
             overrides=overrides,
         )
 
     def _override_changes(self) -> dict[str, Any]:
         """`"overrides": null` puts all of them back."""
         if self.overrides is not None:
-            return self.overrides.changes()
+            return self.overrides.named_fields()
         if "overrides" in self.model_fields_set:
             return dict.fromkeys(OverridesIn.model_fields)
         return {}
@@ -261,7 +242,3 @@ class FeedChanges(Strict):
 
 class RefetchIn(Strict):
     whole: StrictBool = Field(False, description="Ask for the whole document, not for changes.")
-
-
-def _or_usual(priority: int | None) -> int:
-    return USUAL_PRIORITY if priority is None else priority

@@ -1,23 +1,20 @@
 """Feeds over HTTP: list, follow, look, change, visit soon, take off; and a feed's history."""
 
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Annotated
 
 from fastapi import Query
-from starlette.requests import Request
-from starlette.responses import Response
 
+from headwater.core.ports import View as DatabaseView
 from headwater.core.values.instant import to_micros
 from headwater.entrypoints.api.dependencies import (
     ApiContext,
     App,
     Caller,
-    Cursor,
     FeedId,
-    Limit,
-    RouteContext,
     TextWithoutNul,
     View,
-    json_response,
     parse_public_id,
 )
 from headwater.entrypoints.api.feeds.feed_records import (
@@ -37,7 +34,7 @@ from headwater.entrypoints.api.feeds.visit_records import (
     VisitRecord,
 )
 from headwater.entrypoints.api.idempotency import IdempotencyKey
-from headwater.entrypoints.api.paging import PageRequest, cursor, decode_cursor
+from headwater.entrypoints.api.paging import Page, paging
 from headwater.entrypoints.api.router import Router
 from headwater.feeds import change_feed as change_feed_module
 from headwater.feeds import feed_rows, visit_rows
@@ -48,43 +45,38 @@ from headwater.subscriptions.add_feed import add_feed, add_feed_later
 
 _NOT_REMOVED = tuple(state for state in STATES if state != "removed")
 
-
-async def feed_page(
-    at: ApiContext, piece: PageRequest, state: FeedState | None, url: str | None
-) -> FeedPage:
-    """In the order they were added. Removed feeds are listed only when asked for by state."""
-    size = at.page_size(piece.limit)
-    (after,) = decode_cursor(piece.cursor, "feeds", 1) if piece.cursor else (0,)
-    states = (state,) if state else _NOT_REMOVED
-    async with at.database.read() as view:
-        found = await feed_rows.list_feeds(
-            view, after=after, limit=size + 1, states=states, url=url
-        )
-    shown = found[:size]
-    records = [FeedRecord.of(feed, at.feeds.schedule) for feed in shown]
-    more = cursor("feeds", shown[-1].pk) if len(found) > size else None
-    return FeedPage(feeds=records, next_cursor=more)
-
-
-async def feed_record(at: ApiContext, feed_id: str) -> FeedRecord:
-    async with at.database.read() as view:
-        feed = await feed_rows.get_feed(view, parse_public_id(feed_id, "feed"))
-    return FeedRecord.of(feed, at.feeds.schedule)
-
-
 router = Router(tags=["feeds"])
 
 
-@router.get("/feeds", right="read", response_model=FeedPage)
+async def feed_page(
+    app: ApiContext, page: Page, state: FeedState | None, url: str | None
+) -> FeedPage:
+    """In the order they were added. Removed feeds are listed only when asked for by state."""
+    states = (state,) if state else _NOT_REMOVED
+    async with app.database.read() as view:
+        feeds = await feed_rows.list_feeds(
+            view, after=page.after, limit=page.size + 1, states=states, url=url
+        )
+    shown, next_cursor = page.cut(feeds, key=attrgetter("pk"))
+    records = [FeedRecord.of(feed, app.feeds.schedule) for feed in shown]
+    return FeedPage(feeds=records, next_cursor=next_cursor)
+
+
+async def feed_record(app: ApiContext, feed_id: str) -> FeedRecord:
+    async with app.database.read() as view:
+        feed = await feed_rows.get_feed(view, parse_public_id(feed_id, "feed"))
+    return FeedRecord.of(feed, app.feeds.schedule)
+
+
+@router.get("/feeds", right="read")
 async def list_feeds(
-    at: RouteContext,
-    limit: Limit = None,
-    cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
+    app: App,
+    page: Annotated[Page, paging("feeds")],
     state: FeedState | None = None,
     url: Annotated[TextWithoutNul | None, Query(description="Only the feed at this URL.")] = None,
-) -> Response:
+) -> FeedPage:
     """In the order they were added. Removed feeds are listed only when asked for by state."""
-    return json_response(await feed_page(at, PageRequest(limit, cursor_), state, url))
+    return await feed_page(app, page, state, url)
 
 
 @router.get("/feeds/{feed_id}", right="read")
@@ -99,42 +91,40 @@ async def follow_feed(body: NewFeed, app: App, caller: Caller, key: IdempotencyK
 
     A page that links to feeds is answered with 422 `not_a_feed` and its `candidates`.
     """
-    options = body.wish()
+    options = body.options()
     options.overrides.policy_from(app.feeds.schedule)  # refuses limits that contradict each other
     follow = add_feed if body.visit == "now" else add_feed_later
     feed_id = await follow(body.url, options, app.registry, idempotency=key, who=caller.name)
     return await feed_record(app, feed_id)
 
 
-@router.patch("/feeds/{feed_id}", right="admin", response_model=FeedRecord)
-async def change_feed(feed_id: str, body: FeedChanges, at: RouteContext) -> Response:
+@router.patch("/feeds/{feed_id}", right="admin")
+async def change_feed(feed_id: FeedId, body: FeedChanges, app: App) -> FeedRecord:
     """Only what is named changes; null goes back to the default. New limits count from the last
     fetch, and never shorten a rest that the host asked for."""
-    known = parse_public_id(feed_id, "feed")
-    feed = await change_feed_module.change_feed(known, body.patch(), at.feeds, at.gap)
-    return json_response(FeedRecord.of(feed, at.feeds.schedule))
+    feed = await change_feed_module.change_feed(feed_id, body.patch(), app.feeds, app.gap)
+    return FeedRecord.of(feed, app.feeds.schedule)
 
 
-@router.delete("/feeds/{feed_id}", right="admin", response_model=RemovedFeedRecord)
+@router.delete("/feeds/{feed_id}", right="admin")
 async def remove_feed(
-    feed_id: str, request: Request, at: RouteContext, hard: bool = False
-) -> Response:
+    feed_id: FeedId, app: App, caller: Caller, hard: bool = False
+) -> RemovedFeedRecord:
     """Soft: no more visits, all history stays. `hard`: entries, visits and raw go for good."""
-    known, who = parse_public_id(feed_id, "feed"), request.scope["credential"].name
-    feed = await unsubscribe.remove_feed(known, at.database, hard=hard, who=who)
+    feed = await unsubscribe.remove_feed(feed_id, app.database, hard=hard, who=caller.name)
     history = "deleted" if hard else "kept"
-    return json_response(
-        RemovedFeedRecord(feed_id=feed.id, url=feed.url, removed=True, hard=hard, history=history)
+    return RemovedFeedRecord(
+        feed_id=feed.id, url=feed.url, removed=True, hard=hard, history=history
     )
 
 
-async def show_refetch(feed_id: FeedId, view: View, app: App) -> RefetchRecord:
+async def show_refetch(feed_id: FeedId, view: View) -> RefetchRecord:
     """The answer to a refetch that was asked for already."""
-    plan = (await feed_rows.get_feed(view, feed_id)).schedule
+    schedule = (await feed_rows.get_feed(view, feed_id)).schedule
     return RefetchRecord(
         feed_id=feed_id,
-        next_visit_at=plan.next_visit_at or view.now,
-        in_progress=plan.claimed,
+        next_visit_at=schedule.next_visit_at or view.now,
+        in_progress=schedule.claimed,
     )
 
 
@@ -155,47 +145,33 @@ async def refetch_feed(
     )
 
 
-@router.get("/feeds/{feed_id}/visits", right="read", response_model=VisitPage)
+@router.get("/feeds/{feed_id}/visits", right="read")
 async def list_visits(
-    feed_id: str,
-    at: RouteContext,
-    limit: Limit = None,
-    cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
-) -> Response:
+    feed_id: FeedId, view: View, page: Annotated[Page, paging("visits")]
+) -> VisitPage:
     """Newest first: what was asked, what came back, what was decided."""
-    _, visits, more = await _visits(at, feed_id, limit, cursor_)
-    return json_response(
-        VisitPage(visits=[VisitRecord.of(visit) for visit in visits], next_cursor=more)
-    )
+    feed = await feed_rows.get_feed(view, feed_id)
+    visits, next_cursor = await _visits_of(view, feed, page)
+    return VisitPage(visits=[VisitRecord.of(visit) for visit in visits], next_cursor=next_cursor)
 
 
-@router.get("/feeds/{feed_id}/schedule", right="read", response_model=DecisionPage)
+@router.get("/feeds/{feed_id}/schedule", right="read")
 async def list_decisions(
-    feed_id: str,
-    at: RouteContext,
-    limit: Limit = None,
-    cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
-) -> Response:
+    feed_id: FeedId, app: App, view: View, page: Annotated[Page, paging("visits")]
+) -> DecisionPage:
     """Newest first: every decision with its reason in words and all it was made from."""
-    feed, visits, more = await _visits(at, feed_id, limit, cursor_)
-    return json_response(
-        DecisionPage(
-            feed_id=feed.id,
-            schedule=schedule_record(feed, at.feeds.schedule),
-            decisions=[DecisionRecord.of(visit) for visit in visits],
-            next_cursor=more,
-        )
+    feed = await feed_rows.get_feed(view, feed_id)
+    visits, next_cursor = await _visits_of(view, feed, page)
+    return DecisionPage(
+        feed_id=feed.id,
+        schedule=schedule_record(feed, app.feeds.schedule),
+        decisions=[DecisionRecord.of(visit) for visit in visits],
+        next_cursor=next_cursor,
     )
 
 
-async def _visits(
-    at: RouteContext, feed_id: str, limit: int | None, cursor_: str | None
-) -> tuple[Feed, list[Visit], str | None]:
-    size = at.page_size(limit)
-    before = decode_cursor(cursor_, "visits", 1)[0] if cursor_ else None
-    async with at.database.read() as view:
-        feed = await feed_rows.get_feed(view, parse_public_id(feed_id, "feed"))
-        found = await visit_rows.list_visits(view, feed.pk, before=before, limit=size + 1)
-    shown = found[:size]
-    more = cursor("visits", to_micros(shown[-1].scheduled_at)) if len(found) > size else None
-    return feed, shown, more
+async def _visits_of(
+    view: DatabaseView, feed: Feed, page: Page
+) -> tuple[Sequence[Visit], str | None]:
+    visits = await visit_rows.list_visits(view, feed.pk, before=page.before, limit=page.size + 1)
+    return page.cut(visits, key=lambda visit: to_micros(visit.scheduled_at))
