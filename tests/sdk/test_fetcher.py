@@ -22,7 +22,7 @@ import pytest
 from pydantic import ValidationError
 
 from headwater.core.values.signature import sign
-from headwater.entrypoints.api.subscriptions.work import ClaimIn, RenewIn
+from headwater.entrypoints.api.subscriptions.work_records import ClaimIn, RenewIn
 from headwater.sdk import fetcher as kit
 from headwater.sdk.client import About, Client, Identity, Refusal, Unreachable
 from headwater.sdk.fetcher import Entries, Failed, Fetcher, News, Question, Raw, Result, Work

@@ -14,6 +14,7 @@ from headwater.events.event import Event
 from headwater.subscriptions import history_rows
 from headwater.subscriptions.conflicts import conflict_rows
 from headwater.subscriptions.conflicts.conflict import MULTI_FETCHER_MATCH
+from headwater.subscriptions.conflicts.resolve_by_evidence import resolve_new_conflict
 from headwater.subscriptions.fetchers import fetcher_rows
 from headwater.subscriptions.fetchers.ask_fetchers import ChosenFetcher, choose_fetcher
 from headwater.subscriptions.fetchers.fetcher import Fetcher
@@ -42,7 +43,11 @@ async def enabled_fetcher(tx: Transaction, fetcher_id: FetcherId) -> Fetcher:
 async def create_subscription(
     new: NewSubscription, services: RegistryServices, who: str, *, idempotency: bytes | None = None
 ) -> Subscription:
-    """Ask who can, assign the best, and let the first visit be due now. Nothing is fetched here."""
+    """Ask who can, assign the best, and let the first visit be due now. Nothing is fetched here.
+
+    A conflict that was opened with it is resolved by evidence, where an operator allows that. The
+    answer is the subscription as it was made: read it again to see the fetcher it has now.
+    """
     source = check_source_url(new.source_url)
     check_url(source, services.feeds.fetcher.policy.address)
     new = replace(new, source_url=source)
@@ -67,6 +72,7 @@ async def create_subscription(
         tied=list(choice.tied),
         by=who,
     )
+    await resolve_new_conflict(made.id, services)
     return made
 
 

@@ -5,8 +5,19 @@ from typing import Any
 import pytest
 
 from headwater.auth.tokens import ApiToken
+from headwater.core.values.ids import FeedId, FeedPk, FetcherId
 from headwater.entrypoints.api.app import ROUTES
 from headwater.entrypoints.api.records import NounRecord
+from headwater.entrypoints.api.subscriptions.conflict_records import (
+    AdvisedConflict,
+    ConflictDataRecord,
+    ConflictRecord,
+    FetcherCountsRecord,
+)
+from headwater.entrypoints.api.subscriptions.fetcher_records import (
+    FetcherRecord,
+    JoinedFetcherRecord,
+)
 from headwater.entrypoints.api.subscriptions.group_records import (
     ActionResultRecord,
     ChangedGroupRecord,
@@ -14,10 +25,35 @@ from headwater.entrypoints.api.subscriptions.group_records import (
     GroupRecord,
     RefusedMemberRecord,
 )
+from headwater.entrypoints.api.subscriptions.stats_records import (
+    DayRecord,
+    ErrorCountRecord,
+    StatisticsRecord,
+    WorstSubscriptionRecord,
+)
+from headwater.entrypoints.api.subscriptions.subscription_records import (
+    SubscriptionHistoryRecord,
+    SubscriptionRecord,
+    UnsubscribedRecord,
+)
+from headwater.entrypoints.api.subscriptions.work_records import RenewedRecord, ResultRecord
 from headwater.entrypoints.api.system.tokens import NewTokenRecord, TokenRecord
+from headwater.feeds.visit_rows import Visit
+from headwater.statistics.fetcher_counts import FetcherCounts
+from headwater.statistics.subscriptions import (
+    FailureCount,
+    Statistics,
+    StatisticsDay,
+    WorstSubscription,
+)
+from headwater.subscriptions.conflicts.conflict import Conflict
+from headwater.subscriptions.fetchers.fetcher import Fetcher
+from headwater.subscriptions.fetchers.remote_work import RenewedClaims
 from headwater.subscriptions.groups.apply_group_values import RefusedMember
 from headwater.subscriptions.groups.group import Group, GroupValues
 from headwater.subscriptions.groups.group_commands import MemberResult
+from headwater.subscriptions.history_rows import HistoryEntry
+from headwater.subscriptions.subscription import Subscription
 from tests.entrypoints.api import record_samples
 from tests.support.clock import START
 
@@ -33,10 +69,217 @@ GROUP = Group(
     updated_at=START,
 )
 TOKEN = ApiToken(4, "phone", "read", START, None, None)
+FETCHER = Fetcher(
+    id=FetcherId(3),
+    name="mirror",
+    version="1.0.0",
+    description=None,
+    base_url="http://mirror.example",
+    priority=50,
+    is_enabled=True,
+    config_schema=None,
+    wants_news=False,
+    last_seen_at=None,
+    created_at=START,
+    updated_at=START,
+)
+SUBSCRIPTION = Subscription(
+    id=12,
+    fetcher_id=FetcherId(3),
+    fetcher_name="mirror",
+    feed_id=FeedId("a-feed"),
+    feed_pk=FeedPk(5),
+    source_url="https://blog.example/feed",
+    source_type="rss",
+    name=None,
+    description=None,
+    last_fetched_at=None,
+    next_fetch_at=START,
+    fetch_interval_minutes=60,
+    is_active=True,
+    config=None,
+    assignment_status="assigned",
+    auto_selected=False,
+    assigned_at=START,
+    group_id=None,
+    created_at=START,
+    updated_at=START,
+)
+CONFLICT = Conflict(
+    id=9,
+    subscription_id=12,
+    source_url="https://blog.example/feed",
+    type="multi_fetcher_match",
+    candidates=(FetcherId(3), FetcherId(4)),
+    reason="both can",
+    status="resolved",
+    resolution={"resolved_fetcher_id": 3},
+    resolved_at=START,
+    created_at=START,
+    updated_at=START,
+    candidate_names={FetcherId(3): "mirror"},
+)
+FAILURES = FailureCount("http_500", 2, START)
+DAY = StatisticsDay(None, 4, 2, 1, 900)
+STATISTICS = Statistics(
+    visits=4,
+    failures=2,
+    unchanged=1,
+    new_entries=1,
+    updated_entries=0,
+    bytes_in=900,
+    mean_latency_ms=20.0,
+    dated_entries=0,
+    mean_late_sec=None,
+    errors=(FAILURES,),
+    days=(DAY,),
+)
+WORST = WorstSubscription(
+    subscription_id=12,
+    feed_id=FeedId("a-feed"),
+    source_url="https://blog.example/feed",
+    name=None,
+    fetcher_id=FetcherId(3),
+    fetcher_name="mirror",
+    visits=4,
+    failures=2,
+    in_a_row=2,
+    last_error="http_500",
+    last_success_at=None,
+    next_visit_at=START,
+)
+VISIT = Visit(
+    scheduled_at=START,
+    started_at=START,
+    finished_at=START,
+    worker="fetcher 3",
+    url="https://blog.example/feed",
+    outcome="failed",
+    status=500,
+    error="http_500",
+    error_detail="HTTP 500",
+    fetch_id=None,
+    conditional=False,
+    hops=None,
+    request_headers=None,
+    response_headers=None,
+    address=None,
+    bytes_in=0,
+    latency_ms=20.0,
+    entries_in_document=None,
+    new_entries=0,
+    updated_entries=0,
+    limits=None,
+    problems=None,
+    interval_before=60.0,
+    interval_after=60.0,
+    next_at=START,
+    reason_code="failure",
+    reason="It failed.",
+    inputs=None,
+)
 REFUSED = RefusedMember(12, "a is not known")
 
 SAMPLES: list[record_samples.RecordSample] = [
     *record_samples.SAMPLES,
+    (FetcherRecord, FETCHER, {}, {"fetcher_id": 3, "name": "mirror", "is_builtin": False}),
+    (
+        JoinedFetcherRecord,
+        FETCHER,
+        {"token": "hw_x", "signing_key": None},
+        {"fetcher_id": 3, "token": "hw_x", "signing_key": None},
+    ),
+    (
+        SubscriptionRecord,
+        SUBSCRIPTION,
+        {},
+        {
+            "subscription_id": 12,
+            "source_url": "https://blog.example/feed",
+            "rss_url": "https://blog.example/feed",
+            "has_credentials": False,
+        },
+    ),
+    (
+        UnsubscribedRecord,
+        SUBSCRIPTION,
+        {"message": "gone", "rows_deleted": 1, "hard": False},
+        {"message": "gone", "subscription_id": 12, "rss_url": "https://blog.example/feed"},
+    ),
+    (
+        SubscriptionHistoryRecord,
+        HistoryEntry(1, 12, START, "ada", "created", None, None, {"fetcher_id": 3}, None),
+        {},
+        {"id": 1, "who": "ada", "before": None, "after": {"fetcher_id": 3}},
+    ),
+    (
+        ConflictDataRecord,
+        CONFLICT,
+        {},
+        {"candidate_fetcher_ids": [3, 4], "conflict_reason": "both can"},
+    ),
+    (
+        ConflictRecord,
+        CONFLICT,
+        {"conflict_data": CONFLICT, "candidate_fetchers": []},
+        {
+            "conflict_id": 9,
+            "rss_url": "https://blog.example/feed",
+            "conflict_type": "multi_fetcher_match",
+            "conflict_data": {"candidate_fetcher_ids": [3, 4], "conflict_reason": "both can"},
+            "resolution_status": "resolved",
+            "resolution_data": {"resolved_fetcher_id": 3},
+        },
+    ),
+    (
+        AdvisedConflict,
+        CONFLICT,
+        {"conflict_data": CONFLICT, "candidate_fetchers": [], "suggestion": None},
+        {"conflict_id": 9, "suggestion": None},
+    ),
+    (
+        FetcherCountsRecord,
+        FetcherCounts(FetcherId(3), "mirror", visits=4, successes=2, errors={"http_500": 2}),
+        {"success_rate_low": 0.1, "success_rate_high": 0.9},
+        {"fetcher_id": 3, "judged_visits": 4, "failures": 2, "errors": {"http_500": 2}},
+    ),
+    (
+        ErrorCountRecord,
+        FAILURES,
+        {},
+        {"error": "http_500", "visits": 2, "last_at": "2026-01-05T12:00:00Z"},
+    ),
+    (DayRecord, DAY, {}, {"day": None, "visits": 4, "bytes_in": 900}),
+    (
+        StatisticsRecord,
+        STATISTICS,
+        {
+            "subscription_id": 12,
+            "feed_id": "a-feed",
+            "fetcher_id": 3,
+            "window": "7d",
+            "since": None,
+            "until": START,
+            "consecutive_failures": 2,
+            "last_success_at": None,
+            "last_error": "http_500",
+            "last_error_at": START,
+        },
+        {"visits": 4, "successes": 2, "success_rate": 0.5, "last_error": "http_500"},
+    ),
+    (
+        WorstSubscriptionRecord,
+        WORST,
+        {},
+        {"fetcher": "mirror", "failure_rate": 0.5, "consecutive_failures": 2},
+    ),
+    (RenewedRecord, RenewedClaims((12,), (13,), START), {}, {"renewed": [12], "lost": [13]}),
+    (
+        ResultRecord,
+        VISIT,
+        {"subscription_id": 12},
+        {"subscription_id": 12, "error": "http_500", "reason": "It failed."},
+    ),
     (
         GroupRecord,
         GROUP,

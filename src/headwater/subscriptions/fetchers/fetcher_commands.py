@@ -7,9 +7,10 @@ from headwater.auth.token_rows import insert_token, revoke_token
 from headwater.auth.tokens import Credential, token_hash
 from headwater.core.errors import ConflictError, Forbidden, NameTaken
 from headwater.core.idempotency_rows import set_key_resource
-from headwater.core.ports import Transaction, Vault
+from headwater.core.ports import Database, Transaction, Vault
 from headwater.core.telemetry.log import get_logger
 from headwater.core.values.ids import FetcherId
+from headwater.core.values.instant import to_micros
 from headwater.core.values.keep import KEEP
 from headwater.core.values.signature import secret_of
 from headwater.feeds.services import FeedServices
@@ -108,6 +109,19 @@ async def change_fetcher(
         by=who,
     )
     return changed
+
+
+async def note_heartbeat(
+    fetcher_id: FetcherId, database: Database, *, idempotency: bytes | None = None
+) -> tuple[Fetcher, datetime]:
+    """The fetcher as it was before, and the moment at which it was seen."""
+    now = database.clock.now()
+    async with database.write() as tx:
+        fetcher = await fetcher_rows.get_fetcher(tx, fetcher_id)
+        await fetcher_rows.set_last_seen(tx, fetcher_id, now)
+        if idempotency is not None:
+            await set_key_resource(tx, idempotency, str(to_micros(now)))
+    return fetcher, now
 
 
 class _NameJustTaken(Exception):

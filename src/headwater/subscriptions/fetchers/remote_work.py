@@ -397,6 +397,21 @@ def decode_renewed(name: str) -> RenewedClaims:
     return RenewedClaims(tuple(kept), tuple(lost), from_micros(until))
 
 
+async def get_reporter(
+    database: Database, subscription_id: int, *, own_id: int | None, named_id: int | None
+) -> Fetcher:
+    """A fetcher's own token (`own_id`) speaks for it alone. An admin speaks for the fetcher that
+    the report names, or else for the one to which the subscription is assigned."""
+    if own_id is not None and named_id not in (None, own_id):
+        raise Forbidden("This token belongs to another fetcher.")
+    async with database.read() as view:
+        fetcher_id = own_id or named_id
+        if fetcher_id is None:
+            subscription = await subscription_rows.get_subscription(view, subscription_id)
+            fetcher_id = subscription.fetcher_id
+        return await fetcher_rows.get_fetcher(view, FetcherId(fetcher_id))
+
+
 def check_may_work(fetcher: Fetcher) -> None:
     if fetcher.is_builtin:
         raise Forbidden("A built-in fetcher's work is done by Headwater itself.")

@@ -3,7 +3,7 @@
 from headwater.entrypoints.api.dependencies import App, FeedId, View
 from headwater.entrypoints.api.feeds.feed_stats_records import FeedStatisticsRecord
 from headwater.entrypoints.api.router import Router
-from headwater.entrypoints.api.subscriptions.stats import WindowIn
+from headwater.entrypoints.api.subscriptions.stats_records import WindowIn
 from headwater.feeds import feed_rows
 from headwater.statistics import statistics_rows, total_rows
 from headwater.statistics.subscriptions import USUAL_WINDOW, parse_window

@@ -17,11 +17,10 @@ from headwater.entrypoints.api.models import (
     Title,
     check_printable,
 )
-from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.records import Moment, NounRecord, Record
 from headwater.feeds.feed import USUAL_PRIORITY
 from headwater.subscriptions.change_subscription import SubscriptionUpdate
-from headwater.subscriptions.history_rows import HistoryEntry
-from headwater.subscriptions.subscription import NewSubscription, Subscription, SubscriptionPatch
+from headwater.subscriptions.subscription import NewSubscription, SubscriptionPatch
 
 LONGEST_URL = 100_000
 SourceUrl = Annotated[str, Field(min_length=1, max_length=LONGEST_URL)]
@@ -38,13 +37,13 @@ class SourceIn(Strict):
 
     @model_validator(mode="after")
     def _agreeing(self) -> Self:
-        said = {url for url in (self.source_url, self.rss_url) if url is not None}
-        if len(said) > 1:
+        urls = {url for url in (self.source_url, self.rss_url) if url is not None}
+        if len(urls) > 1:
             raise ValueError("source_url and rss_url must agree")
         return self
 
     @property
-    def said_url(self) -> str | None:
+    def named_url(self) -> str | None:
         return self.source_url or self.rss_url
 
 
@@ -66,13 +65,13 @@ class NewSubscriptionIn(SourceIn):
 
     @model_validator(mode="after")
     def _with_a_source(self) -> Self:
-        if self.said_url is None:
+        if self.named_url is None:
             raise ValueError("source_url is needed (or rss_url, its other name)")
         return self
 
-    def wish(self) -> NewSubscription:
+    def subscription(self) -> NewSubscription:
         return NewSubscription(
-            source_url=self.said_url or "",
+            source_url=self.named_url or "",
             source_type=self.source_type,
             name=self.name,
             description=self.description,
@@ -99,26 +98,26 @@ class SubscriptionChanges(Strict):
     fetcher_id: Id = Field(1, description="Who fetches it from now on, once it has said yes.")
     group_id: Id | None = None
 
-    def changes(self) -> SubscriptionUpdate:
-        said = {name: getattr(self, name) for name in self.model_fields_set}
-        if "priority" in said and said["priority"] is None:
-            said["priority"] = USUAL_PRIORITY
-        if "categories" in said:
-            said["categories"] = said["categories"] or ()
+    def update(self) -> SubscriptionUpdate:
+        fields = self.named_fields()
+        if "priority" in fields and fields["priority"] is None:
+            fields["priority"] = USUAL_PRIORITY
+        if "categories" in fields and fields["categories"] is None:
+            fields["categories"] = ()
         return SubscriptionUpdate(
-            is_active=said.pop("is_active", KEEP),
-            fetcher_id=said.pop("fetcher_id", KEEP),
-            patch=SubscriptionPatch(**said),
+            is_active=fields.pop("is_active", KEEP),
+            fetcher_id=fields.pop("fetcher_id", KEEP),
+            patch=SubscriptionPatch(**fields),
         )
 
 
-class SubscriptionRecord(Record):
+class SubscriptionRecord(NounRecord):
     """`rss_url` is another name of `source_url`; `feed_id` is the feed that holds its entries."""
 
-    subscription_id: int
+    subscription_id: int = Field(validation_alias="id")
     fetcher_id: int
     source_url: str
-    rss_url: str
+    rss_url: str = Field(validation_alias="source_url")
     source_type: str
     name: str | None
     description: str | None
@@ -136,31 +135,6 @@ class SubscriptionRecord(Record):
     created_at: Moment
     updated_at: Moment
 
-    @classmethod
-    def of(cls, subscription: Subscription) -> "SubscriptionRecord":
-        return cls(
-            subscription_id=subscription.id,
-            fetcher_id=subscription.fetcher_id,
-            source_url=subscription.source_url,
-            rss_url=subscription.source_url,
-            source_type=subscription.source_type,
-            name=subscription.name,
-            description=subscription.description,
-            last_fetched_at=subscription.last_fetched_at,
-            next_fetch_at=subscription.next_fetch_at,
-            fetch_interval_minutes=subscription.fetch_interval_minutes,
-            is_active=subscription.is_active,
-            config=subscription.config,
-            assignment_status=subscription.assignment_status,
-            auto_selected=subscription.auto_selected,
-            assigned_at=subscription.assigned_at,
-            feed_id=subscription.feed_id,
-            group_id=subscription.group_id,
-            has_credentials=subscription.has_credentials,
-            created_at=subscription.created_at,
-            updated_at=subscription.updated_at,
-        )
-
 
 class SubscriptionPage(Record):
     subscriptions: list[SubscriptionRecord]
@@ -176,18 +150,18 @@ class AssignedPage(Record):
     next_cursor: str | None
 
 
-class UnsubscribedRecord(Record):
+class UnsubscribedRecord(NounRecord):
     """`rows_deleted` is 0 when it was inactive already."""
 
     message: str
-    subscription_id: int
+    subscription_id: int = Field(validation_alias="id")
     source_url: str
-    rss_url: str
+    rss_url: str = Field(validation_alias="source_url")
     rows_deleted: int
     hard: bool
 
 
-class SubscriptionHistoryRecord(Record):
+class SubscriptionHistoryRecord(NounRecord):
     """Who decided what about a subscription, why, and what it changed."""
 
     id: int
@@ -198,19 +172,6 @@ class SubscriptionHistoryRecord(Record):
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     conflict_id: int | None
-
-    @classmethod
-    def of(cls, decided: HistoryEntry) -> "SubscriptionHistoryRecord":
-        return cls(
-            id=decided.id,
-            at=decided.at,
-            who=decided.who,
-            what=decided.what,
-            why=decided.why,
-            before=decided.before,
-            after=decided.after,
-            conflict_id=decided.conflict_id,
-        )
 
 
 class HistoryPage(Record):

@@ -5,27 +5,23 @@ from urllib.parse import unquote_to_bytes
 
 from fastapi import Query
 from starlette.requests import Request
-from starlette.responses import Response
 
 from headwater.core.errors import BadInput
 from headwater.core.ports import View as DatabaseView
-from headwater.core.values.ids import FetcherId
+from headwater.core.values import ids
 from headwater.core.values.url import redacted
 from headwater.entrypoints.api.dependencies import (
+    LARGEST_ID,
     App,
     Caller,
-    Cursor,
-    Limit,
-    RouteContext,
     SubscriptionId,
     TextWithoutNul,
     View,
     is_number,
-    json_response,
     parse_number,
 )
 from headwater.entrypoints.api.idempotency import IdempotencyKey
-from headwater.entrypoints.api.paging import cursor, decode_cursor
+from headwater.entrypoints.api.paging import Page, paging
 from headwater.entrypoints.api.router import Failed, Router
 from headwater.entrypoints.api.subscriptions.subscription_records import (
     HistoryPage,
@@ -40,74 +36,48 @@ from headwater.subscriptions import change_subscription as change_subscription_m
 from headwater.subscriptions import history_rows, subscription_rows
 from headwater.subscriptions import subscribe as subscribe_module
 from headwater.subscriptions import unsubscribe as unsubscribe_module
-from headwater.subscriptions.conflicts import resolve_by_evidence
 from headwater.subscriptions.subscription import Subscription
 
-
-def last_path_part(request: Request) -> str:
-    """What stands after the second slash of the path, decoded exactly once.
-
-    The router has decoded the path already, so its own reading cannot be trusted to keep an
-    encoded slash, question mark or percent sign apart from a plain one.
-    """
-    raw: bytes = request.scope["raw_path"]
-    parts = raw.split(b"/", 2)
-    try:
-        return unquote_to_bytes(parts[2]).decode("utf-8") if len(parts) == 3 else ""
-    except UnicodeDecodeError:
-        return ""
-
-
-def check_query_names(request: Request, *known: str) -> None:
-    """A URL that was not encoded loses its query to ours: then it would name another source."""
-    if strangers := sorted(set(request.query_params) - set(known)):
-        raise BadInput(
-            f"Unknown parameter {redacted(strangers[0][:100])}. In a path, a source URL must be"
-            " percent-encoded once, its query too.",
-            known=list(known),
-        )
-
-
 router = Router(tags=["subscriptions"])
-IdFilter = Annotated[int | None, Query(ge=1, le=2**63 - 1)]
+IdFilter = Annotated[int | None, Query(ge=1, le=LARGEST_ID)]
 
 
 @router.get(
     "/subscriptions",
     right="read",
     failed=Failed("Failed to list subscriptions", empty="subscriptions"),
-    response_model=SubscriptionPage,
 )
 async def list_subscriptions(
-    at: RouteContext,
-    limit: Limit = None,
-    cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
+    view: View,
+    page: Annotated[Page, paging("subscriptions")],
     include_inactive: bool = False,
     fetcher_id: IdFilter = None,
     group_id: IdFilter = None,
     source_url: Annotated[
         TextWithoutNul | None, Query(description="Only the one of this URL.")
     ] = None,
-) -> Response:
+) -> SubscriptionPage:
     """In the order they were made. Inactive ones are listed only when asked for."""
-    size = at.page_size(limit)
-    (after,) = decode_cursor(cursor_, "subscriptions", 1) if cursor_ else (0,)
-    async with at.database.read() as view:
-        if source_url is not None:
-            one = await _find_by_url(view, source_url, include_inactive=include_inactive)
-            found = [each for each in one if _matches_filters(each, fetcher_id, group_id)]
-        else:
-            found = await subscription_rows.list_subscriptions(
-                view,
-                after=after,
-                limit=size + 1,
-                include_inactive=include_inactive,
-                fetcher_id=None if fetcher_id is None else FetcherId(fetcher_id),
-                group_id=group_id,
-            )
-    records = [SubscriptionRecord.of(each) for each in found[:size]]
-    more = cursor("subscriptions", found[size - 1].id) if len(found) > size else None
-    return json_response(SubscriptionPage(subscriptions=records, next_cursor=more))
+    if source_url is None:
+        subscriptions = await subscription_rows.list_subscriptions(
+            view,
+            after=page.after,
+            limit=page.size + 1,
+            include_inactive=include_inactive,
+            fetcher_id=None if fetcher_id is None else ids.FetcherId(fetcher_id),
+            group_id=group_id,
+        )
+    else:
+        with_url = await _list_with_url(view, source_url, include_inactive=include_inactive)
+        subscriptions = [
+            subscription
+            for subscription in with_url
+            if fetcher_id in (None, subscription.fetcher_id)
+            and group_id in (None, subscription.group_id)
+        ]
+    shown, next_cursor = page.cut(subscriptions)
+    records = [SubscriptionRecord.of(subscription) for subscription in shown]
+    return SubscriptionPage(subscriptions=records, next_cursor=next_cursor)
 
 
 @router.get("/subscriptions/{subscription_id}", right="read")
@@ -132,95 +102,101 @@ async def subscribe(
     With `fetcher_id` only that fetcher is asked. Equal candidates at the top open a conflict.
     """
     new = await subscribe_module.create_subscription(
-        body.wish(), app.registry, caller.name, idempotency=key
+        body.subscription(), app.registry, caller.name, idempotency=key
     )
-    await resolve_by_evidence.resolve_new_conflict(new.id, app.registry)
     async with app.database.read() as view:
-        return SubscriptionRecord.of(await subscription_rows.get_subscription(view, new.id))
+        return await show_subscription(new.id, view)
 
 
 @router.patch(
     "/subscriptions/{subscription_id}",
     right="admin",
     failed=Failed("Failed to change subscription"),
-    response_model=SubscriptionRecord,
 )
 async def change_subscription(
-    subscription_id: str, body: SubscriptionChanges, request: Request, at: RouteContext
-) -> Response:
+    subscription_id: SubscriptionId, body: SubscriptionChanges, app: App, caller: Caller
+) -> SubscriptionRecord:
     """Only what is named changes; null goes back to the default. Another `fetcher_id` is asked
     whether it can, and takes over with the next visit."""
-    known = parse_number(subscription_id, "subscription")
-    who = request.scope["credential"].name
-    changed = await change_subscription_module.change_subscription(
-        known, body.changes(), at.registry, who, gap=at.gap
+    return SubscriptionRecord.of(
+        await change_subscription_module.change_subscription(
+            subscription_id, body.update(), app.registry, caller.name, gap=app.gap
+        )
     )
-    return json_response(SubscriptionRecord.of(changed))
 
 
 @router.delete(
     "/subscriptions/{subscription_id:path}",
     right="admin",
     failed=Failed("Failed to delete subscription"),
-    response_model=UnsubscribedRecord,
 )
 async def unsubscribe(
-    subscription_id: str, request: Request, at: RouteContext, hard: bool = False
-) -> Response:
+    subscription_id: str, request: Request, app: App, caller: Caller, hard: bool = False
+) -> UnsubscribedRecord:
     """By its id, or by its source URL, percent-encoded once. Soft: no more visits, all history
     stays. `hard`: entries, visits, raw and conflicts go for good."""
     check_query_names(request, "hard")
-    said, who = last_path_part(request), request.scope["credential"].name
-    if is_number(said):
-        gone = await unsubscribe_module.delete_subscription(
-            parse_number(said, "subscription"), at.database, who, hard=hard
+    id_or_url = last_path_part(request)
+    if is_number(id_or_url):
+        subscription = await unsubscribe_module.delete_subscription(
+            parse_number(id_or_url, "subscription"), app.database, caller.name, hard=hard
         )
     else:
-        gone = await unsubscribe_module.delete_by_url(said, at.database, who, hard=hard)
-    return json_response(
-        UnsubscribedRecord(
-            message="Subscription deleted successfully",
-            subscription_id=gone.id,
-            source_url=gone.source_url,
-            rss_url=gone.source_url,
-            rows_deleted=1 if hard or gone.is_active else 0,
-            hard=hard,
+        subscription = await unsubscribe_module.delete_by_url(
+            id_or_url, app.database, caller.name, hard=hard
         )
+    return UnsubscribedRecord.of(
+        subscription,
+        message="Subscription deleted successfully",
+        rows_deleted=1 if hard or subscription.is_active else 0,
+        hard=hard,
     )
 
 
-@router.get("/subscriptions/{subscription_id}/history", right="read", response_model=HistoryPage)
+@router.get("/subscriptions/{subscription_id}/history", right="read")
 async def list_history(
-    subscription_id: str,
-    at: RouteContext,
-    limit: Limit = None,
-    cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
-) -> Response:
+    subscription_id: SubscriptionId, view: View, page: Annotated[Page, paging("history")]
+) -> HistoryPage:
     """Newest first: who decided what and why, what was before and what after."""
-    size = at.page_size(limit)
-    before = decode_cursor(cursor_, "history", 1)[0] if cursor_ else None
-    async with at.database.read() as view:
-        known = await subscription_rows.get_subscription(
-            view, parse_number(subscription_id, "subscription")
-        )
-        found = await history_rows.list_history(view, known.id, before=before, limit=size + 1)
-    more = cursor("history", found[size - 1].id) if len(found) > size else None
-    return json_response(
-        HistoryPage(
-            subscription_id=known.id,
-            history=[SubscriptionHistoryRecord.of(each) for each in found[:size]],
-            next_cursor=more,
-        )
+    subscription = await subscription_rows.get_subscription(view, subscription_id)
+    entries = await history_rows.list_history(
+        view, subscription.id, before=page.before, limit=page.size + 1
+    )
+    shown, next_cursor = page.cut(entries)
+    return HistoryPage(
+        subscription_id=subscription.id,
+        history=[SubscriptionHistoryRecord.of(entry) for entry in shown],
+        next_cursor=next_cursor,
     )
 
 
-async def _find_by_url(
+async def _list_with_url(
     view: DatabaseView, url: str, *, include_inactive: bool
 ) -> list[Subscription]:
-    found = await subscription_rows.find_subscription_by_url(view, url)
-    return [found] if found is not None and (found.is_active or include_inactive) else []
+    subscription = await subscription_rows.find_subscription_by_url(view, url)
+    is_shown = subscription is not None and (subscription.is_active or include_inactive)
+    return [subscription] if subscription is not None and is_shown else []
 
 
-def _matches_filters(one: Subscription, fetcher_id: int | None, group_id: int | None) -> bool:
-    """What else was asked for, beside its URL."""
-    return fetcher_id in (None, one.fetcher_id) and group_id in (None, one.group_id)
+def last_path_part(request: Request) -> str:
+    """What stands after the second slash of the path, decoded exactly once.
+
+    The router has decoded the path already, so its own reading cannot be trusted to keep an
+    encoded slash, question mark or percent sign apart from a plain one.
+    """
+    raw: bytes = request.scope["raw_path"]
+    parts = raw.split(b"/", 2)
+    try:
+        return unquote_to_bytes(parts[2]).decode("utf-8") if len(parts) == 3 else ""
+    except UnicodeDecodeError:
+        return ""
+
+
+def check_query_names(request: Request, *names: str) -> None:
+    """A URL that was not encoded loses its query to ours: then it would name another source."""
+    if unknown := sorted(set(request.query_params) - set(names)):
+        raise BadInput(
+            f"Unknown parameter {redacted(unknown[0][:100])}. In a path, a source URL must be"
+            " percent-encoded once, its query too.",
+            known=list(names),
+        )
