@@ -1,5 +1,7 @@
 """A person takes or refuses a release, whatever was decided of it."""
 
+from decimal import Decimal
+
 import pytest
 
 from headwater.anime.decide.decide_again import catch_up, record_decisions_again
@@ -44,7 +46,7 @@ async def test_what_was_held_needs_to_know_its_episode(harbour: Harbour) -> None
     assert row.action == "hold"
     with pytest.raises(BadInput, match="which episode"):
         await take_release(harbour.engine.database, row.id)
-    taken = await take_release(harbour.engine.database, row.id, [slot(5), slot(5)])
+    taken = await take_release(harbour.engine.database, row.id, [Decimal(5), Decimal(5)])
     assert (taken.action, taken.slots) == ("fetch", (slot(5),))
     (download,) = await harbour.downloads()
     assert download.slots == (slot(5),)

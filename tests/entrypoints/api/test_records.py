@@ -1,11 +1,48 @@
 """Every record that is made from a noun by attribute can be made from that noun."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from headwater.anime.candidate import TorrentCandidate
+from headwater.anime.decide.decision import ReleaseDecision
+from headwater.anime.downloads.download import Download, LostSlots
+from headwater.anime.downloads.download_rows import LibraryFile
+from headwater.anime.episodes.calendar import Airing
+from headwater.anime.episodes.episodes import Episode
+from headwater.anime.release import Release, ReleaseKind, Subtitle
+from headwater.anime.shows.preferences import Preferences, StopLine
+from headwater.anime.shows.propose import Proposal
+from headwater.anime.shows.show import Show
+from headwater.anime.shows.slot import FILM, Slot
+from headwater.anime.shows.tracking import Tracking
 from headwater.auth.tokens import ApiToken
 from headwater.core.values.ids import FeedId, FeedPk, FetcherId
+from headwater.entrypoints.api.anime.download_records import (
+    DownloadRecord,
+    LibraryFileRecord,
+    ReplacedDownloadRecord,
+    WholeDownloadRecord,
+)
+from headwater.entrypoints.api.anime.preview_records import AiringRecord, ProposalRecord
+from headwater.entrypoints.api.anime.release_records import (
+    ReleaseDownloadRecord,
+    ReleaseRecord,
+    SlotRecord,
+)
+from headwater.entrypoints.api.anime.show_records import (
+    EpisodeRecord,
+    ProposedShowRecord,
+    ShowRecord,
+)
+from headwater.entrypoints.api.anime.tracking_records import (
+    NewTrackingRecord,
+    PreferencesRecord,
+    StopLineRecord,
+    TrackingRecord,
+    WholeTrackingRecord,
+)
 from headwater.entrypoints.api.app import ROUTES
 from headwater.entrypoints.api.records import NounRecord
 from headwater.entrypoints.api.subscriptions.conflict_records import (
@@ -178,10 +215,188 @@ VISIT = Visit(
     reason="It failed.",
     inputs=None,
 )
+SLOT = Slot(2, Decimal("12.5"))
+SLOT_FIELDS = {"season": 2, "episode": 12.5, "name": "S02E12.5"}
+LOST = LostSlots(6, (SLOT,), is_whole=True)
+DOWNLOAD = Download(
+    id=8,
+    show_id=2,
+    release_id=5,
+    state="added",
+    infohash=None,
+    magnet=None,
+    save_path="",
+    slots=(SLOT,),
+    replaces=(LOST,),
+    attempts=1,
+    error=None,
+    detail=None,
+    progress=250,
+    fence=1,
+    next_step_at=None,
+    intended_at=START,
+)
+LIBRARY_FILE = LibraryFile(
+    id=1,
+    download_id=8,
+    source="tides.mkv",
+    path="Tides/tides.mkv",
+    length=9,
+    mark="a-mark",
+    slots=(SLOT,),
+    state="placed",
+    recycled_to=None,
+    gone_at=None,
+)
+SHOW = Show("Tides", titles=("Shio",), main_kind=ReleaseKind.MOVIE, specials={"OVA1": 2})
+SHOW_FIELDS = {"title": "Tides", "titles": ["Shio"], "kind": "Movie", "specials": {"OVA1": 2}}
+STOP = StopLine("LoliHouse", frozenset({Subtitle.KOREAN}))
+PREFERENCES = Preferences(
+    groups=("LoliHouse",), subtitles=(frozenset({Subtitle.KOREAN}),), stop=STOP
+)
+TRACKING = Tracking(4, 2, "a-feed", PREFERENCES, include=("1080p",))
+TRACKING_MORE = {
+    "show": ShowRecord.of(SHOW, id=2, air_weekday=None, created_at=START, updated_at=START),
+    "feed_title": "Tides",
+    "feed_state": "active",
+}
+CANDIDATE = TorrentCandidate(uid="uid", title="[Group] Tides", first_seen=START, feed="a-feed")
+DECISION = ReleaseDecision(
+    id=5,
+    tracking_id=4,
+    candidate=CANDIDATE,
+    release=Release(title="Tides"),
+    slots=(SLOT,),
+    action="fetch",
+    rule="wanted",
+    reason="It is wanted.",
+    found_at=START,
+    decided_at=START,
+)
 REFUSED = RefusedMember(12, "a is not known")
 
 SAMPLES: list[record_samples.RecordSample] = [
     *record_samples.SAMPLES,
+    (SlotRecord, SLOT, {}, SLOT_FIELDS),
+    (SlotRecord, FILM, {}, {"season": None, "episode": None, "name": "the film"}),
+    (ReleaseDownloadRecord, DOWNLOAD, {}, {"id": 8, "state": "added"}),
+    (
+        ReleaseRecord,
+        DECISION,
+        {
+            "feed_id": "a-feed",
+            "entry_uid": "uid",
+            "title": "[Group] Tides",
+            "release": {"title": "Tides"},
+            "infohash": None,
+            "size": None,
+            "seeders": None,
+            "doubts": ("size",),
+            "published": None,
+            "first_seen": START,
+            "download": DOWNLOAD,
+        },
+        {
+            "id": 5,
+            "slots": [SLOT_FIELDS],
+            "doubts": ["size"],
+            "download": {"id": 8, "state": "added"},
+        },
+    ),
+    (
+        ReplacedDownloadRecord,
+        LOST,
+        {},
+        {"download_id": 6, "slots": [SLOT_FIELDS], "whole": True},
+    ),
+    (
+        LibraryFileRecord,
+        LIBRARY_FILE,
+        {},
+        {"path": "Tides/tides.mkv", "length": 9, "slots": [SLOT_FIELDS], "state": "placed"},
+    ),
+    (
+        DownloadRecord,
+        DOWNLOAD,
+        {"title": "[Group] Tides"},
+        {
+            "id": 8,
+            "title": "[Group] Tides",
+            "progress": 0.25,
+            "replaces": [{"download_id": 6, "slots": [SLOT_FIELDS], "whole": True}],
+        },
+    ),
+    (
+        WholeDownloadRecord,
+        DOWNLOAD,
+        {"title": "[Group] Tides", "files": [LIBRARY_FILE]},
+        {
+            "id": 8,
+            "files": [
+                {
+                    "path": "Tides/tides.mkv",
+                    "length": 9,
+                    "slots": [SLOT_FIELDS],
+                    "state": "placed",
+                    "recycled_to": None,
+                }
+            ],
+        },
+    ),
+    (ProposedShowRecord, SHOW, {}, SHOW_FIELDS),
+    (
+        ShowRecord,
+        SHOW,
+        {"id": 2, "air_weekday": 0, "created_at": START, "updated_at": START},
+        {"id": 2, "air_weekday": 0, **SHOW_FIELDS},
+    ),
+    (
+        EpisodeRecord,
+        Episode(SLOT, "missing", None, None, None, None),
+        {},
+        {"slot": SLOT_FIELDS, "state": "missing", "came_out": None},
+    ),
+    (StopLineRecord, STOP, {}, {"group": "LoliHouse", "subtitles": "KOR"}),
+    (
+        PreferencesRecord,
+        PREFERENCES,
+        {},
+        {
+            "groups": ["LoliHouse"],
+            "subtitles": ["KOR"],
+            "stop": {"group": "LoliHouse", "subtitles": "KOR"},
+        },
+    ),
+    (
+        TrackingRecord,
+        TRACKING,
+        TRACKING_MORE,
+        {"id": 4, "include": ["1080p"], "exclude": [], "since": None, "feed_title": "Tides"},
+    ),
+    (
+        WholeTrackingRecord,
+        TRACKING,
+        TRACKING_MORE | {"counts": {"removed:pack": 1}},
+        {"id": 4, "counts": {"removed:pack": 1}},
+    ),
+    (
+        NewTrackingRecord,
+        TRACKING,
+        TRACKING_MORE | {"earlier_releases": 3},
+        {"id": 4, "earlier_releases": 3},
+    ),
+    (
+        ProposalRecord,
+        Proposal(None, {"title": "It was given."}, {"LoliHouse": 2}, {}, 2, (SHOW,), 1),
+        {"feed_id": "a-feed", "groups": [], "titles": []},
+        {"feed_id": "a-feed", "show": None, "because": {"title": "It was given."}, "of_show": 1},
+    ),
+    (
+        AiringRecord,
+        Airing(2, "Tides", SLOT, "came", START.date(), START, START),
+        {},
+        {"show_id": 2, "slot": SLOT_FIELDS, "day": "2026-01-05"},
+    ),
     (FetcherRecord, FETCHER, {}, {"fetcher_id": 3, "name": "mirror", "is_builtin": False}),
     (
         JoinedFetcherRecord,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 
 from headwater.anime.decide import decision_rows
 from headwater.anime.decide.decision import DecisionAction, NewReleaseDecision, ReleaseDecision
@@ -14,7 +15,7 @@ from headwater.anime.decide.record_decisions import (
     create_download,
 )
 from headwater.anime.downloads import download_rows
-from headwater.anime.downloads.download import STATES_WITH_SLOTS
+from headwater.anime.downloads.download import STATES_WITH_SLOTS, Download
 from headwater.anime.release_events import release_found
 from headwater.anime.shows import show_rows, tracking_rows
 from headwater.anime.shows.show import TrackedShow
@@ -31,25 +32,25 @@ BY_HAND = "by_hand"
 async def take_release(
     database: Database,
     release_id: int,
-    slots: Sequence[Slot] = (),
+    episodes: Sequence[Decimal] = (),
     *,
+    season: int | None = None,
     idempotency: bytes | None = None,
 ) -> ReleaseDecision:
     """Download a release that a person wants. It takes its slots from whatever has them, better or
-    not: `slots`, or without any those that its title names. A release that is in the library or on
-    its way there stays as it is."""
+    not: the `episodes` of `season` (the show's own where none is named), or without any those that
+    its title names. A release that is in the library or on its way there stays as it is."""
+    if season is not None and not episodes:
+        raise BadInput("A season alone is no place: say which episodes.", field="episodes")
     now = database.clock.now()
     async with database.write() as tx:
         row, tracking, show = await _lock_release(tx, release_id)
         download = await decision_rows.find_download_of_release(tx, release_id)
         if download is None or not download.is_standing:
-            if download is not None and download.state == "retiring":
-                raise ConflictError(
-                    "It is on its way out of the library: take it when it is gone.",
-                    download_id=download.id,
-                    state=download.state,
-                )
-            taken = _slots_to_take(row, show, slots)
+            _check_not_leaving(download)
+            usual_season = show.show.season if season is None else season
+            chosen = [Slot(usual_season, number) for number in episodes]
+            taken = _slots_to_take(row, show, chosen)
             row = await _take_row(tx, row, tracking, show, taken, now)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(release_id))
@@ -124,6 +125,15 @@ async def _change_decision(
     assert changed is not None, "its show is locked"
     count_decisions(DecisionSummary({action: 1}), tracking=row.tracking_id)
     return changed
+
+
+def _check_not_leaving(download: Download | None) -> None:
+    if download is not None and download.state == "retiring":
+        raise ConflictError(
+            "It is on its way out of the library: take it when it is gone.",
+            download_id=download.id,
+            state=download.state,
+        )
 
 
 def _slots_to_take(

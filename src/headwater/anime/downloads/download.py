@@ -71,5 +71,10 @@ class Download:
     updated_at: datetime | None = None
 
     @property
+    def fraction(self) -> float:
+        """How much of it the client has, from 0 to 1."""
+        return self.progress / 1_000
+
+    @property
     def is_standing(self) -> bool:
         return self.state in STATES_WITH_SLOTS

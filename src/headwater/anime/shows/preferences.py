@@ -32,6 +32,10 @@ class StopLine:
     group: str | None = None
     subtitles: frozenset[Subtitle] | None = None
 
+    @property
+    def subtitles_name(self) -> str | None:
+        return None if self.subtitles is None else format_subtitles(self.subtitles)
+
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
@@ -49,6 +53,10 @@ class Preferences:
     resolutions: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     stop: StopLine | None = None
+
+    @property
+    def subtitle_names(self) -> list[str]:
+        return [format_subtitles(languages) for languages in self.subtitles]
 
 
 def check_preferences(preferences: Preferences) -> Preferences:

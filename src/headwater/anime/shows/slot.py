@@ -36,6 +36,20 @@ class Slot:
     def is_film(self) -> bool:
         return self == FILM
 
+    @property
+    def season_or_none(self) -> int | None:
+        """None for a film, which is of no season."""
+        return None if self.is_film else self.season
+
+    @property
+    def episode_or_none(self) -> int | float | None:
+        """None for a film, which is no episode."""
+        return None if self.is_film else plain_number(self.number)
+
+    @property
+    def name(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         if self.is_film:
             return "the film"

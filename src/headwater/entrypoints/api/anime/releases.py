@@ -1,187 +1,31 @@
-"""Releases over HTTP: every decision and its reason, and what a person says instead."""
+"""Releases over HTTP: every decision and its reason, and how a person overrules it."""
 
-from datetime import datetime
-from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Query
-from pydantic import BeforeValidator, Field, StrictInt
-from starlette.responses import Response
 
 from headwater.anime.decide import decide_again as decide_again_module
 from headwater.anime.decide import decide_by_hand, decision_rows
-from headwater.anime.decide.decision import ReleaseDecision
-from headwater.anime.decide.record_decisions import DecisionSummary
-from headwater.anime.downloads.download import Download, DownloadState
-from headwater.anime.release import plain_number, release_as_json
-from headwater.anime.shows import show_rows, tracking_rows
-from headwater.anime.shows.show import MOST_EPISODES, MOST_SEASON
-from headwater.anime.shows.slot import Slot
-from headwater.core.errors import BadInput
 from headwater.core.ports import View as DatabaseView
-from headwater.core.values.instant import from_micros
+from headwater.entrypoints.api.anime.release_records import (
+    BackfillIn,
+    ReleaseDecisionCountsRecord,
+    ReleasePage,
+    ReleaseRecord,
+    TakeIn,
+)
 from headwater.entrypoints.api.dependencies import (
     LARGEST_ID,
     App,
-    Cursor,
-    Limit,
     ReleaseId,
-    RouteContext,
     TextWithoutNul,
     TrackingId,
     View,
-    json_response,
 )
-from headwater.entrypoints.api.errors import BadMoment
 from headwater.entrypoints.api.idempotency import IdempotencyKey
-from headwater.entrypoints.api.models import NothingIn, Strict, parse_moment
-from headwater.entrypoints.api.paging import cursor, decode_cursor
-from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.models import NothingIn
+from headwater.entrypoints.api.paging import Page, paging
 from headwater.entrypoints.api.router import Router
-
-MOST_NAMED = 500
-"""Episodes that one request may name."""
-
-
-def _parse_episode_number(given: Any) -> Decimal:
-    """3 and 12.5, as numbers: halves are the only fractions there are."""
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        raise ValueError("must be a number")
-    number = Decimal(str(given))
-    if not 0 <= number <= MOST_EPISODES or number * 2 % 1:
-        raise ValueError(f"must be from 0 to {MOST_EPISODES}, whole or a half")
-    return number
-
-
-def _parse_since(given: object) -> datetime:
-    try:
-        micros = parse_moment(given if isinstance(given, str) else "", "since")
-    except BadMoment as trouble:
-        raise ValueError("must be an RFC 3339 time with a zone") from trouble
-    assert micros is not None, "something was given"
-    return from_micros(micros)
-
-
-EpisodeNumber = Annotated[
-    Decimal, BeforeValidator(_parse_episode_number, json_schema_input_type=float)
-]
-Since = Annotated[
-    datetime,
-    BeforeValidator(_parse_since, json_schema_input_type=str),
-    Field(description="RFC 3339; without it, all that is kept."),
-]
-
-
-class TakeIn(Strict):
-    """Which episodes it is of, where its title does not say, or says it wrongly."""
-
-    season: Annotated[StrictInt, Field(ge=0, le=MOST_SEASON)] | None = None
-    episodes: Annotated[list[EpisodeNumber], Field(max_length=MOST_NAMED)] = Field(default=[])
-
-    def slots(self, usual_season: int) -> list[Slot]:
-        season = usual_season if self.season is None else self.season
-        return [Slot(season, number) for number in self.episodes]
-
-
-class BackfillIn(Strict):
-    """How far back to collect."""
-
-    since: Since | None = None
-
-
-class SlotRecord(Record):
-    """A place in the library. A film has neither season nor episode."""
-
-    season: int | None
-    episode: int | float | None
-    name: str
-
-    @classmethod
-    def of(cls, slot: Slot) -> "SlotRecord":
-        if slot.is_film:
-            return cls(season=None, episode=None, name=str(slot))
-        return cls(season=slot.season, episode=plain_number(slot.number), name=str(slot))
-
-
-class ReleaseDownloadRecord(Record):
-    """The download that a release became."""
-
-    id: int
-    state: DownloadState
-
-
-class ReleaseRecord(Record):
-    """One entry that a tracking looked at. `release` is what its title says, null where it does not
-    say. Addresses are left out: that of a torrent may hold somebody's key."""
-
-    id: int
-    tracking_id: int
-    feed_id: str
-    entry_uid: str
-    title: str
-    action: Literal["fetch", "upgrade", "skip", "hold", "removed", "refused"]
-    rule: str
-    reason: str
-    slots: list[SlotRecord]
-    release: dict[str, Any]
-    infohash: str | None
-    size: int | None = Field(description="In bytes, as the site says.")
-    seeders: int | None = Field(description="When the entry was first seen.")
-    doubts: list[str] = Field(description="Contradictions in what the entry says.")
-    published: Moment | None
-    first_seen: Moment
-    found_at: Moment = Field(description="When the tracking first looked at it.")
-    decided_at: Moment
-    download: ReleaseDownloadRecord | None
-
-    @classmethod
-    def of(cls, row: ReleaseDecision, download: Download | None) -> "ReleaseRecord":
-        candidate = row.candidate
-        return cls(
-            id=row.id,
-            tracking_id=row.tracking_id,
-            feed_id=candidate.feed,
-            entry_uid=candidate.uid,
-            title=candidate.title,
-            action=row.action,
-            rule=row.rule,
-            reason=row.reason,
-            slots=[SlotRecord.of(slot) for slot in row.slots],
-            release=dict(release_as_json(row.release)),
-            infohash=candidate.infohash,
-            size=candidate.size,
-            seeders=candidate.seeders,
-            doubts=list(candidate.doubts),
-            published=candidate.published,
-            first_seen=candidate.first_seen,
-            found_at=row.found_at,
-            decided_at=row.decided_at,
-            download=download and ReleaseDownloadRecord(id=download.id, state=download.state),
-        )
-
-
-class ReleasePage(Record):
-    """The newest first."""
-
-    releases: list[ReleaseRecord]
-    next_cursor: str | None
-
-
-class ReleaseDecisionCountsRecord(Record):
-    """What was decided anew, by action; what stays as it was is not counted."""
-
-    tracking_id: int
-    fetch: int
-    upgrade: int
-    hold: int
-    skip: int
-    removed: int
-
-    @classmethod
-    def of(cls, tracking_id: int, outcome: DecisionSummary) -> "ReleaseDecisionCountsRecord":
-        names = ("fetch", "upgrade", "hold", "skip", "removed")
-        return cls(tracking_id=tracking_id, **{name: outcome.counts.get(name, 0) for name in names})
-
 
 router = Router(tags=["releases"])
 IdFilter = Annotated[int | None, Query(ge=1, le=LARGEST_ID)]
@@ -194,35 +38,33 @@ Rule = Annotated[
 ]
 
 
-@router.get("/releases", right="read", response_model=ReleasePage)
+@router.get("/releases", right="read")
 async def list_releases(
-    at: RouteContext,
+    view: View,
+    page: Annotated[Page, paging("releases")],
     tracking: IdFilter = None,
     show: IdFilter = None,
     action: Actions = None,
     rule: Rule = None,
-    limit: Limit = None,
-    cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
-) -> Response:
+) -> ReleasePage:
     """Every entry that a tracking looked at, wanted or not, the newest first."""
-    size = at.page_size(limit)
-    before = decode_cursor(cursor_, "releases", 1)[0] if cursor_ else None
-    async with at.database.read() as view:
-        found = await decision_rows.list_decisions(
-            view,
-            tracking_id=tracking,
-            show_id=show,
-            actions=action or (),
-            rule=rule,
-            before=before,
-            limit=size + 1,
-        )
-        taken = await decision_rows.list_downloads_by_release(
-            view, [row.id for row in found[:size]]
-        )
-    more = cursor("releases", found[size - 1].id) if len(found) > size else None
-    records = [ReleaseRecord.of(row, taken.get(row.id)) for row in found[:size]]
-    return json_response(ReleasePage(releases=records, next_cursor=more))
+    decisions = await decision_rows.list_decisions(
+        view,
+        tracking_id=tracking,
+        show_id=show,
+        actions=action or (),
+        rule=rule,
+        before=page.before,
+        limit=page.size + 1,
+    )
+    shown, next_cursor = page.cut(decisions)
+    downloads = await decision_rows.list_downloads_by_release(
+        view, [decision.id for decision in shown]
+    )
+    records = [
+        ReleaseRecord.of_decision(decision, downloads.get(decision.id)) for decision in shown
+    ]
+    return ReleasePage(releases=records, next_cursor=next_cursor)
 
 
 @router.get("/releases/{release_id}", right="read")
@@ -237,15 +79,9 @@ async def take_release(
 ) -> ReleaseRecord:
     """It is downloaded, and takes its place in the library from whatever has it. One that is on
     its way stays as it is."""
-    asked = body or TakeIn()
-    if asked.season is not None and not asked.episodes:
-        raise BadInput("A season alone is no place: say which episodes.", field="episodes")
-    async with app.database.read() as view:
-        row = await decision_rows.get_decision(view, release_id)
-        tracking = await tracking_rows.get_tracking(view, row.tracking_id)
-        season = (await show_rows.get_show(view, tracking.show_id)).show.season
+    body = body or TakeIn()
     await decide_by_hand.take_release(
-        app.database, release_id, asked.slots(season), idempotency=key
+        app.database, release_id, body.episodes, season=body.season, idempotency=key
     )
     async with app.database.read() as view:
         return await _record(view, release_id)
@@ -301,5 +137,6 @@ async def decide_again(
 
 
 async def _record(view: DatabaseView, release_id: int) -> ReleaseRecord:
-    row = await decision_rows.get_decision(view, release_id)
-    return ReleaseRecord.of(row, await decision_rows.find_download_of_release(view, release_id))
+    decision = await decision_rows.get_decision(view, release_id)
+    download = await decision_rows.find_download_of_release(view, release_id)
+    return ReleaseRecord.of_decision(decision, download)
