@@ -1,5 +1,7 @@
-"""The address gate: requests may lead to public addresses and ordinary ports, and to the places
-that the operator opened."""
+"""The address gate: where requests may lead.
+
+To public addresses and ordinary ports, and to the places that the operator opened.
+"""
 
 import re
 from collections.abc import Iterable
