@@ -1,1 +1,1 @@
-"""The command line: one module for each area of commands, and what all commands share."""
+"""The command line: one module for each area of commands, and modules that all share."""

@@ -1,4 +1,4 @@
-"""A command of the command line is a function of a session: what to ask the API, what to show.
+"""A command is a function of a session: it asks the API and shows the answer.
 
 Its parameters are its arguments and options, its docstring is its help. `--json` is added to them.
 `subscriptions/groups.py` is an example.
@@ -28,7 +28,7 @@ class Commands:
     def command(
         self, name: str | None = None, *, json: bool = True, cls: type[TyperCommand] | None = None
     ) -> Callable[[Command], Command]:
-        """Make a command of a function. Without a name it is called as the function is."""
+        """Make a command of a function. Without a name it has the name of the function."""
 
         def add(function: Command) -> Command:
             self._app.command(name or function.__name__, cls=cls)(_with_session(function, json))
@@ -43,7 +43,7 @@ class Commands:
         return family
 
     def default(self) -> Callable[[Command], Command]:
-        """Make the command that runs when the family's word stands alone."""
+        """Make the command that runs when the word of the family stands alone."""
 
         def add(function: Command) -> Command:
             run = _with_session(function, json=True)
@@ -69,15 +69,16 @@ class Commands:
         return [str(name) for name in (*commands, *families)]
 
     def get(self, name: str) -> Any:
-        """One command for Typer. The others are not built, which would take its time."""
+        """Build one command for Typer. The others are not built, to save time."""
         app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)
-        app.registered_commands = [c for c in self._app.registered_commands if c.name == name]
-        app.registered_groups = [f for f in self._app.registered_groups if f.name == name]
+        commands, groups = self._app.registered_commands, self._app.registered_groups
+        app.registered_commands = [command for command in commands if command.name == name]
+        app.registered_groups = [group for group in groups if group.name == name]
         return get_group(app).commands[name]
 
 
 def session_of(ctx: typer.Context, *, as_json: bool) -> Session:
-    """Open the session of this run. The error messages of `headwater` look there, too."""
+    """Open the session of this run. `headwater` reads it, too, when it prints an error."""
     options = ctx.find_object(GlobalOptions) or GlobalOptions()
     session = Session(
         data_dir=options.data_dir,
@@ -96,7 +97,7 @@ def _with_session(function: Callable[..., None], json: bool) -> Callable[..., No
         function(session_of(ctx, as_json=options.pop("json", False)), **options)
 
     _, *own = signature(function).parameters.values()
-    keyword_only = [each for each in own if each.kind is Parameter.KEYWORD_ONLY]
+    keyword_only = [parameter for parameter in own if parameter.kind is Parameter.KEYWORD_ONLY]
     context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     as_json = Parameter("json", Parameter.KEYWORD_ONLY, default=False, annotation=Json)
     positional = own[: len(own) - len(keyword_only)]
@@ -109,6 +110,6 @@ def _with_session(function: Callable[..., None], json: bool) -> Callable[..., No
 def set_signature(
     run: Callable[..., None], function: Callable[..., None], parameters: list[Parameter]
 ) -> None:
-    """Typer reads the signature and the docstring."""
+    """Set the signature and the docstring, which Typer reads."""
     run.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__doc__, run.__name__ = function.__doc__, function.__name__

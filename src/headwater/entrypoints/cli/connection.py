@@ -1,4 +1,4 @@
-"""Who answers a command: the service that is running, or the same app in this process."""
+"""The connection of a command: to the running service, or to the same app in this process."""
 
 import time
 from collections.abc import Iterator
@@ -18,29 +18,29 @@ from headwater.entrypoints.server.data_folder import (
 from headwater.settings import Settings
 
 STARTING_SECONDS = 60.0
-"""How long a service that has just been started may take to say where it is."""
+"""How long a service that has just started may take to publish its URL."""
 
 
 @contextmanager
 def open_connection(
     settings: Settings, *, url: str | None, token: str | None, what: str, writes: bool
 ) -> Iterator[ApiConnection]:
-    """Over HTTP when a service is known or found; in process, under its locks, when not."""
+    """Connect over HTTP when a service is named or found; else in process, under its locks."""
     with ExitStack() as stack:
         notice = None if url else _service_of(settings)
-        where = url or (notice.url if notice else None)
-        if where is None:
+        service_url = url or (notice.url if notice else None)
+        if service_url is None:
             yield _open_in_process_or_http(stack, settings, token=token, what=what, writes=writes)
         else:
-            yield stack.enter_context(closing(HttpConnection(where, token)))
+            yield stack.enter_context(closing(HttpConnection(service_url, token)))
 
 
 def _open_in_process_or_http(
     stack: ExitStack, settings: Settings, *, token: str | None, what: str, writes: bool
 ) -> ApiConnection:
-    """A service may start between our look and our locks: then it is the one to ask.
+    """Open the app here. If a service starts before we have the locks, connect to that service.
 
-    The app is loaded only where it is needed: it takes a second.
+    The app is loaded only when it is needed, as that takes a second.
     """
     open_in_process = lazy_import("headwater.entrypoints.cli.in_process_service:open_in_process")
     try:
@@ -58,9 +58,10 @@ def _open_in_process_or_http(
 def _service_of(settings: Settings) -> ServiceNotice | None:
     deadline = time.monotonic() + STARTING_SECONDS
     while (notice := running_service(settings.data_dir)) is None:
-        who = lock_owner(settings.data_dir, "serve")
-        starting = who is not None and who.is_service and is_locked(settings.data_dir, "serve")
-        if not starting or time.monotonic() >= deadline:
+        owner = lock_owner(settings.data_dir, "serve")
+        is_service = owner is not None and owner.is_service
+        is_starting = is_service and is_locked(settings.data_dir, "serve")
+        if not is_starting or time.monotonic() >= deadline:
             return None
         time.sleep(POLL_SECONDS)
     return notice

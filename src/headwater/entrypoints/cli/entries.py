@@ -1,4 +1,4 @@
-"""Entries on the command line: list them, watch them come, and the raw bytes they came in."""
+"""Entries on the command line: list them, watch them come, and get their raw bytes."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -107,8 +107,8 @@ def raw(
 
 
 def _is_temporary(trouble: HeadwaterError) -> bool:
-    """Also a refusal may be over soon: a proxy's, a service's without its database, or because
-    so many entries came that their titles were too many questions for a minute."""
+    """A refusal may be over soon, too: that of a proxy, of a service without its database, or of
+    the rate limit, when the titles of many entries were too many requests for a minute."""
     return exit_code_of(trouble) is ExitCode.UNREACHABLE or trouble.code == "rate_limited"
 
 
@@ -117,8 +117,8 @@ def _last_seq(api: Api) -> int:
 
 
 def _print_new_events(session: Session, api: Api, after: int) -> Iterator[int]:
-    """Print the events after that number. Yield after each how far the log was read, as the service
-    may be gone before the next."""
+    """Print the events after that number. Yield the reached number after each event, as the service
+    may be gone before the next one."""
     page = api.get("/events", after=after, limit=PAGE)
     for event in page["events"]:
         _print_event(session, api, event)
@@ -143,7 +143,7 @@ def _print_event(session: Session, api: Api, event: dict[str, Any]) -> None:
 
 
 def _entry_title(api: Api, payload: dict[str, Any]) -> str:
-    """Events are compact: the title is the entry's. One removed meanwhile still has its uid."""
+    """Get the title of the entry, as events have none. A removed entry still has its uid."""
     uid = str(payload["entry_uid"])
     try:
         entry = api.get(f"/entries/{quote(uid, safe='')}", feed_id=payload["feed_id"])

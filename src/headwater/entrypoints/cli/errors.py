@@ -1,4 +1,4 @@
-"""Exit codes and their meanings, and errors as people and programs read them."""
+"""Errors on the command line: exit codes with their meanings, and messages."""
 
 import sys
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ _BY_STATUS = {
 
 
 class ApiError(HeadwaterError):
-    """The API said no; its envelope is kept whole."""
+    """The API refused. The whole envelope is kept."""
 
     def __init__(self, status: int, envelope: dict[str, Any]) -> None:
         super().__init__(_message(envelope, status))
@@ -78,19 +78,19 @@ class ApiError(HeadwaterError):
 
 
 class NotText(BadInput):
-    """Bytes that are no text: a shell hands over whatever was typed or read."""
+    """Bytes that are no text: a shell passes all that was typed or read."""
 
     def __init__(self) -> None:
         super().__init__("What was given is not text in UTF-8.")
 
 
 def exit_code_of(trouble: HeadwaterError) -> ExitCode:
-    named = _BY_ERROR.get(trouble.code)
-    return named or _BY_STATUS.get(trouble.status, ExitCode.PROBLEMS)
+    by_code = _BY_ERROR.get(trouble.code)
+    return by_code or _BY_STATUS.get(trouble.status, ExitCode.PROBLEMS)
 
 
 def print_error(trouble: HeadwaterError, *, as_json: bool) -> None:
-    """On stderr, so that stdout holds records and nothing else."""
+    """Print it on stderr, so that stdout holds records and nothing else."""
     if as_json:
         print(orjson.dumps(envelope_of(trouble), default=str).decode(), file=sys.stderr)
         return
@@ -130,7 +130,7 @@ def _hints(trouble: HeadwaterError) -> Iterator[str]:
 
 
 def _message(envelope: dict[str, Any], status: int) -> str:
-    """The API's words; for a request that did not fit, which fields and why."""
+    """Return the message of the API; for a bad request the wrong fields and the reasons."""
     detail = envelope.get("detail")
     if isinstance(detail, list):
         return "; ".join(_field(problem) for problem in detail) or f"status {status}"

@@ -15,8 +15,8 @@ from headwater.entrypoints.cli.render import Record, safe_text, table
 from headwater.entrypoints.cli.session import PAGE, Api, Session
 from headwater.entrypoints.cli.times import local_now, local_time, parse_start
 
-_FURTHER = 8
-"""How much further back each look goes while too few events were found."""
+_WIDER = 8
+"""How much further back each next request goes while there are too few events."""
 
 commands = Commands()
 events = commands.family("events", help="The event log, and replaying it to a sink.")
@@ -27,7 +27,9 @@ def list_events(
     session: Session,
     after: Annotated[
         int | None,
-        typer.Option("--after", metavar="SEQ", min=0, help="What came after it, in order."),
+        typer.Option(
+            "--after", metavar="SEQ", min=0, help="Only events after this number, in order."
+        ),
     ] = None,
     type_: Annotated[str | None, typer.Option("--type", help="Only this type of event.")] = None,
     feed: Annotated[str | None, typer.Option("--feed", help="Only events of this feed.")] = None,
@@ -61,14 +63,14 @@ def replay(
 
 
 def _newest_events(api: Api, limit: int, query: Query) -> list[Record]:
-    """Back from the end, further with each look, until there are enough."""
+    """Read back from the end, further with each request, until there are enough."""
     last = int(api.get("/events", after=0, limit=1)["last_seq"])
     events: list[Record] = []
     before, width = last, limit
     while before > 0 and len(events) < limit:
         after = max(0, before - width)
         events = _events_between(api, after, before, query, None) + events
-        before, width = after, width * _FURTHER
+        before, width = after, width * _WIDER
     return events[-limit:]
 
 
@@ -83,7 +85,7 @@ def _events_between(
     while limit is None or len(events) < limit:
         size = PAGE if limit is None else min(PAGE, limit - len(events))
         page = api.get("/events", **query, after=after, limit=size)
-        events += [each for each in page["events"] if until is None or each["seq"] <= until]
+        events += [event for event in page["events"] if until is None or event["seq"] <= until]
         after = page["next"]
         if after >= (page["last_seq"] if until is None else until):
             break

@@ -1,4 +1,4 @@
-"""Everything out: entries, payloads and events as files other tools read, whole or what is new."""
+"""Export entries, payloads and events as files for other tools: all of them, or only new ones."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class ExportCursor:
-    """Parts by name; one that is not there begins at the beginning."""
+    """The place that an export has reached, by kind. A missing kind begins at the beginning."""
 
     parts: Mapping[str, str]
 
@@ -49,7 +49,7 @@ class ExportCursor:
 
 
 def cursor_from(since: str | None, file: Path | None, kinds: Iterable[str]) -> ExportCursor:
-    """`--since` counts; else the cursor in the file, when there is one and it is not empty."""
+    """Use `--since`; else the cursor in the file, if there is one and it is not empty."""
     text = since
     if text is None and file is not None:
         text = _read_cursor(file)
@@ -57,7 +57,7 @@ def cursor_from(since: str | None, file: Path | None, kinds: Iterable[str]) -> E
 
 
 def save_cursor(cursor: ExportCursor, file: Path) -> None:
-    """As long as there is none, the next export begins at the beginning."""
+    """Save the cursor. Without one the next export begins at the beginning."""
     if not cursor.parts:
         return
     with open_whole_file(str(file), lambda _: None) as out:
@@ -111,11 +111,16 @@ Output = Annotated[
 ]
 Since = Annotated[
     str | None,
-    typer.Option(metavar="CURSOR", help="Only what came after an export that ended so."),
+    typer.Option(
+        metavar="CURSOR", help="Only what came after the export that ended with this cursor."
+    ),
 ]
 CursorFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Go on from there if it exists; the new cursor goes there."),
+    typer.Option(
+        metavar="FILE",
+        help="Go on from the cursor in it, if it exists; write the new cursor to it.",
+    ),
 ]
 FeedOption = Annotated[str | None, typer.Option("--feed", "-f", help="Only of this feed.")]
 Gzip = Annotated[
@@ -126,7 +131,7 @@ Gzip = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """The options that all exports have: where to go on, and of which feed."""
+    """The options of all exports: where to go on, and which feed."""
 
     since: str | None
     cursor_file: Path | None
@@ -137,7 +142,7 @@ class ExportOptions:
 
 
 commands = Commands()
-export = commands.family("export", help="Everything that is kept, as files.")
+export = commands.family("export", help="All that is stored, as files.")
 
 
 @export.command("entries")
@@ -151,8 +156,8 @@ def export_entries(
     cursor_file: CursorFile = None,
     feed: FeedOption = None,
 ) -> None:
-    """Every entry once, as it was told last."""
-    make = _writer_for(format or _by_name(output))
+    """Every entry once, as its last event has it."""
+    make = _writer_for(format or _format_by_suffix(output))
     _export_one(session, "entries", output, make, ExportOptions(since, cursor_file, feed))
 
 
@@ -238,7 +243,7 @@ def _export_file(
     feed: str | None,
     cursor: ExportCursor,
 ) -> Record:
-    """One file, whole or not at all; the report about it."""
+    """Export one file, whole or not at all. Return the report about it."""
     patient = PatientApi(api)
     feed_id = None if feed is None else lookup_feed(api, feed)["id"]
     with (
@@ -273,12 +278,15 @@ def _write_batch(session: Session, rows: RecordWriter, batch: ExportBatch) -> No
 def _finish(
     session: Session, reports: list[Record], cursor: ExportCursor, options: ExportOptions
 ) -> None:
-    """The cursor moves only when every file is whole and safe."""
+    """Save the cursor, now that every file is whole and safe, and print the reports."""
     if options.cursor_file is not None:
         save_cursor(cursor, options.cursor_file)
     if session.as_json:
         hidden = ("reached", "notes")
-        shown = [{k: v for k, v in report.items() if k not in hidden} for report in reports]
+        shown = [
+            {name: value for name, value in report.items() if name not in hidden}
+            for report in reports
+        ]
         session.print_json({"exports": shown, "cursor": str(cursor)})
     for report in reports:
         where = "" if report["output"] == STDOUT else f" written to {report['output']}"
@@ -300,14 +308,14 @@ def _writer_for(format: Format) -> Callable[..., RecordWriter]:
     if format == "csv":
         return csv_writer
     try:
-        made: Callable[..., RecordWriter] = lazy_import(
+        parquet_writer: Callable[..., RecordWriter] = lazy_import(
             "headwater.entrypoints.cli.export_parquet:ParquetEntryWriter"
         )
     except ImportError as trouble:
         raise BadSettings(
             "Parquet needs pyarrow: install Headwater's extra `parquet`."
         ) from trouble
-    return made
+    return parquet_writer
 
 
 def _warc(pack: bool) -> Callable[..., RecordWriter]:
@@ -317,6 +325,6 @@ def _warc(pack: bool) -> Callable[..., RecordWriter]:
     return make
 
 
-def _by_name(output: str) -> Format:
-    known: dict[str, Format] = {".csv": "csv", ".parquet": "parquet"}
-    return known.get(Path(output).suffix, "ndjson")
+def _format_by_suffix(output: str) -> Format:
+    formats: dict[str, Format] = {".csv": "csv", ".parquet": "parquet"}
+    return formats.get(Path(output).suffix, "ndjson")

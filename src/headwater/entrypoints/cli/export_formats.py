@@ -28,7 +28,7 @@ COLUMNS = (
     "categories", "enclosures", "published", "updated", "first_seen", "raw_refs", "content_hash",
     "version", "details",
 )  # fmt: skip
-"""Of an exported entry, in this order."""
+"""The columns of an exported entry, in this order."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _BREAKS = (
     (b"\xc2\x85", b"\\u0085"),
@@ -38,7 +38,7 @@ _BREAKS = (
 
 
 class RecordWriter(Protocol):
-    """A file being filled. `left_out` counts what has no bytes any more."""
+    """Writes records to a file. `left_out` counts fetches whose bytes are gone."""
 
     count: int
     left_out: int
@@ -53,7 +53,7 @@ class RecordWriter(Protocol):
 
 
 class BaseRecordWriter:
-    """The counters that all kinds of files have."""
+    """The base of all writers, with their counters."""
 
     def __init__(self) -> None:
         self.count = self.left_out = self.problems = 0
@@ -77,7 +77,7 @@ class NdjsonWriter(BaseRecordWriter):
 
 
 class CsvWriter(BaseRecordWriter):
-    """With a header line; as Excel writes it, in UTF-8."""
+    """Writes CSV as Excel does, with a header line, in UTF-8."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ def csv_writer(file: BinaryIO, _: PatientApi) -> RecordWriter:
 
 
 def ndjson_line(record: dict[str, Any]) -> bytes:
-    """One line, whichever characters a reader takes for the end of one."""
+    """Make one line without any character that a reader may take for the end of a line."""
     line = orjson.dumps(record)
     for character, escaped in _BREAKS:
         line = line.replace(character, escaped)
@@ -111,7 +111,7 @@ def ndjson_line(record: dict[str, Any]) -> bytes:
 
 
 def cell(value: Any) -> str:
-    """Lists and objects as JSON. A text that a spreadsheet would run gets a quote in front."""
+    """Lists and objects become JSON. A text that a spreadsheet would run gets a quote in front."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -124,9 +124,9 @@ STDOUT = "-"
 
 @contextmanager
 def open_whole_file(output: str, say: Callable[[str], None]) -> Iterator[BinaryIO]:
-    """The file to write to. Whatever goes wrong inside, what was there before is as it was.
+    """Open a file to write. If anything fails, the file from before stays as it was.
 
-    A pipe or a device has no such thing: what was written to it is there.
+    A pipe or a device cannot do that: bytes that were written stay written.
     """
     path = Path(output)
     if output == STDOUT:
@@ -141,15 +141,15 @@ def open_whole_file(output: str, say: Callable[[str], None]) -> Iterator[BinaryI
             yield device
         return
     with _sigterm_as_interrupt(), _os_error_as_bad_input(path):
-        yield from _beside(path.resolve(), say)
+        yield from _replace_when_complete(path.resolve(), say)
 
 
-def _beside(path: Path, say: Callable[[str], None]) -> Iterator[BinaryIO]:
+def _replace_when_complete(path: Path, say: Callable[[str], None]) -> Iterator[BinaryIO]:
     part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
     try:
         with part.open("xb") as file:
             if path.exists():
-                # Whoever kept the former file to themselves does not want the new one in the open.
+                # If the former file was private, the new one must be private, too.
                 shutil.copymode(path, part)
             yield file
             file.flush()
@@ -159,13 +159,13 @@ def _beside(path: Path, say: Callable[[str], None]) -> Iterator[BinaryIO]:
     except BaseException as trouble:
         part.unlink(missing_ok=True)
         if isinstance(trouble, KeyboardInterrupt):
-            left = "as it was" if path.exists() else "not there"
-            say(f"Interrupted: nothing was written, {path} is {left}.")
+            state = "as it was" if path.exists() else "not there"
+            say(f"Interrupted: nothing was written, {path} is {state}.")
         raise
 
 
 def _sync_folder(folder: Path) -> None:
-    """The new name, too, must survive a power cut."""
+    """Sync the folder: the new name, too, must survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -175,7 +175,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _broken_pipe_as_error() -> Iterator[None]:
-    """Whoever read our stdout has closed it: nothing more may be said there, even at the end."""
+    """Handle a closed stdout: Python must not write to it again, even at the end."""
     try:
         yield
     except BrokenPipeError as trouble:
@@ -193,7 +193,7 @@ def _os_error_as_bad_input(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
-    """A polite end (SIGTERM) must tidy up as Ctrl-C does."""
+    """Let SIGTERM tidy up as Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -208,7 +208,7 @@ ABOUT = "Raw fetches of feeds, payloads exactly as served"
 
 
 class WarcWriter(BaseRecordWriter):
-    """A warcinfo record, then a response and its request for every fetch whose bytes are there."""
+    """Writes a warcinfo record, then a response and its request for every fetch that has bytes."""
 
     def __init__(self, file: BinaryIO, api: PatientApi, *, pack: bool, now: datetime) -> None:
         super().__init__()
@@ -235,7 +235,7 @@ class WarcWriter(BaseRecordWriter):
         return warnings
 
     def _payload(self, record: dict[str, Any]) -> bytes | None:
-        """None when retention let it go, before or just now."""
+        """Get the payload; None when retention has deleted it, before or just now."""
         if record["expired_at"] is not None:
             self.left_out += 1
             return None

@@ -1,4 +1,4 @@
-"""Entries as Parquet: real lists, real moments, one group of rows for every page."""
+"""Export entries as Parquet: real lists, real moments, one row group for every page."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -40,7 +40,7 @@ _MOMENTS = ("published", "updated", "first_seen")
 
 
 class ParquetEntryWriter(BaseRecordWriter):
-    """`details` is JSON text: every publisher's are different."""
+    """Writes Parquet. `details` is JSON text, as every publisher has other ones."""
 
     def __init__(self, file: BinaryIO, _: PatientApi) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class ParquetEntryWriter(BaseRecordWriter):
         return ()
 
     def __exit__(self, *trouble: object) -> None:
-        """Its end makes it readable; half a file is nobody's concern."""
+        """Close the file: its last bytes make it readable. Half a file is thrown away."""
         self._writer.close()
 
 

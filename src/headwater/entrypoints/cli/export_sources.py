@@ -1,4 +1,4 @@
-"""The sources of exports: pages of the API, asked as fast as it lets us."""
+"""The sources of exports: pages of the API, requested as fast as it allows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ PAGE = 200
 
 @dataclass(frozen=True, slots=True)
 class ExportBatch:
-    """Some records; `reached` is the cursor once they are safe. `total` only where it is known.
+    """Some records. `reached` is the cursor once they are safe. `total` is None when unknown.
 
-    `warnings` tell of trouble, `notes` of what is as it should be.
+    `warnings` are about trouble, `notes` about things that are as they should be.
     """
 
     records: list[dict[str, Any]]
@@ -31,7 +31,7 @@ class ExportBatch:
 
 @dataclass(frozen=True, slots=True)
 class PatientApi:
-    """The API of a long export: when it was asked too often, it is asked again later."""
+    """The API of a long export: a request that comes too often is repeated later."""
 
     api: Api
 
@@ -62,7 +62,7 @@ def read_batches(
 
 
 def _entry_batches(api: PatientApi, since: int, feed_id: str | None) -> Iterator[ExportBatch]:
-    """Up to where the log ended when we began: what comes meanwhile is for the next export."""
+    """Read up to the end of the log at the start: later events are for the next export."""
     after, until = since, None
     while True:
         query = {"after": after, "until": until, "limit": PAGE, "feed_id": feed_id}
@@ -107,7 +107,7 @@ def _raw_batches(api: PatientApi, since: str | None, feed_id: str | None) -> Ite
         query = {"after": after, "before": before, "limit": PAGE, "feed_id": feed_id}
         page = api.page("/export/raw", query)
         before = page["before"]
-        # One at a time: the bytes of each are fetched as it is written.
+        # One record at a time, as its bytes are fetched when it is written.
         for record in page["fetches"]:
             done, after = done + 1, record["fetch_id"]
             yield ExportBatch([record], after, done)
@@ -118,7 +118,7 @@ def _raw_batches(api: PatientApi, since: str | None, feed_id: str | None) -> Ite
 
 
 def _held_back(before: str) -> str:
-    """The id begins with its moment, in milliseconds."""
+    """Say when the export ended: the id begins with its moment, in milliseconds."""
     moment = datetime.fromtimestamp(int(UUID(before).hex[:12], 16) / 1000, UTC)
     return f"Fetches after {rfc3339(moment.replace(microsecond=0))} are left for the next export."
 

@@ -76,13 +76,13 @@ def hints_in_words(hints: Record) -> str:
         parts.append("not at " + ", ".join(f"{hour}:00" for hour in hints["skip_hours"]) + " UTC")
     if hints.get("skip_days"):
         parts.append("not on " + ", ".join(hints["skip_days"]))
-    known = {"ttl_minutes", "skip_hours", "skip_days"}
-    parts += [f"{name} {value}" for name, value in hints.items() if name not in known and value]
+    shown = {"ttl_minutes", "skip_hours", "skip_days"}
+    parts += [f"{name} {value}" for name, value in hints.items() if name not in shown and value]
     return "; ".join(parts) or "none"
 
 
 def visits_table(visits: Iterable[Record], now: datetime) -> Table:
-    """Few columns, so that the id of a payload stands in one line on eighty of them."""
+    """A table with few columns, so that the id of a payload fits on a line of eighty letters."""
     made = table("when", "outcome", "what", wide=("what",))
     for visit in visits:
         why = visit.get("error_detail") or visit.get("error") or visit.get("reason")
@@ -164,7 +164,9 @@ def statistics_and_days(statistics: Record, feed: Record) -> RenderableType:
 
 
 def feed_statistics_details(feed: Record, statistics: Record) -> Table:
-    errors = ", ".join(f"{code} {many:,}" for code, many in statistics["error_code_counts"].items())
+    errors = ", ".join(
+        f"{code} {count:,}" for code, count in statistics["error_code_counts"].items()
+    )
     ratio, ewma = statistics["compression_ratio"], statistics["ewma_interval_sec"]
     return details_table(
         [

@@ -24,10 +24,10 @@ from headwater.entrypoints.cli.times import local_now, parse_duration
 from headwater.feeds.overrides import Overrides
 
 FEED_FIELDS = {"title", "categories", "state", "priority"}
-"""`set` changes these on the feed itself."""
+"""Fields of the feed itself that `set` changes."""
 
 _OVERRIDE_FIELDS = set(Overrides._fields) - {"title", "ceiling_sec"}
-"""A feed's own settings."""
+"""Settings that a feed may have of its own."""
 
 commands = Commands()
 
@@ -94,7 +94,7 @@ def refetch(
 
 @commands.command()
 def pause(session: Session, feed: FeedName) -> None:
-    """Visit a feed no more until it is resumed."""
+    """Stop visiting a feed until it is resumed."""
     _change(session, feed, {"state": "paused"}, "paused")
 
 
@@ -149,7 +149,7 @@ def visits(session: Session, feed: FeedName, limit: Limit = 20) -> None:
 
 @commands.command()
 def schedule(session: Session, feed: FeedName, limit: Limit = 20) -> None:
-    """Why a feed is visited when it is: every decision, in words."""
+    """Every decision about the next visit of a feed, with its reason."""
     with session.api() as api:
         decisions = api.first(feed_path(lookup_feed(api, feed), "schedule"), "decisions", limit)
     session.emit(decisions, schedule_table, local_now())
@@ -157,7 +157,7 @@ def schedule(session: Session, feed: FeedName, limit: Limit = 20) -> None:
 
 @commands.command()
 def stats(session: Session, feed: FeedName, window: Window = "7d") -> None:
-    """How a feed's visits go: successes, 304s, errors, bytes, speed, news, day by day."""
+    """Statistics of a feed: successes, 304s, errors, bytes, speed, new entries, day by day."""
     with session.api() as api:
         record = lookup_feed(api, feed)
         statistics = api.get(feed_path(record, "stats"), window=window)
@@ -171,7 +171,7 @@ def _change(session: Session, feed: str, changes: dict[str, Any], done: str) -> 
 
 
 def _parse_changes(values: list[str]) -> dict[str, Any]:
-    """`min_interval_sec=600 title=News` → the body of a PATCH."""
+    """Parse `min_interval_sec=600 title=News` into the body of a PATCH."""
     body: dict[str, Any] = {}
     overrides: dict[str, Any] = {}
     for name, text in split_key_values(values):

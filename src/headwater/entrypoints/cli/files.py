@@ -12,7 +12,7 @@ STDIN = "-"
 
 
 def read_input(name: str, most: int) -> bytes:
-    """A file, or stdin. One byte more than `most` tells the caller that it is too long."""
+    """Read a file or stdin. One byte more than `most` shows the caller that it is too long."""
     try:
         if name == STDIN:
             return sys.stdin.buffer.read(most + 1)
@@ -23,7 +23,7 @@ def read_input(name: str, most: int) -> bytes:
 
 
 def read_json_object(file: Path) -> Record:
-    """Read secrets from a file: everybody on the machine can see what stands on a command line."""
+    """Read secrets from a file, as everybody on the machine can see a command line."""
     is_stdin = str(file) == STDIN
     name = "stdin" if is_stdin else str(file)
     try:

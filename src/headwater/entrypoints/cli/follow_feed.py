@@ -1,4 +1,4 @@
-"""Follow a feed: one that is named, or one that a page links to."""
+"""Follow a feed by its URL, or by a page that links to it."""
 
 import sys
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from headwater.entrypoints.cli.terminal import one_line
 
 @dataclass(frozen=True, slots=True)
 class NewFeedOptions:
-    """The options of a new feed, whichever URL it turns out to have."""
+    """The options of a new feed. Its URL may come from a page later."""
 
     title: str | None
     categories: tuple[str, ...]
@@ -41,14 +41,14 @@ def follow_feed(
 
 
 def _choose_candidate(session: Session, refusal: ApiError, *, yes: bool) -> str:
-    """The URL of one of the page's feeds; without a choice the command ends."""
+    """Choose one of the feeds that the page links to; without a choice the command ends."""
     candidates: list[Record] = refusal.facts.get("candidates") or []
     if not candidates:
         print_error(refusal, as_json=session.as_json)
         _show_received(session, refusal.facts.get("received") or {})
         raise typer.Exit(ExitCode.USAGE)
     if yes or (len(candidates) == 1 and not sys.stdin.isatty()):
-        # Later messages, errors too, are about this address.
+        # Later messages, also errors, are about this URL.
         url = str(candidates[0]["url"])
         session.note(f"This is a page. It links to {one_line(url, 500)}")
         return url

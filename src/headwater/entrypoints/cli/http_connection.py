@@ -1,4 +1,4 @@
-"""The command line's way to a running service: requests over HTTP."""
+"""The HTTP connection of the command line to a running service."""
 
 import http.client
 import ssl
@@ -8,18 +8,18 @@ from headwater.core.errors import BadSettings, HeadwaterError
 from headwater.entrypoints.api_request import ApiRequest, ApiResponse, all_headers
 
 HTTP_SECONDS = 150.0
-"""Longer than the longest honest answer: adding a feed fetches it first."""
+"""Longer than the longest regular answer: adding a feed fetches it first."""
 
 
 class ServiceUnreachable(HeadwaterError):
-    """No answer from where the service should be."""
+    """No service answers at its URL."""
 
     code = "service_unreachable"
     status = 503
 
 
 class HttpConnection:
-    """A service somewhere, one kept-alive connection."""
+    """One kept-alive connection to a service."""
 
     is_service = True
 
@@ -31,9 +31,9 @@ class HttpConnection:
         self._connection: http.client.HTTPConnection | None = None
 
     def ask(self, request: ApiRequest) -> ApiResponse:
-        """A connection the service has closed meanwhile is opened again, once.
+        """Send a request. A connection that the service has closed meanwhile is opened again, once.
 
-        That is safe for every request we make: those that create carry an Idempotency-Key.
+        That is safe for all our requests: those that create something have an Idempotency-Key.
         """
         was_used = self._connection is not None
         try:
@@ -45,19 +45,16 @@ class HttpConnection:
         except (OSError, http.client.HTTPException) as trouble:
             self.close()
             raise self._unreachable(trouble) from trouble
-        return self._again(request)
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _again(self, request: ApiRequest) -> ApiResponse:
         try:
             return self._once(request)
         except (OSError, http.client.HTTPException) as trouble:
             self.close()
             raise self._unreachable(trouble) from trouble
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def _once(self, request: ApiRequest) -> ApiResponse:
         connection = self._connection or self._open()
@@ -81,9 +78,9 @@ class HttpConnection:
         return http.client.HTTPConnection(host, port, timeout=self._seconds)
 
     def _unreachable(self, trouble: Exception) -> ServiceUnreachable:
-        why = str(trouble) or type(trouble).__name__
+        reason = str(trouble) or type(trouble).__name__
         return ServiceUnreachable(
-            f"No answer from Headwater at {self.where}: {why}."
+            f"No answer from Headwater at {self.where}: {reason}."
             " Is it running there? Start it with `headwater run`.",
             url=self.where,
         )

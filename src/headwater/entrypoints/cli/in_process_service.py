@@ -1,4 +1,4 @@
-"""A command without a service: the same app in this process, under the data folder's locks."""
+"""Run the app in this process when there is no service, under the locks of the data folder."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -31,20 +31,20 @@ def open_in_process(
     make_folder(settings.data_dir)
     _migrate_if_embedded(settings, what)
     with _locks(settings, what, writes=writes):
-        here = InProcessConnection(
+        connection = InProcessConnection(
             _app(settings, writes=writes),
             host=_own_host(settings),
             token=token,
             loop_factory=new_event_loop,
         ).open()
         try:
-            yield here
+            yield connection
         finally:
-            here.close()
+            connection.close()
 
 
 def _migrate_if_embedded(settings: Settings, what: str) -> None:
-    """An embedded database is brought up to date under the locks, which are then free again."""
+    """Bring an embedded database up to date under the locks, and release them again."""
     if settings.is_embedded and not asyncio.run(is_up_to_date(settings)):
         _check_no_worker(settings)
         with hold_locks(settings.data_dir, BOTH_ROLES, what):
@@ -52,7 +52,7 @@ def _migrate_if_embedded(settings: Settings, what: str) -> None:
 
 
 def _locks(settings: Settings, what: str, *, writes: bool) -> AbstractContextManager[None]:
-    """Readers may look beside a worker. A writer works alone on an embedded database."""
+    """A command that writes works alone on an embedded database. Reading needs no lock."""
     if not writes:
         return nullcontext()
     if not settings.is_embedded:
@@ -62,13 +62,13 @@ def _locks(settings: Settings, what: str, *, writes: bool) -> AbstractContextMan
 
 
 def _check_no_worker(settings: Settings) -> None:
-    who = lock_owner(settings.data_dir, "work")
-    if who is None or not who.is_service or not is_locked(settings.data_dir, "work"):
+    owner = lock_owner(settings.data_dir, "work")
+    if owner is None or not owner.is_service or not is_locked(settings.data_dir, "work"):
         return
     raise DataFolderInUse(
-        f"A worker (`{who.what}`, process {who.pid}) is using {settings.data_dir}, and no server"
-        " is running to pass this change on. Start `headwater serve`, or stop the worker.",
-        pid=who.pid,
+        f"A worker (`{owner.what}`, process {owner.pid}) is using {settings.data_dir}, and no"
+        " server is running to pass this change on. Start `headwater serve`, or stop the worker.",
+        pid=owner.pid,
         url=None,
     )
 
@@ -88,4 +88,4 @@ def _own_host(settings: Settings) -> str:
 
 
 def _nothing(_: str) -> None:
-    """A one-off command needs no word about the schema of its own database."""
+    """A short command prints nothing about the schema of its own database."""

@@ -1,4 +1,4 @@
-"""`KEY=VALUE` words of a command line, and which value a text stands for."""
+"""Parse the `KEY=VALUE` words of a command line."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from headwater.core.errors import BadInput
 def parse_key_values(
     words: Iterable[str], *, texts: Collection[str] = (), lists: Collection[str] = ()
 ) -> dict[str, Any]:
-    """`fetch_interval_minutes=30 name=News` → the fields of a body."""
+    """Parse `fetch_interval_minutes=30 name=News` into the fields of a body."""
     return {
         name: parse_value(name, text, texts=texts, lists=lists)
         for name, text in split_key_values(words)
@@ -27,7 +27,8 @@ def split_key_values(words: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def parse_value(name: str, text: str, *, texts: Collection[str], lists: Collection[str]) -> Any:
-    """`KEY=` is null. A value that is no JSON is a text; the values of `texts` always are."""
+    """Parse one value. `KEY=` is null. A value that is no JSON is a text; those of `texts` always
+    are."""
     if name in lists:
         return [part.strip() for part in text.split(",") if part.strip()]
     if not text:

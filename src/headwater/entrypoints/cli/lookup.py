@@ -1,4 +1,4 @@
-"""Look up what a person means: a feed, a subscription, a fetcher, a group or a tracking."""
+"""Look up a feed, a subscription, a fetcher, a group or a tracking as a person names it."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -14,19 +14,19 @@ from headwater.entrypoints.cli.terminal import one_line
 
 MOST_CANDIDATES_SHOWN = 20
 SHORTEST_PART = 4
-"""A shorter part of an id or a URL fits too many of them."""
+"""A shorter part of an id or a URL would match too many."""
 
 _URL = re.compile(r"\s*(?:https?://|feed:)", re.IGNORECASE)
 
 
 class SeveralMatch(BadInput):
-    """More than one fits. Facts: `candidates`."""
+    """More than one record matches. Facts: `candidates`."""
 
     code = "several_fit"
 
 
 class SeveralFeeds(SeveralMatch):
-    """More than one feed fits. Facts: `candidates`."""
+    """More than one feed matches. Facts: `candidates`."""
 
     code = "several_feeds"
 
@@ -48,30 +48,30 @@ def _name_contains(names: list[str], text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noun:
-    """How a kind of thing is meant on the command line: by its id, or by one of its names."""
+    """A kind of record that a person names on the command line by its id or by a name."""
 
     name: str
     path: str
-    """Where the API has it by its id."""
+    """The path of the API below which it is found by its id."""
     list_command: str
-    """The command that shows them all."""
+    """The command that lists all records of this kind."""
     list_all: Callable[[Api], Iterable[Record]]
     id_of: Callable[[Record], Any]
     names_of: Callable[[Record], list[str]]
-    """The first that is not empty is shown."""
+    """The first name that is not empty is shown."""
     is_id: Callable[[str], bool] = is_number
     no_match: str = ""
-    """How the message begins that nothing fits."""
+    """The first words of the message when nothing matches."""
 
     def matches(self, record: Record, text: str) -> bool:
         return _name_contains(self.names_of(record), text)
 
     def several(self, message: str, records: list[Record]) -> SeveralMatch:
-        return SeveralMatch(message, candidates=[self.id_of(each) for each in records])
+        return SeveralMatch(message, candidates=[self.id_of(record) for record in records])
 
 
 class FeedNoun(Noun):
-    """Feeds are also meant by the beginning of their id."""
+    """Feeds, which can also be named by the beginning of their id."""
 
     __slots__ = ()
 
@@ -139,16 +139,18 @@ def lookup_feed(api: Api, text: str) -> Record:
 
 
 def lookup_subscription(api: Api, text: str) -> Record:
-    """Inactive ones too: they can be looked at, and come back. A URL means that source alone. A
-    text that is in no subscription's name may be in its feed's title."""
+    """Look up a subscription, also an inactive one: it can be shown and made active again. A URL
+    finds that source alone. A text that is in no name of a subscription may be in the title of its
+    feed."""
     if _URL.match(text):
         return _subscription_of_source(api, text)
     try:
         return lookup(api, SUBSCRIPTION, text)
     except NotFound:
         feeds = {feed["id"] for feed in api.pages("/feeds", "feeds") if title_contains(feed, text)}
-        of_feeds = [each for each in SUBSCRIPTION.list_all(api) if each["feed_id"] in feeds]
-        return the_one_of(SUBSCRIPTION, text, of_feeds)
+        subscriptions = SUBSCRIPTION.list_all(api)
+        matching = [record for record in subscriptions if record["feed_id"] in feeds]
+        return the_one_of(SUBSCRIPTION, text, matching)
 
 
 def lookup_fetcher(api: Api, text: str) -> Record:
@@ -160,14 +162,14 @@ def lookup_group(api: Api, text: str) -> Record:
 
 
 def lookup_tracking(api: Api, text: str) -> Record:
-    """With all that is known of it: a list says less."""
+    """Look up a tracking with all its fields, as a list has only some of them."""
     number = text if is_number(text) else lookup(api, TRACKING, text)["id"]
     tracking: Record = api.get(api_path(TRACKING.path, number))
     return tracking
 
 
 def lookup(api: Api, noun: Noun, text: str) -> Record:
-    """The one that has this id or fits this name; a whole name wins over a part of one."""
+    """Find the record with this id or a matching name; a whole name wins over a part of one."""
     if noun.is_id(text):
         record: Record = api.get(api_path(noun.path, text))
         return record
@@ -182,7 +184,7 @@ def lookup(api: Api, noun: Noun, text: str) -> Record:
 
 
 def the_one_of(noun: Noun, text: str, matching: list[Record]) -> Record:
-    """The only match. None and several are errors that say how to go on."""
+    """Return the only match. No match and several matches are errors that say how to go on."""
     if len(matching) == 1:
         return matching[0]
     if not matching:
@@ -213,7 +215,7 @@ def _subscription_of_source(api: Api, url: str) -> Record:
 
 
 def check_not_blank(text: str, noun: str) -> None:
-    """Nothing is a part of every name, and a variable of a script that was never set."""
+    """Refuse an empty name, as from an unset variable of a script: it is a part of every name."""
     if not text.strip():
         raise BadInput(f"Say which {noun}: an empty name means none.", given=text)
 
@@ -227,7 +229,8 @@ def feed_path(feed: Record, *rest: str) -> str:
 
 
 def api_path(*parts: object) -> str:
-    """Where something lives. A slash in a name would lead elsewhere: servers undo its quoting."""
+    """Build a path of the API. A name with a slash is refused: servers undo its quoting, so it
+    would be another path."""
     for part in map(str, parts):
         if "/" in part or part in {".", ".."}:
             raise NotFound(f"Nothing is called {part!r}.", given=part)

@@ -1,4 +1,4 @@
-"""Look up which reader and which token a person means: by a name, an id, or how a token begins."""
+"""Look up readers and their tokens by a name, an id, or the beginning of a token."""
 
 from headwater.core.errors import NotFound
 from headwater.entrypoints.cli.errors import ApiError
@@ -9,16 +9,16 @@ from headwater.entrypoints.cli.terminal import one_line
 
 
 def lookup_reader(api: Api, text: str) -> Record:
-    """By id when it is a UUID, else by exact name, else by the id that another tool gave."""
+    """Look up by id when it is a UUID, else by exact name, else by an id of another tool."""
     if is_uuid(text):
         return _get_reader(api, text)
-    named = api.get("/readers", name=text)["readers"]
-    return dict(named[0]) if named else _get_reader(api, text)
+    readers = api.get("/readers", name=text)["readers"]
+    return dict(readers[0]) if readers else _get_reader(api, text)
 
 
 def lookup_token(reader: Record, tokens: list[Record], text: str | None) -> Record:
-    """Without a text: the only one that is open. What was typed is not repeated: it may be the
-    token itself."""
+    """Look up a token; without a text the only one that is open. Messages do not repeat the text:
+    it may be the token itself."""
     if text is None:
         matching = [token for token in tokens if token["state"] == "open"]
         hint = "Name it: `headwater readers tokens` shows them."
@@ -38,7 +38,7 @@ def lookup_token(reader: Record, tokens: list[Record], text: str | None) -> Reco
 
 
 def _get_reader(api: Api, text: str) -> Record:
-    # A path cannot say these: no route would be meant, or another one.
+    # These would make a path of no route, or of another one.
     if text in {"", ".", ".."} or "/" in text:
         raise _no_reader(text)
     try:

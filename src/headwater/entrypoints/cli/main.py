@@ -22,10 +22,10 @@ GLOBAL_OPTIONS = ("--data-dir", "--url")
 
 
 class HeadwaterGroup(TyperGroup):
-    """Imports commands as they are called; turns expected trouble into a line and an exit code."""
+    """Imports commands when they are called; turns expected errors into a line and an exit code."""
 
     def __init__(self, **options: Any) -> None:
-        # Typer finds names that are nearly right here. Their commands are loaded later.
+        # Typer looks here for similar names. The commands themselves are loaded later.
         super().__init__(**{**options, "commands": dict.fromkeys(COMMANDS)})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -56,8 +56,8 @@ class HeadwaterGroup(TyperGroup):
             raise NotText from trouble
         except OSError as trouble:
             if trouble.errno not in _NO_ROOM or trouble.filename is not None:
-                raise  # a file that has a name is not stdout
-            # What is left of it would be tried again at the very end, and fail there.
+                raise  # stdout has no file name
+            # Python would write the rest at the very end again, and fail there.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise BadInput(f"stdout cannot be written: {trouble.strerror}.") from trouble
 
@@ -76,8 +76,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_set: bool) -> None:
+    if is_set:
         print(f"headwater {__version__}")
         raise typer.Exit
 
@@ -93,10 +93,13 @@ def headwater(
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="A service elsewhere. [HEADWATER_URL, with HEADWATER_TOKEN]"),
+        typer.Option(help="The URL of another service. [HEADWATER_URL, with HEADWATER_TOKEN]"),
     ] = None,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Headwater follows feeds: politely, exactly, and it says why."""
@@ -110,12 +113,12 @@ def main() -> None:
 def _move_global_options_first(args: list[str]) -> list[str]:
     front: list[str] = []
     rest: list[str] = []
-    waiting = iter(args)
-    for word in waiting:
+    words = iter(args)
+    for word in words:
         if word == "--":
-            return [*front, *rest, word, *waiting]
+            return [*front, *rest, word, *words]
         if word in GLOBAL_OPTIONS:
-            front += [word, *([value] if (value := next(waiting, None)) is not None else [])]
+            front += [word, *([value] if (value := next(words, None)) is not None else [])]
         elif word.startswith(tuple(f"{name}=" for name in GLOBAL_OPTIONS)):
             front.append(word)
         else:

@@ -53,7 +53,7 @@ def import_list(
             rows_to_follow = with_progress(session, rows, "following", TimeRemainingColumn())
             results.extend(_follow(api, row) for row in rows_to_follow)
     finally:
-        # Also when it ends half-way: what was done is done.
+        # Also when the import ends half-way, as feeds may have been added.
         session.emit(results, results_and_counts)
     if not served and any(result.result == "added" for result in results):
         session.note(NO_SERVICE_NOTE)
@@ -86,8 +86,8 @@ def _follow(api: Api, row: OpmlRow) -> ImportResult:
         )
     except ApiError as refusal:
         if refusal.code == "duplicate_url":
-            there = refusal.facts.get("feed_id")
-            return ImportResult(row.url, row.title, "already there", feed_id=there)
+            feed_id = refusal.facts.get("feed_id")
+            return ImportResult(row.url, row.title, "already there", feed_id=feed_id)
         if refusal.status in {401, 403} or refusal.status >= 500:
             raise
         return ImportResult(row.url, row.title, "refused", refusal.message)

@@ -1,4 +1,4 @@
-"""`headwater parse`: one feed as JSON, from a file, a URL or stdin; no service, no database."""
+"""`headwater parse`: read one feed from a file, a URL or stdin, without service or database."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,7 +43,7 @@ def encode_document(document: Document) -> bytes:
 
 
 def _plain_value(value: Any) -> Any:
-    """Named pairs and read-only mappings, which JSON does not know."""
+    """Convert named tuples and read-only mappings, which JSON does not know."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return value._asdict()
     if isinstance(value, Mapping):

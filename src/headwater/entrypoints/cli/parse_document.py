@@ -1,4 +1,4 @@
-"""One document outside the service: fetched and read as the service would do it, kept nowhere."""
+"""Parse one document outside the service: fetch and read it as a visit does, store nothing."""
 
 import asyncio
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class DocumentBytes:
 
 def fetch_document(url: str, settings: Settings) -> Document:
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return _parse_bytes(runner.run(_fetched(url, settings)), settings)
+        return _parse_bytes(runner.run(_fetch(url, settings)), settings)
 
 
 def read_document(body: bytes, settings: Settings) -> Document:
@@ -50,7 +50,7 @@ def _parse_bytes(source: DocumentBytes, settings: Settings) -> Document:
     )
 
 
-async def _fetched(url: str, settings: Settings) -> DocumentBytes:
+async def _fetch(url: str, settings: Settings) -> DocumentBytes:
     web = open_web(settings)
     try:
         outcome = await fetch_url(

@@ -1,4 +1,4 @@
-"""A copy of personal feeds between the two places they may be kept in, by whoever runs us."""
+"""Copy personal feeds between the database and Redis, and check their store."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -21,16 +21,16 @@ StoreName = Literal["database", "redis"]
 async def copy_between(
     settings: Settings, source: StoreName, target: StoreName, redis_url: str | None, say: Say
 ) -> CopyResult:
-    """A service may run meanwhile: what comes during the copy is copied by the next one."""
+    """Copy once. A service may run meanwhile: the next copy takes what comes during this one."""
     await bring_up_to_date(settings, allowed=False, say=say)
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(database_of(settings))
         redis = personal_redis_of(settings, redis_url)
         stack.push_async_callback(redis.close)
-        kept = personal_database_of(database)
-        stack.push_async_callback(kept.close)
-        places: dict[StoreName, PersonalStore] = {"database": kept, "redis": redis}
-        return await copy_personal(places[source], places[target], SystemClock())
+        in_database = personal_database_of(database)
+        stack.push_async_callback(in_database.close)
+        stores: dict[StoreName, PersonalStore] = {"database": in_database, "redis": redis}
+        return await copy_personal(stores[source], stores[target], SystemClock())
 
 
 async def inspect_personal_store(settings: Settings) -> str | None:

@@ -13,13 +13,13 @@ T = TypeVar("T")
 def with_progress(
     session: Session, items: Iterable[T], doing: str, *columns: ProgressColumn
 ) -> Iterator[T]:
-    """The items themselves; the bar says how many of them are done."""
+    """Yield the items, while a bar shows how many are done."""
     with progress_bar(session, *columns) as bar:
         yield from bar.track(items, description=doing)
 
 
 def progress_bar(session: Session, *columns: ProgressColumn) -> Progress:
-    """Nothing is drawn with --json, or where no terminal shows it."""
+    """Make a progress bar. It is not drawn with --json or without a terminal."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

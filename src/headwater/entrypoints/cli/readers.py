@@ -1,4 +1,4 @@
-"""Readers: people with a feed of their own. Make them, say what they follow, give them tokens."""
+"""Readers on the command line: people with a feed of their own, their categories and tokens."""
 
 import asyncio
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ readers = commands.family("readers", help="People with a feed of their own.")
 @readers.command()
 def add(
     session: Session,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the reader is called.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the reader.")],
     categories: Follow = None,
 ) -> None:
     """Make a reader. `headwater readers token` then gives the address of the feed."""
@@ -109,7 +109,7 @@ def set_values(
 
 @readers.command()
 def remove(session: Session, reader: ReaderArgument, yes: Yes = False) -> None:
-    """Take a reader away, with all tokens. What is in the categories stays."""
+    """Remove a reader with all tokens. The items of the categories stay."""
     session.confirm(
         f"Remove the reader {reader} and all tokens?",
         yes=yes,
@@ -122,7 +122,7 @@ def remove(session: Session, reader: ReaderArgument, yes: Yes = False) -> None:
 
 @readers.command()
 def token(session: Session, reader: ReaderArgument) -> None:
-    """A new token: prints the whole address of the feed, once."""
+    """Make a token, and print the whole address of the feed, once."""
     with session.api(writes=True) as api:
         record = lookup_reader(api, reader)
         made = api.post(api_path("readers", record["id"], "tokens"), {})
@@ -150,7 +150,7 @@ def rotate(
         typer.Option(help="How long the old one works too: 2h, 3d, 0.", show_default="24h"),
     ] = None,
 ) -> None:
-    """A new token in place of an old one, which goes on working for a while."""
+    """Make a new token in place of an old one, which goes on working for a while."""
     body = {} if grace is None else {"grace_hours": _parse_hours(grace)}
     with session.api(writes=True) as api:
         record = lookup_reader(api, reader)
@@ -167,7 +167,7 @@ def rotate(
 
 @readers.command()
 def revoke(session: Session, reader: ReaderArgument, which: TokenArgument) -> None:
-    """Make a token worthless, everywhere within a second."""
+    """Revoke a token. It opens nothing any more, everywhere within a second."""
     with session.api(writes=True) as api:
         record = lookup_reader(api, reader)
         old = lookup_token(record, _tokens(api, record), which)
@@ -211,8 +211,9 @@ def copy(
     if source == target:
         raise BadInput("A copy goes from one place to the other: database and redis.")
     copy_between = lazy_import("headwater.entrypoints.cli.personal_copy:copy_between")
-    places = source.value, target.value
-    copied = asyncio.run(copy_between(session.settings, *places, redis_url, session.note))
+    copied = asyncio.run(
+        copy_between(session.settings, source.value, target.value, redis_url, session.note)
+    )
     session.emit(copied, copied_in_words)
     if copied.refused:
         raise typer.Exit(ExitCode.PROBLEMS)
@@ -241,7 +242,8 @@ def categories_after(
     missing = [name for name in drop or [] if name not in before]
     if missing:
         raise NotFound(f"{one_line(missing[0])!r} is not followed.", given=missing[0])
-    return [n for n in dict.fromkeys([*before, *(add or [])]) if n not in (drop or [])]
+    after = dict.fromkeys([*before, *(add or [])])
+    return [name for name in after if name not in (drop or [])]
 
 
 def _tokens(api: Api, reader: Record) -> list[Record]:
@@ -265,7 +267,7 @@ def _categories_in_words(reader: Record) -> str:
 
 
 def _show_address_once(session: Session, reader: Record, token: Record, *, served: bool) -> None:
-    """The address alone on stdout: it can be piped to where it is needed."""
+    """Print the address alone on stdout, so that it can go into a pipe."""
     if session.as_json:
         session.print_json(token)
         return

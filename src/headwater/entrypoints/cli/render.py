@@ -1,4 +1,4 @@
-"""Render for people: safe text, states in colour, tables, details of a record."""
+"""Render records for people: safe text, states in colour, tables, details."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ _COLOURS = {
 
 
 def safe_text(value: object, most: int = 500) -> Text:
-    """Whatever came from outside, as itself: no markup, no control characters."""
+    """Text from outside, shown as it is: no markup, no control characters."""
     return Text("–" if value is None or value == "" else one_line(str(value), most))
 
 
@@ -35,7 +35,7 @@ def state_text(value: str) -> Text:
 
 
 def table(*columns: str, wide: Sequence[str] = ()) -> Table:
-    """Columns in `wide` may be folded; the others keep their width."""
+    """Make a table. Columns in `wide` may be folded; the others keep their width."""
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
         made.add_column(
@@ -45,7 +45,7 @@ def table(*columns: str, wide: Sequence[str] = ()) -> Table:
 
 
 def details_table(rows: Iterable[tuple[str, Text | str | None]]) -> Table:
-    """Names on the left, what they are on the right; nothing is left out for being empty."""
+    """Make a table of names and values. Empty values are shown, too."""
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     made.add_column(style="dim", no_wrap=True)
     made.add_column(overflow="fold")

@@ -1,4 +1,4 @@
-"""Payloads of the archive read once more: what differs between two, and entries made anew."""
+"""Reparse payloads of the archive: compare two of them, or make entries anew."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ PAYLOADS_AT_ONCE = 25
 DIFFERENCES_SHOWN = 200
 
 DIFFERENCES_KEPT = 10_000
-"""Differences that are listed one by one: after a better parser there may be millions."""
+"""So many differences are listed: after a better parser there may be millions."""
 
 
 @dataclass(slots=True)
@@ -41,11 +41,12 @@ class ReparseTotals:
     def add(self, page: Record) -> None:
         for name in ("payloads", "same", "added", "changed", "removed", "cut"):
             setattr(self, name, getattr(self, name) + page[name])
-        differences = [{"feed_id": page["feed_id"], **each} for each in page["differences"]]
+        feed_id = page["feed_id"]
+        differences = [{"feed_id": feed_id, **item} for item in page["differences"]]
         room = DIFFERENCES_KEPT - len(self.differences)
         self.differences += differences[:room]
         self.cut += len(differences[room:])
-        self.unread += [{"feed_id": page["feed_id"], **each} for each in page["unread"]]
+        self.unread += [{"feed_id": feed_id, **item} for item in page["unread"]]
 
 
 commands = Commands()
@@ -60,7 +61,7 @@ def diff(
         typer.Argument(metavar="FETCH", help="Another payload; else the one before."),
     ] = None,
 ) -> None:
-    """What a publisher changed between two payloads of a feed."""
+    """Show the changes of a publisher between two payloads of a feed."""
     with session.api() as api:
         changes = api.get(f"/raw/{quote(fetch, safe='')}/diff", **{"with": other})
     session.emit(changes, diff_in_words)
@@ -74,7 +75,7 @@ def reparse(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
 ) -> None:
-    """Make entries anew from the archive, without a request, and say what differs."""
+    """Read the archive again without a request, make entries anew, and show the differences."""
     totals = ReparseTotals(dry_run)
     with session.api(writes=not dry_run) as api:
         feeds = list(api.pages("/feeds", "feeds")) if feed is None else [lookup_feed(api, feed)]
@@ -102,9 +103,9 @@ def differences_table(differences: list[Record]) -> Table:
         what = state_text("changed silently" if difference["silent"] else difference["kind"])
         name = safe_text(difference["title"] or difference["entry_uid"], 120)
         changes = difference["fields"] or [{"name": "", "before": None, "after": None}]
-        for place, change in enumerate(changes):
+        for index, change in enumerate(changes):
             made.add_row(
-                *((what, name) if place == 0 else ("", "")),
+                *((what, name) if index == 0 else ("", "")),
                 safe_text(change["name"]),
                 safe_text(change["before"], 200),
                 safe_text(change["after"], 200),
@@ -146,11 +147,11 @@ def totals_in_words(totals: ReparseTotals) -> RenderableType:
 
 
 def _sums_in_words(totals: ReparseTotals) -> str:
-    did = "would be" if totals.dry_run else "were"
+    verb = "would be" if totals.dry_run else "were"
     return (
         f"{format_count(totals.payloads, 'payload', 'payloads')} of"
         f" {format_count(totals.feeds, 'feed', 'feeds')} read again:"
         f" {format_count(totals.same, 'entry says', 'entries say')} the same,"
-        f" {totals.changed} {did} changed, {totals.added} {did} added,"
+        f" {totals.changed} {verb} changed, {totals.added} {verb} added,"
         f" {totals.removed} are not found any more (kept), {len(totals.unread)} payloads not read."
     )

@@ -1,4 +1,4 @@
-"""One run of one command: its settings, its way to the API, where it prints."""
+"""The session: one run of one command, with its settings, its API and its output."""
 
 import os
 import sys
@@ -28,7 +28,7 @@ PAGE = 500
 PIPE_WIDTH = 240
 MOST_WAITS = 60
 LONGEST_WAIT = 60.0
-"""Seconds between two tries when the API says that it was asked too often."""
+"""The longest pause in seconds after the API refused because of too many requests."""
 
 NO_SERVICE_NOTE = (
     "No service is running: nothing will be visited until you start one with `headwater run`."
@@ -40,7 +40,7 @@ Further = TypeVarTuple("Further")
 
 @dataclass
 class Session:
-    """Made before the command runs; what is not needed is not opened."""
+    """One run of a command. It opens only what the command needs."""
 
     data_dir: Path | None = None
     url: str | None = None
@@ -59,7 +59,7 @@ class Session:
 
     @property
     def elsewhere(self) -> str | None:
-        """The service that was named, if one was."""
+        """The service that the user named, if any."""
         return self.url or os.environ.get("HEADWATER_URL") or None
 
     @contextmanager
@@ -94,15 +94,15 @@ class Session:
         self.emit(record, lambda _: safe_text(line, most))
 
     def print_json(self, record: Any) -> None:
-        """One document, readable by programs and (indented) by people."""
+        """Print one document, readable by programs and (indented) by people."""
         print(orjson.dumps(record, option=orjson.OPT_INDENT_2).decode())
 
     def print_line(self, record: Any) -> None:
-        """One record of a stream (NDJSON)."""
+        """Print one record of a stream (NDJSON)."""
         print(orjson.dumps(record).decode(), flush=True)
 
     def note(self, text: str) -> None:
-        """A remark beside the records."""
+        """Print a remark on stderr, beside the records."""
         if not self.as_json:
             self.err.print(text, markup=False)
 
@@ -115,7 +115,7 @@ class Session:
         default: bool = False,
         about: RenderableType | None = None,
     ) -> None:
-        """Ask whoever sits there, and end the command if they say no.
+        """Ask the user, and end the command when the answer is no.
 
         When nobody can be asked, `needs` is the error; without it the command goes on.
         """
@@ -130,13 +130,13 @@ class Session:
 
 
 def _console(stream: TextIO) -> Console:
-    """A pipe has no width: what goes into one is not cut to eighty columns."""
+    """Make a console. A pipe has no width: its lines are not cut to eighty columns."""
     is_pipe = not stream.isatty() and "COLUMNS" not in os.environ
     return Console(file=stream, highlight=False, width=PIPE_WIDTH if is_pipe else None)
 
 
 class Api:
-    """The API as commands ask it; a refusal is raised with its envelope."""
+    """The API for commands. A refusal is raised as ApiError with its envelope."""
 
     def __init__(self, connection: ApiConnection, *, writes: bool = False) -> None:
         self._connection = connection
@@ -157,7 +157,7 @@ class Api:
         return self._send("POST", path, body, query, {"idempotency-key": str(uuid4())})
 
     def preview(self, path: str, body: Mapping[str, Any]) -> Any:
-        """A POST that changes nothing: the API says what would be done."""
+        """POST a request that changes nothing: the API answers what it would do."""
         headers = {"idempotency-key": str(uuid4())}
         return decode_record(self._answer(_json_request("POST", path, body, {}, headers)))
 
@@ -171,13 +171,13 @@ class Api:
         return decode_record(self.ask(ApiRequest("DELETE", path, query)))
 
     def pages(self, path: str, key: str, **query: str | int | None) -> Iterator[dict[str, Any]]:
-        """Every record of a listing, page after page."""
+        """Yield every record of a listing, page after page."""
         cursor: str | None = None
         query.setdefault("limit", PAGE)
         while True:
             reply = self.ask(ApiRequest("GET", path, {**query, "cursor": cursor}))
             page = decode_record(reply)
-            if not isinstance(page.get(key), list):  # JSON, and of another service
+            if not isinstance(page.get(key), list):  # it is JSON, but of another service
                 raise ApiError(reply.status, _foreign_answer_envelope(reply))
             yield from page[key]
             cursor = page.get("next_cursor")
@@ -187,12 +187,12 @@ class Api:
     def first(
         self, path: str, key: str, limit: int, **query: str | int | None
     ) -> list[dict[str, Any]]:
-        """The first records of a listing."""
+        """Return the first records of a listing."""
         pages = self.pages(path, key, **query, limit=min(limit, PAGE))
         return list(islice(pages, limit))
 
     def patiently(self, request: Callable[[], T], *, gave_up: str) -> T:
-        """A long import or export asks more than the API answers in a minute: wait as it says."""
+        """Repeat a request that comes too often, as in a long import: wait as the API says."""
         for _ in range(MOST_WAITS):
             try:
                 return request()
@@ -204,13 +204,13 @@ class Api:
 
     def ask(self, request: ApiRequest) -> ApiResponse:
         if not self._writes and request.method != "GET":
-            # It would write without the locks of the data folder.
+            # The request would write without the locks of the data folder.
             raise AssertionError(f"{request.method} {request.path} needs session.api(writes=True)")
         return self._answer(request)
 
     def _answer(self, request: ApiRequest) -> ApiResponse:
         reply = self._connection.ask(request)
-        if reply.status >= 300:  # the API itself sends nobody elsewhere
+        if reply.status >= 300:  # the API itself never redirects
             raise ApiError(reply.status, _envelope(reply))
         return reply
 
@@ -235,7 +235,7 @@ def _json_request(
 
 
 def decode_record(reply: ApiResponse) -> Any:
-    """The JSON object of an answer. Whoever answers may be something else than Headwater."""
+    """Return the JSON object of an answer. Another program than Headwater may have answered."""
     record = _object_in(reply)
     if record is None:
         raise ApiError(reply.status, _foreign_answer_envelope(reply))
@@ -243,7 +243,7 @@ def decode_record(reply: ApiResponse) -> Any:
 
 
 def _envelope(reply: ApiResponse) -> dict[str, Any]:
-    """Also for an answer that is not ours: a proxy's page, or another service's own no."""
+    """Read the error envelope. Make one for an answer that is not ours, as the page of a proxy."""
     envelope = _object_in(reply)
     if envelope is None or not isinstance(envelope.get("error"), str) or "message" not in envelope:
         return _foreign_answer_envelope(reply)
@@ -251,7 +251,7 @@ def _envelope(reply: ApiResponse) -> dict[str, Any]:
 
 
 def _object_in(reply: ApiResponse) -> dict[str, Any] | None:
-    """The API answers with a JSON object, always."""
+    """Read a JSON object, which every answer of the API is."""
     try:
         record = reply.record
     except orjson.JSONDecodeError:
@@ -261,12 +261,12 @@ def _object_in(reply: ApiResponse) -> dict[str, Any] | None:
 
 def _foreign_answer_envelope(reply: ApiResponse) -> dict[str, Any]:
     text = one_line(reply.body[:200].decode("utf-8", "replace"))
-    elsewhere = reply.headers.get("location")
-    points = f" It points to {one_line(elsewhere)}." if elsewhere else ""
+    location = reply.headers.get("location")
+    redirect = f" It points to {one_line(location)}." if location else ""
     return {
         "error": "unexpected_answer",
         "message": "Something else than Headwater answered, there or on the way:"
-        f" {reply.status}, {text or 'nothing'}.{points}",
+        f" {reply.status}, {text or 'nothing'}.{redirect}",
         "detail": text,
         "status_code": reply.status,
     }

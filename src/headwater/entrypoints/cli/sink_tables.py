@@ -64,8 +64,8 @@ def _maker(sink: Record) -> str:
     return "the settings" if sink["origin"] == "settings" else "a person"
 
 
-def event_filter_in_words(wanted: Record) -> str:
-    parts = [f"{name} {', '.join(chosen)}" for name, chosen in wanted.items() if chosen]
+def event_filter_in_words(event_filter: Record) -> str:
+    parts = [f"{name} {', '.join(values)}" for name, values in event_filter.items() if values]
     return "; ".join(parts) or "all"
 
 
@@ -91,7 +91,7 @@ def _state(sink: Record) -> Text:
 
 
 def _trouble(sink: Record, now: datetime) -> str | None:
-    """Only what is wrong now."""
+    """Say what is wrong now; None when nothing is."""
     if sink["stopped"]:
         return str(sink["stopped"])
     if sink["state"] != "waiting":

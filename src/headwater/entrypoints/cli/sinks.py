@@ -1,4 +1,4 @@
-"""Sinks: other programs that are told of events. Make them, look after them, take them away."""
+"""Sinks on the command line: programs that get events. Make, check, change and remove them."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ from headwater.settings.sinks import SINK_KINDS
 *_FIRST_KINDS, _LAST_KIND = SINK_KINDS
 _KIND_NAMES = f"{', '.join(_FIRST_KINDS)} or {_LAST_KIND}."
 
-SinkArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the sink is called.")]
+SinkArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name of the sink.")]
 Options = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE...]", help="Its options; `KEY=` is the default again."),
@@ -49,7 +49,7 @@ Seqs = Annotated[
 All = Annotated[bool, typer.Option("--all", help="All of its dead letters.")]
 
 commands = Commands()
-sinks = commands.family("sinks", help="Other programs that are told of events.")
+sinks = commands.family("sinks", help="Other programs that get events.")
 
 
 @sinks.default()
@@ -77,15 +77,19 @@ def add(
     max_attempts: Attempts = None,
     disabled: Annotated[bool, typer.Option("--disabled", help="Deliver nothing yet.")] = False,
 ) -> None:
-    """Make a sink. It is told of what happens from now on, unless --from says otherwise."""
+    """Make a sink. It gets events from now on, unless --from says otherwise."""
     with session.api(writes=True) as api:
-        wanted = _event_filter(api, types, feeds, categories)
+        event_filter = _event_filter(api, types, feeds, categories)
         fields = {
             "name": name,
             "kind": kind,
-            "options": {k: v for k, v in parse_options(options).items() if v is not None},
+            "options": {
+                option: value
+                for option, value in parse_options(options).items()
+                if value is not None
+            },
             "secrets": None if secrets is None else read_json_object(secrets),
-            "wanted": wanted or None,
+            "wanted": event_filter or None,
             "from": None if start == "end" else parse_start(start),
             "max_attempts": max_attempts,
             "enabled": not disabled,
@@ -120,13 +124,13 @@ def set_values(
 ) -> None:
     """Change a sink's options, its secrets, or which events it gets."""
     with session.api(writes=True) as api:
-        wanted = _event_filter(api, types, feeds, categories)
-        if everything and wanted:
+        event_filter = _event_filter(api, types, feeds, categories)
+        if everything and event_filter:
             raise BadInput("--everything goes with no --type, --feed or --category.")
         fields: dict[str, Any] = {
             "options": parse_options(options) or None,
             "secrets": None if secrets is None else read_json_object(secrets),
-            "wanted": {"types": [], "feeds": [], "categories": []} if everything else wanted,
+            "wanted": {"types": [], "feeds": [], "categories": []} if everything else event_filter,
             "max_attempts": max_attempts,
         }
         changes = {field: value for field, value in fields.items() if value}
@@ -138,19 +142,19 @@ def set_values(
 
 @sinks.command()
 def enable(session: Session, name: SinkArgument) -> None:
-    """Deliver again, from where it was; also after it was stopped."""
+    """Deliver again from its place in the log; also after it was stopped."""
     _set_enabled(session, name, enabled=True)
 
 
 @sinks.command()
 def disable(session: Session, name: SinkArgument) -> None:
-    """Deliver nothing for now; how far it is stays known."""
+    """Deliver nothing for now. The sink keeps its place in the log."""
     _set_enabled(session, name, enabled=False)
 
 
 @sinks.command()
 def remove(session: Session, name: SinkArgument, yes: Yes = False) -> None:
-    """Take a sink away, with its cursor and its dead letters. What it has been told stays there."""
+    """Remove a sink with its cursor and its dead letters. Delivered events stay where they are."""
     session.confirm(
         f"Remove the sink {name} and its dead letters?",
         yes=yes,
@@ -163,11 +167,11 @@ def remove(session: Session, name: SinkArgument, yes: Yes = False) -> None:
 
 @sinks.command()
 def test(session: Session, name: SinkArgument) -> None:
-    """Send a signed test message to a webhook now, and show what it says to that."""
+    """Send a signed test message to a webhook now, and show its answer."""
     with session.api(writes=True) as api:
         result = api.post(api_path("sinks", name, "test"), {})
-    why = " ".join(filter(None, (result["error"], result["detail"])))
-    outcome = "took it." if result["delivered"] else f"did not: {why}"
+    reason = " ".join(filter(None, (result["error"], result["detail"])))
+    outcome = "took it." if result["delivered"] else f"did not: {reason}"
     session.emit_line(result, f"{name}: {outcome}")
     if not result["delivered"]:
         raise typer.Exit(ExitCode.PROBLEMS)
@@ -175,7 +179,7 @@ def test(session: Session, name: SinkArgument) -> None:
 
 @sinks.command()
 def dead(session: Session, name: SinkArgument, limit: Limit = 50) -> None:
-    """Its dead letters: events it would not take, and why."""
+    """The dead letters of a sink: events that it refused, and why."""
     with session.api() as api:
         letters = api.first(api_path("sinks", name, "dead-letters"), "dead_letters", limit)
     empty = f"{name} has no dead letters."
@@ -184,7 +188,7 @@ def dead(session: Session, name: SinkArgument, limit: Limit = 50) -> None:
 
 @sinks.command()
 def retry(session: Session, name: SinkArgument, seqs: Seqs = None, all_: All = False) -> None:
-    """Try dead letters once more: those that are named, or --all."""
+    """Try named dead letters once more, or --all."""
     _check_seqs_or_all(seqs, all_=all_)
     with session.api(writes=True) as api:
         body = {"all": True} if all_ else {"seqs": seqs}
@@ -194,7 +198,7 @@ def retry(session: Session, name: SinkArgument, seqs: Seqs = None, all_: All = F
 
 @sinks.command()
 def forget(session: Session, name: SinkArgument, seqs: Seqs = None, all_: All = False) -> None:
-    """Let dead letters go for good: those that are named, or --all. The events stay in the log."""
+    """Delete named dead letters for good, or --all. The events stay in the log."""
     _check_seqs_or_all(seqs, all_=all_)
     with session.api(writes=True) as api:
         path = api_path("sinks", name, "dead-letters")
@@ -212,7 +216,7 @@ def rotate(
     name: SinkArgument,
     finish: Annotated[bool, typer.Option("--finish", help="The old secret signs no more.")] = False,
 ) -> None:
-    """A new secret for a webhook, shown once. The old one signs too until you say --finish."""
+    """Make a new secret for a webhook, shown once. The old one signs too, until --finish."""
     with session.api(writes=True) as api:
         path = api_path("sinks", name, "rotate-secret")
         sink = api.post(path, {}, finish="true" if finish else None)
@@ -222,7 +226,7 @@ def rotate(
 
 
 def parse_options(words: list[str] | None) -> dict[str, Any]:
-    """`url=https://… timeout_sec=5 raw=false` → options; `KEY=` is null."""
+    """Parse `url=https://… timeout_sec=5 raw=false` into options; `KEY=` is null."""
     return {name: _parse_option(text) for name, text in split_key_values(words or [])}
 
 
@@ -237,7 +241,7 @@ def _parse_option(text: str) -> Any:
 def _event_filter(
     api: Api, types: list[str] | None, feeds: list[str] | None, categories: list[str] | None
 ) -> dict[str, list[str]]:
-    """Only the fields that were named; feeds by their ids."""
+    """Build the filter from the options that were used; feeds by their ids."""
     fields = {
         "types": types,
         "feeds": [lookup_feed(api, feed)["id"] for feed in feeds or []],
@@ -262,7 +266,7 @@ def _count_letters(count: int) -> str:
 
 
 def _show_secret_once(session: Session, sink: Record) -> None:
-    """With --json it is in the record."""
+    """Print the secret; with --json it is in the record already."""
     if sink.get("secret") and not session.as_json:
         session.note("Its signing secret; it is not shown again:")
         session.out.print(sink["secret"], markup=False)

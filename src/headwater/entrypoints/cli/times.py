@@ -12,38 +12,41 @@ _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 class LocalZone(tzinfo):
-    """This machine's own time zone, as it is at each moment: summer time comes and goes."""
+    """The time zone of this machine, with its offset at each moment: summer time comes and goes."""
 
-    def utcoffset(self, there: datetime | None) -> timedelta | None:
-        return None if there is None else there.replace(tzinfo=None).astimezone().utcoffset()
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        return None if moment is None else moment.replace(tzinfo=None).astimezone().utcoffset()
 
     def dst(self, _: datetime | None) -> timedelta | None:
         return None
 
-    def tzname(self, there: datetime | None) -> str | None:
-        return None if there is None else there.replace(tzinfo=None).astimezone().tzname()
+    def tzname(self, moment: datetime | None) -> str | None:
+        return None if moment is None else moment.replace(tzinfo=None).astimezone().tzname()
 
-    def fromutc(self, there: datetime) -> datetime:
-        local = there.replace(tzinfo=UTC).astimezone()
+    def fromutc(self, moment: datetime) -> datetime:
+        local = moment.replace(tzinfo=UTC).astimezone()
         first = local.replace(tzinfo=self)
         return first if first.utcoffset() == local.utcoffset() else first.replace(fold=1)
 
 
 def local_now() -> datetime:
-    """Now, in the reader's own time zone."""
+    """Now, in the local time zone."""
     return datetime.now(LocalZone())
 
 
 def parse_moment(text: str, now: datetime) -> datetime:
-    """`now` carries the reader's own time zone: `today` begins at their midnight."""
+    """Parse a moment. `now` carries the local time zone: `today` begins at its midnight."""
     try:
         return _moment(text, now)
-    except (OverflowError, ValueError) as trouble:  # the first day there is, or the last
+    except (
+        OverflowError,
+        ValueError,
+    ) as trouble:  # before the first day of the calendar, or after the last
         raise _no_moment(text.strip()) from trouble
 
 
 def parse_start(text: str) -> int | str:
-    """`beginning`, the number of an event, or a time as people write it."""
+    """Parse `beginning`, the number of an event, or a time as people write it."""
     if text == "beginning":
         return text
     if text.isascii() and text.isdigit():
@@ -58,13 +61,13 @@ def _moment(text: str, now: datetime) -> datetime:
         return now.astimezone(UTC)
     if word in {"today", "yesterday"}:
         return (midnight - timedelta(days=word == "yesterday")).astimezone(UTC)
-    if (ago := parse_duration(word)) is not None:
-        return now.astimezone(UTC) - timedelta(seconds=ago)
+    if (seconds_ago := parse_duration(word)) is not None:
+        return now.astimezone(UTC) - timedelta(seconds=seconds_ago)
     return _parse_iso(text.strip(), now).astimezone(UTC)
 
 
 def parse_duration(text: str) -> int | None:
-    """`90s`, `15m`, `2h`, `3d`, `1w`; None for anything else."""
+    """Parse `90s`, `15m`, `2h`, `3d`, `1w` into seconds; None for anything else."""
     match = _LONG.fullmatch(text.strip().lower())
     return int(match[1]) * _SECONDS[match[2]] if match else None
 
@@ -86,7 +89,7 @@ def _no_moment(text: str) -> BadInput:
 
 
 def relative_time(text: str | None, now: datetime) -> str:
-    """`in 15 min`, `2 h ago`, `now`; `never` for None."""
+    """Format a moment as `in 15 min`, `2 h ago`, `now`; `never` for None."""
     if not text:
         return "never"
     seconds = (datetime.fromisoformat(text) - now).total_seconds()
@@ -96,16 +99,16 @@ def relative_time(text: str | None, now: datetime) -> str:
 
 
 def local_time(text: str | None, now: datetime) -> str:
-    """A moment in the reader's own time zone, to the minute.
+    """Format a moment in the local time zone, to the minute.
 
-    The last evening of the year 9999 (some publishers' word for never) has no morning after it in
-    the east: such a moment is shown in the zone it came in.
+    The last evening of the year 9999 (some publishers mean "never") has no next morning in eastern
+    time zones: such a moment is shown in the zone that it came in.
     """
     if not text:
         return "–"
     moment = datetime.fromisoformat(text)
     try:
-        there = moment.astimezone(now.tzinfo)
+        local = moment.astimezone(now.tzinfo)
     except (OverflowError, ValueError):
-        there = moment
-    return there.replace(tzinfo=None).isoformat(" ", "minutes")
+        local = moment
+    return local.replace(tzinfo=None).isoformat(" ", "minutes")

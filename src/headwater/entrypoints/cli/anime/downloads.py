@@ -1,4 +1,4 @@
-"""`headwater downloads`: releases on their way to the library, and those that do not get there."""
+"""`headwater downloads`: releases on their way to the library, and those that failed."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -60,7 +60,7 @@ def retry_download(session: Session, which: DownloadArgument) -> None:
 
 @downloads.command("drop")
 def drop_download(session: Session, which: DownloadArgument) -> None:
-    """Out of the library (into the recycle folder), and out of the client if we added it there."""
+    """Remove it from the library (into the recycle folder), and from the client if we added it."""
     with session.api(writes=True) as api:
         download = api.post(api_path("downloads", which, "drop"), {})
     session.emit_line(download, f"{download['title']}: {download['state']}.")

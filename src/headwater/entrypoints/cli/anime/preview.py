@@ -1,4 +1,4 @@
-"""`headwater track preview|backfill|missing|calendar`: what would be done, and what is awaited."""
+"""`headwater track preview|backfill|missing|calendar`: preview decisions, and expected episodes."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -45,7 +45,7 @@ _COLOURS = {
 }
 
 commands = Commands()
-"""They are commands of `headwater track`, whose module takes them in."""
+"""Commands of `headwater track`, whose module includes them."""
 
 
 @commands.command()
@@ -60,8 +60,8 @@ def preview(
     *,
     options: Record,
 ) -> None:
-    """What would be done with all that the feed keeps, and why; with options, as if they were
-    set."""
+    """Every decision on what the feed keeps, and why, without acting on it; with options, as if
+    they were set."""
     changes = tracking_body(options)
     with session.api() as api:
         path = api_path("trackings", lookup_tracking(api, tracking)["id"], "preview")
@@ -116,7 +116,7 @@ def calendar(
     back: Annotated[int, typer.Option(min=0, max=366, help="How many days back.")] = 3,
     ics: Annotated[bool, typer.Option("--ics", help="As iCalendar, for other programs.")] = False,
 ) -> None:
-    """What came out lately, and what is expected."""
+    """Episodes that came out lately, and those that are expected."""
     with session.api() as api:
         query = {"show": _show_of(api, tracking), "days": days, "back": back}
         if ics:
@@ -132,8 +132,8 @@ def _show_of(api: Api, tracking: str | None) -> int | None:
 
 
 def preview_and_counts(decisions: Record, entries: list[Record], now: datetime) -> RenderableType:
-    counts = [(name, str(many)) for name, many in decisions["decided"].items()]
-    counts += [(f"removed by {rule}", str(many)) for rule, many in decisions["removed"].items()]
+    counts = [(name, str(count)) for name, count in decisions["decided"].items()]
+    counts += [(f"removed by {rule}", str(count)) for rule, count in decisions["removed"].items()]
     return Group(preview_table(entries, now), details_table(counts))
 
 

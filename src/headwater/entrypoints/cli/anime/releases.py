@@ -1,4 +1,4 @@
-"""`headwater releases`: what titles say, what was decided of each, and what a person decides."""
+"""`headwater releases`: list releases with their decisions, decide by hand, read titles."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ ReleaseArgument = Annotated[int, typer.Argument(metavar="RELEASE", min=1, help="
 Actions = Literal["fetch", "upgrade", "hold", "skip", "removed", "refused"]
 
 LONGEST_LINE = 65_536
-"""No more bytes of a line than this are looked at; no title is so long."""
+"""Longer lines are cut to so many bytes; no title is so long."""
 _COLOURS = {
     "fetch": "green",
     "upgrade": "green",
@@ -84,10 +84,10 @@ def take(
         int | None, typer.Option("--season", min=0, help="With --episode: of this season.")
     ] = None,
 ) -> None:
-    """Download it whatever was decided; what has its place in the library gives way."""
+    """Download a release whatever was decided. It replaces the file in its place in the library."""
     body: dict[str, Any] = {"season": season} if season is not None else {}
     if episode:
-        body["episodes"] = [int(each) if each.is_integer() else each for each in episode]
+        body["episodes"] = [int(number) if number.is_integer() else number for number in episode]
     with session.api(writes=True) as api:
         done = api.post(api_path("releases", release, "take"), body)
     session.emit_line(done, f"Release {release} is taken: {slots_in_words(done['slots'])}.")
@@ -106,7 +106,7 @@ def decide(
     session: Session,
     tracking: Annotated[int, typer.Option("--tracking", min=1, help="Its number.")],
 ) -> None:
-    """Look again at what was held, skipped or removed, by what the tracking wants now."""
+    """Decide again on held, skipped and removed releases, by the present wishes of the tracking."""
     with session.api(writes=True) as api:
         done = api.post(api_path("trackings", tracking, "decide"), {})
     session.emit_line(done, f"Decided anew: {outcome_in_words(done)}")
@@ -119,8 +119,8 @@ def parse(
     *,
     trace: Annotated[bool, typer.Option("--trace", help="With --json: say why, too.")] = False,
 ) -> None:
-    """Read release titles and say what each field is, and why; nothing is stored."""
-    # Its patterns take a while to get ready: only this command waits for that.
+    """Read release titles, and show each field with its reason. Nothing is stored."""
+    # Compiling its patterns takes a while: only this command waits for that.
     read_title = lazy_import("headwater.anime.title:read_title")
     for title in _read_titles(titles):
         reading = read_title(title)
@@ -131,7 +131,7 @@ def parse(
 
 
 def _read_titles(titles: Iterable[str]) -> Iterator[str]:
-    """The titles themselves; for `-` the lines of stdin as they come."""
+    """Yield the titles; for `-` the lines of stdin as they come."""
     for title in titles:
         if title == "-":
             yield from lines_of(sys.stdin.buffer)
@@ -140,16 +140,16 @@ def _read_titles(titles: Iterable[str]) -> Iterator[str]:
 
 
 def lines_of(stream: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[str]:
-    """Line by line, one answer for each, however long a line is and whatever bytes it has."""
+    """Yield one text for each line, however long a line is and whatever bytes it has."""
     while line := stream.readline(longest):
-        whole = line
-        while whole and not whole.endswith(b"\n"):
-            whole = stream.readline(longest)
+        chunk = line
+        while chunk and not chunk.endswith(b"\n"):
+            chunk = stream.readline(longest)
         yield line.rstrip(b"\r\n").decode("utf-8", "replace")
 
 
 def _write_line(reading: Any, *, with_trace: bool) -> None:
-    """One object on one line, and on its way at once: somebody may wait for it."""
+    """Write one object on one line, and flush it: another program may wait for it."""
     record: dict[str, JsonValue | list[dict[str, str]]] = {**release_as_json(reading.release)}
     if with_trace:
         record["trace"] = [finding._asdict() for finding in reading.trace]
@@ -200,9 +200,9 @@ def release_details(release: Record, now: datetime) -> Table:
 
 def outcome_in_words(outcome: Record) -> str:
     """The counts of new decisions, in one line."""
-    wanted = outcome["fetch"] + outcome["upgrade"]
+    taken = outcome["fetch"] + outcome["upgrade"]
     others = {"held": "hold", "skipped": "skip", "removed by the filter": "removed"}
-    parts = [f"{format_count(wanted, 'release', 'releases')} wanted"]
+    parts = [f"{format_count(taken, 'release', 'releases')} wanted"]
     parts += [f"{outcome[name]:,} {words}" for words, name in others.items()]
     return ", ".join(parts) + "."
 
@@ -212,8 +212,8 @@ def _action(release: Record) -> Text:
     return Text(action, style=_COLOURS.get(action, ""))
 
 
-def _download(taken: Record | None) -> str | None:
-    return None if taken is None else f"{taken['id']}, {taken['state']}"
+def _download(download: Record | None) -> str | None:
+    return None if download is None else f"{download['id']}, {download['state']}"
 
 
 def _size(size: int | None) -> str | None:

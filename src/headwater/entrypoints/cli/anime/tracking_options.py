@@ -1,4 +1,4 @@
-"""Options of a show and a tracking on the command line, and the bodies that the API wants."""
+"""Options of shows and trackings on the command line, and the bodies they make for the API."""
 
 from collections.abc import Callable
 from inspect import Parameter, signature
@@ -20,7 +20,7 @@ TrackingArgument = Annotated[
     str, typer.Argument(metavar="TRACKING", help="Its number, or the title of its show.")
 ]
 _SHOW: dict[str, Any] = {
-    "title": Annotated[str | None, typer.Option(help="What the show is called in the library.")],
+    "title": Annotated[str | None, typer.Option(help="The name of the show in the library.")],
     "year": Annotated[str | None, typer.Option(help="The year in its folder's name; or none.")],
     "season": Annotated[int | None, typer.Option(min=0, help="Which season is collected.")],
     "offset": Annotated[
@@ -28,7 +28,7 @@ _SHOW: dict[str, Any] = {
     ],
     "episodes": Annotated[str | None, typer.Option(help="How many the season has; or none.")],
     "names": Annotated[
-        Many, typer.Option("--name", help="What its releases are called; none: all. Repeatable.")
+        Many, typer.Option("--name", help="A title of its releases; none: all. Repeatable.")
     ],
     "specials": Annotated[
         Many, typer.Option("--special", help="12.5=1, OVA1=2: its number in Season 00. Repeatable.")
@@ -89,9 +89,9 @@ def add_options(
             used = {name: value for name, value in options.items() if value is not None}
             command(session, **arguments, options=used)
 
-        own = [each for each in signature(command).parameters.values() if each.name != "options"]
+        own = signature(command).parameters.values()
         parameters = [
-            *own,
+            *(parameter for parameter in own if parameter.name != "options"),
             *(
                 Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
                 for name, annotation in added.items()
@@ -116,9 +116,9 @@ def show_body(options: Record) -> Record:
     if "offset" in options:
         body["episode_offset"] = options["offset"]
     if "names" in options:
-        body["titles"] = _listed(options["names"])
+        body["titles"] = _list_or_none(options["names"])
     if "specials" in options:
-        body["specials"] = dict(map(_parse_special, _listed(options["specials"])))
+        body["specials"] = dict(map(_parse_special, _list_or_none(options["specials"])))
     if "kind" in options:
         body["kind"] = None if options["kind"] in NOTHING else _parse_kind(options["kind"])
     if "weekday" in options:
@@ -133,7 +133,7 @@ def tracking_body(options: Record) -> Record:
     body: Record = {name: options[name] for name in ("packs", "save_path") if name in options}
     for name in ("include", "exclude"):
         if name in options:
-            body[name] = _listed(options[name])
+            body[name] = _list_or_none(options[name])
     if "since" in options:
         body["since"] = _parse_since(options["since"])
     preferences = _preferences_body(options)
@@ -142,9 +142,9 @@ def tracking_body(options: Record) -> Record:
 
 def _preferences_body(options: Record) -> Record:
     lists = ("groups", "subtitles", "further", "resolutions", "sources")
-    body: Record = {name: _listed(options[name]) for name in lists if name in options}
+    body: Record = {name: _list_or_none(options[name]) for name in lists if name in options}
     if "aliases" in options:
-        body["aliases"] = dict(map(_parse_alias, _listed(options["aliases"])))
+        body["aliases"] = dict(map(_parse_alias, _list_or_none(options["aliases"])))
     if "stop_group" in options or "stop_subtitles" in options:
         words = {name: options.get(f"stop_{name}") for name in ("group", "subtitles")}
         stop = {name: word for name, word in words.items() if word not in (None, *NOTHING)}
@@ -156,7 +156,7 @@ def weekday_in_words(number: int | None) -> str | None:
     return None if number is None else WEEKDAYS[number]
 
 
-def _listed(words: list[str]) -> list[Any]:
+def _list_or_none(words: list[str]) -> list[Any]:
     return [] if len(words) == 1 and words[0] in NOTHING else list(words)
 
 
@@ -167,7 +167,7 @@ def _parse_number(name: str, text: str) -> int:
 
 
 def _parse_kind(text: str) -> str:
-    """However it is written; the API names those that there are."""
+    """Accept any spelling. The API refuses an unknown kind, and names those that exist."""
     return "Movie" if text.casefold() in ("movie", "film") else text.upper()
 
 

@@ -14,7 +14,7 @@ from headwater.feeds.schedule.durations import format_count
 
 
 def show_name(show: Mapping[str, Any]) -> str:
-    """As its folder is called, with the season where it is not the first."""
+    """The name of the folder of the show, with the season when it is not the first."""
     year = f" ({show['year']})" if show["year"] else ""
     season = "" if show["season"] == 1 else f", season {show['season']}"
     return f"{show['title']}{year}{season}"
@@ -80,7 +80,7 @@ def tracking_details(tracking: Record, now: datetime) -> Table:
             ("include", safe_text("  ".join(tracking["include"]))),
             ("exclude", safe_text("  ".join(tracking["exclude"]))),
             ("folder", safe_text(tracking["save_path"])),
-            *[(f"{name.replace(':', ' by ')}", str(many)) for name, many in counts.items()],
+            *[(f"{name.replace(':', ' by ')}", str(count)) for name, count in counts.items()],
         ]
     )
 
@@ -105,7 +105,7 @@ def _specials(numbers: Mapping[str, int]) -> str | None:
 def proposal_details(proposal: Record, show: Mapping[str, Any]) -> Table:
     """The proposed show and the reasons, and how many releases there are."""
     rows = show_rows(show)
-    groups = [f"{each['name']} ({each['releases']})" for each in proposal["groups"]]
+    groups = [f"{group['name']} ({group['releases']})" for group in proposal["groups"]]
     because = [f"{name}: {why}" for name, why in proposal["because"].items()]
     return details_table(
         [
@@ -118,13 +118,13 @@ def proposal_details(proposal: Record, show: Mapping[str, Any]) -> Table:
 
 
 def slots_in_words(slots: list[Record]) -> str:
-    """`S01E03`, or `S01E01 to S01E12` for many."""
+    """Format slots as `S01E03`, or as `S01E01 to S01E12` for many."""
     names = [str(slot["name"]) for slot in slots]
     return ", ".join(names) if len(names) <= 3 else f"{names[0]} to {names[-1]}"
 
 
 def slot_range_in_words(slots: list[Record]) -> str:
-    """The first and the last, where there is little room."""
+    """Format the first and the last slot, for places with little room."""
     names = [str(slot["name"]) for slot in slots]
     return f"{names[0]} to {names[-1]}" if len(names) > 1 else "".join(names)
 

@@ -1,4 +1,4 @@
-"""`headwater track`: which shows are collected, from which feeds, and by which wishes."""
+"""`headwater track`: trackings, which collect shows from feeds of releases."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -87,7 +87,7 @@ def add(
 
 @track.command("list")
 def list_trackings(session: Session) -> None:
-    """What is collected; what is expected next comes first."""
+    """All trackings; the next expected episode comes first."""
     with session.api() as api:
         trackings = list(api.pages("/trackings", "trackings"))
         airings = api.get("/trackings/calendar", back=0)["episodes"] if trackings else []
@@ -114,7 +114,7 @@ def set_values(
     *,
     options: Record,
 ) -> None:
-    """Change a tracking or its show; none empties. What was decided stays decided."""
+    """Change a tracking or its show; `none` empties a field. Past decisions stay."""
     changes, of_show = tracking_body(options), show_body(options)
     if enabled is not None:
         changes["enabled"] = enabled
@@ -144,7 +144,7 @@ def remove(
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Collect this no more. Files, torrents and the feed stay."""
+    """Stop collecting a show. Files, torrents and the feed stay."""
     if hard:
         session.confirm(
             f"Forget all that is known of {tracking}?",
@@ -162,7 +162,7 @@ track.include(preview.commands)
 
 
 def _follow_or_lookup(session: Session, api: Api, text: str, *, yes: bool) -> Record:
-    """One that is followed, or a new one: then its first visit is made here."""
+    """Look up a feed that is followed, or follow a new one, which makes its first visit here."""
     if "://" not in text:
         return lookup_feed(api, text)
     url = feed_url_of_page(text)
@@ -179,7 +179,7 @@ def _follow_or_lookup(session: Session, api: Api, text: str, *, yes: bool) -> Re
 def _confirm_show(
     session: Session, api: Api, feed_id: str, options: Record, *, yes: bool
 ) -> Record:
-    """The proposed show, changed by the options; somebody who is there is asked."""
+    """Change the proposed show by the options, and ask the user to confirm it."""
     proposal = api.get("/trackings/proposal", feed=feed_id, title=options.get("title"))
     titles = [title["name"] for title in proposal["titles"]]
     words = ", ".join(one_line(title, 60) for title in titles)
@@ -205,13 +205,14 @@ def _confirm_show(
 
 
 def _track_all(session: Session, api: Api, body: Record, *, yes: bool) -> None:
-    """Track the shows that are not tracked yet: the next time it finds the new ones."""
+    """Track all shows that are not tracked yet. The next run finds shows that came since."""
     feed = body["feed_id"]
     proposal = api.get("/trackings/proposal", feed=feed)
     proposed = proposal["shows"] or [proposal["show"]]
     if proposed == [None]:
         raise BadInput("The feed has no releases that name a show.")
-    tracked = [each["show"] for each in api.pages("/trackings", "trackings", feed=feed)]
+    trackings = api.pages("/trackings", "trackings", feed=feed)
+    tracked = [tracking["show"] for tracking in trackings]
     new = [show for show in proposed if not _is_tracked(show, tracked)]
     if new:
         session.confirm(
@@ -224,16 +225,16 @@ def _track_all(session: Session, api: Api, body: Record, *, yes: bool) -> None:
     for show in new:
         try:
             made.append(api.post("/trackings", {**body, "show": show}))
-        except ApiError as refusal:  # of one show; the others are none the worse for it
+        except ApiError as refusal:  # it concerns one show; go on with the others
             session.note(f"{show_name(show)}: {refusal}")
     if made or session.as_json:
         session.emit(made, shows_table)
-    known = len(proposed) - len(new)
-    session.note(f"{format_count(len(made), 'show', 'shows')} added, {known} tracked before.")
+    before = len(proposed) - len(new)
+    session.note(f"{format_count(len(made), 'show', 'shows')} added, {before} tracked before.")
 
 
 def _is_tracked(show: Record, tracked: Iterable[Record]) -> bool:
-    """By its names: which of them is the most usual may change from week to week."""
+    """Compare by all names, as the most usual one may change from week to week."""
     names = {comparable_title(name) for name in (show["title"], *show["titles"])}
     return any(
         other["season"] == show["season"]
@@ -243,7 +244,7 @@ def _is_tracked(show: Record, tracked: Iterable[Record]) -> bool:
 
 
 def soonest_first(trackings: list[Record], airings: list[Record]) -> RenderableType:
-    """Those whose next episode is expected first; the paused ones at the end."""
+    """Sort trackings by their next expected episode; paused ones come last."""
     next_airings: dict[int, Record] = {}
     for airing in airings:
         if airing["state"] != "came":

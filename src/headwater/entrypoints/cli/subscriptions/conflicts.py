@@ -1,4 +1,4 @@
-"""Conflicts: which subscriptions wait for a person's choice, and the choice."""
+"""Conflicts on the command line: subscriptions that wait for the choice of a person."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -70,9 +70,10 @@ def conflicts_table(conflicts: Iterable[Record], now: datetime) -> Table:
 
 
 def candidates_in_words(conflict: Record) -> str:
-    names = {each["fetcher_id"]: each["name"] for each in conflict["candidate_fetchers"]}
+    candidates = conflict["candidate_fetchers"]
+    names = {candidate["fetcher_id"]: candidate["name"] for candidate in candidates}
     ids = conflict["conflict_data"]["candidate_fetcher_ids"]
-    return ", ".join(f"{each} {names.get(each, '(gone)')}" for each in ids)
+    return ", ".join(f"{fetcher_id} {names.get(fetcher_id, '(gone)')}" for fetcher_id in ids)
 
 
 def conflict_details(conflict: Record, now: datetime) -> Table:

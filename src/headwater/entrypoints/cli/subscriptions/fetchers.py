@@ -1,4 +1,4 @@
-"""Fetchers: who is there, who may work, who goes first."""
+"""Fetchers on the command line: list them, enable and disable them, set their priority."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -42,13 +42,13 @@ def show(session: Session, fetcher: FetcherArgument) -> None:
 
 @fetchers.command()
 def enable(session: Session, fetcher: FetcherArgument) -> None:
-    """Ask it again when something new is subscribed to."""
+    """Ask it again about new subscriptions."""
     _change(session, fetcher, {"is_enabled": True})
 
 
 @fetchers.command()
 def disable(session: Session, fetcher: FetcherArgument) -> None:
-    """Ask it no more; what it has stays with it until you move it."""
+    """Stop asking it. Its subscriptions stay with it until you move them."""
     _change(session, fetcher, {"is_enabled": False})
 
 
@@ -57,7 +57,8 @@ def set_values(
     session: Session,
     fetcher: FetcherArgument,
     priority: Annotated[
-        int | None, typer.Option("--priority", min=0, max=1_000, help="The highest yes wins.")
+        int | None,
+        typer.Option("--priority", min=0, max=1_000, help="Of those that can, the highest wins."),
     ] = None,
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="Where it is reached now.")

@@ -1,4 +1,4 @@
-"""Groups: subscriptions with shared settings, and one wish for all of them."""
+"""Groups on the command line: subscriptions with shared settings, and actions on all of them."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
@@ -47,7 +47,7 @@ def list_groups(session: Session) -> None:
 @groups.command()
 def create(
     session: Session,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the group.")],
     values: Annotated[
         list[str] | None,
         typer.Argument(
@@ -56,7 +56,7 @@ def create(
         ),
     ] = None,
 ) -> None:
-    """Make a group; what it says counts for every member that says nothing else."""
+    """Make a group. Its settings count for every member that has none of its own."""
     with session.api(writes=True) as api:
         group = api.post("/groups", {"name": name, **parse_values(values or [])})
     session.emit_line(group, f"Group {group['group_id']}: {group['name']}.")
@@ -121,7 +121,7 @@ def drop(session: Session, group: GroupArgument, subscriptions: Members) -> None
 def act(
     session: Session,
     group: GroupArgument,
-    action: Annotated[Action, typer.Argument(help="What is to be done with every member.")],
+    action: Annotated[Action, typer.Argument(help="The action on every member.")],
     yes: Yes = False,
 ) -> None:
     """Pause, resume, refetch or delete (softly) all members, with a report for each."""
@@ -155,7 +155,7 @@ def delete(session: Session, group: GroupArgument) -> None:
 
 
 def _act_in_parts(api: Api, path: str, action: str) -> dict[str, Any]:
-    """Large groups are done in parts; the report is whole."""
+    """Act on large groups in parts. The report covers all of them."""
     report = api.post(path, {"action": action})
     while (cursor := report["next_cursor"]) is not None:
         part = api.post(path, {"action": action, "cursor": cursor})

@@ -72,13 +72,13 @@ def history_table(decisions: Iterable[Record], now: datetime) -> Table:
 
 
 def _changed_values(before: Record, after: Record) -> str:
-    """Only what differs."""
-    names = sorted(name for name in before.keys() | after.keys() if _differs(before, after, name))
-    return ", ".join(f"{name} {before.get(name, '–')} → {after.get(name, '–')}" for name in names)
-
-
-def _differs(before: Record, after: Record, name: str) -> bool:
-    return bool(before.get(name) != after.get(name))
+    """Format the values that differ."""
+    names = sorted(before.keys() | after.keys())
+    return ", ".join(
+        f"{name} {before.get(name, '–')} → {after.get(name, '–')}"
+        for name in names
+        if before.get(name) != after.get(name)
+    )
 
 
 def statistics_details(statistics: Record, now: datetime) -> Table:

@@ -1,4 +1,4 @@
-"""Subscriptions: who fetches what. Subscribe, look, change, unsubscribe."""
+"""Subscriptions on the command line: subscribe, list, show, change, unsubscribe."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,10 +59,10 @@ commands = Commands()
 @commands.command()
 def subscribe(
     session: Session,
-    url: Annotated[str, typer.Argument(metavar="URL", help="What is to be followed.")],
-    name: Annotated[str | None, typer.Option("--name", help="What you call it.")] = None,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The source to follow.")],
+    name: Annotated[str | None, typer.Option("--name", help="Your name for it.")] = None,
     fetcher: FetcherOption = None,
-    source_type: Annotated[str, typer.Option("--type", help="What kind of source it is.")] = "rss",
+    source_type: Annotated[str, typer.Option("--type", help="The kind of source.")] = "rss",
     every: Minutes = None,
     config: Annotated[str | None, typer.Option("--config", help="JSON for its fetcher.")] = None,
     group: Annotated[str | None, typer.Option("--group", help="Put it into this group.")] = None,
@@ -91,8 +91,8 @@ def subscribe(
         made = api.post("/subscriptions", body)
         names = fetcher_names(api)
         served = api.is_service
-    who = names.get(made["fetcher_id"], str(made["fetcher_id"]))
-    line = f"Subscription {made['subscription_id']}: {url}, fetched by {who}."
+    fetched_by = names.get(made["fetcher_id"], str(made["fetcher_id"]))
+    line = f"Subscription {made['subscription_id']}: {url}, fetched by {fetched_by}."
     session.emit_line(made, line, most=2_000)
     if not served:
         session.note(NO_SERVICE_NOTE)
@@ -193,7 +193,7 @@ def history(session: Session, subscription: SubscriptionArgument, limit: Limit =
 
 @subscriptions.command()
 def stats(session: Session, subscription: SubscriptionArgument, window: Window = "7d") -> None:
-    """How its visits go: successes, failures, news, bytes."""
+    """Statistics of its visits: successes, failures, new entries, bytes."""
     with session.api() as api:
         record = lookup_subscription(api, subscription)
         statistics = api.get(_path(record, "stats"), window=window)
@@ -217,7 +217,7 @@ def credentials(
 
 
 def parse_values(values: list[str]) -> dict[str, Any]:
-    """The fields of a subscription or of a group."""
+    """Parse the fields of a subscription or of a group."""
     texts = {"name", "description", "config", "fetcher", "group"}
     return parse_key_values(values, texts=texts, lists={"categories"})
 

@@ -1,4 +1,4 @@
-"""A check of the doctor: its state, and what is to be done."""
+"""A check of the doctor: its state, and the advice that follows."""
 
 from dataclasses import dataclass
 from typing import Literal

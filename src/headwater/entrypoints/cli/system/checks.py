@@ -39,10 +39,11 @@ def all_checks(session: Session) -> Iterator[Check]:
     yield _service_check(settings)
     database = list(_database_checks(settings))
     yield from database
-    if any(c.name == "schema" and c.state == "ok" for c in database):
+    has_schema = any(check.name == "schema" and check.state == "ok" for check in database)
+    if has_schema:
         yield _secret_key_check(settings)
         yield from _personal_feed_checks(settings)
-    if session.elsewhere or any(c.name == "schema" and c.state == "ok" for c in database):
+    if session.elsewhere or has_schema:
         yield from status_checks(session)
 
 
@@ -83,7 +84,7 @@ def _database_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _secret_key_check(settings: Settings) -> Check:
-    """The key that opens stored credentials: is it the right one, and will others have it?"""
+    """Check that the secret key opens stored credentials, and that other machines have it."""
     try:
         secrets = asyncio.run(inspect_secrets(settings))
     except HeadwaterError as trouble:
@@ -102,14 +103,14 @@ def _secret_key_check(settings: Settings) -> Check:
 
 
 def _personal_feed_checks(settings: Settings) -> Iterator[Check]:
-    """Redis, where personal feeds are kept there: is it up, and does it keep what it is given?"""
+    """Check Redis, if personal feeds are there: that it runs, and that it stores data on disk."""
     if settings.personal_store != "redis":
         return
     try:
         trouble = asyncio.run(inspect_personal_store(settings))
-    except HeadwaterError as away:
+    except HeadwaterError as error:
         todo = "Is personal_redis_url right, is it running?"
-        yield Check("personal feeds", "error", away.message, todo)
+        yield Check("personal feeds", "error", error.message, todo)
         return
     if trouble is None:
         yield Check("personal feeds", "ok", "in Redis, which keeps them on disk")
@@ -119,12 +120,12 @@ def _personal_feed_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _database_file(settings: Settings) -> Path:
-    """An embedded database's own file."""
+    """Return the file of an embedded database."""
     return Path(unquote(settings.where_database.partition("///")[2]))
 
 
 def status_checks(session: Session) -> Iterator[Check]:
-    """Who works, as the service says; or why it does not say."""
+    """Ask the service for its workers, or tell why it does not answer."""
     try:
         with session.api() as api:
             status = api.get("/status")
@@ -137,11 +138,12 @@ def status_checks(session: Session) -> Iterator[Check]:
 
 
 def worker_checks(status: dict[str, Any], lease_seconds: float) -> Iterator[Check]:
-    """From what the API says: who works, and whether anybody waits too long."""
-    alive = [w for w in status["workers"] if w["heartbeat_age_sec"] <= lease_seconds]
+    """Check the status of the API: which workers live, and whether a feed waits too long."""
+    alive = [worker for worker in status["workers"] if worker["heartbeat_age_sec"] <= lease_seconds]
     feeds = sum(status["counts"]["feeds"].values())
     if alive:
-        yield Check("workers", "ok", ", ".join(f"{w['host']} (process {w['pid']})" for w in alive))
+        names = (f"{worker['host']} (process {worker['pid']})" for worker in alive)
+        yield Check("workers", "ok", ", ".join(names))
     else:
         state: CheckState = "error" if feeds else "warning"
         yield Check("workers", state, "nobody visits feeds", "Start `headwater run` or `work`.")

@@ -1,4 +1,4 @@
-"""`headwater doctor`: run all checks, and show what is wrong and what to do."""
+"""`headwater doctor`: run all checks, and show their results with advice."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ commands = Commands()
 
 @commands.command()
 def doctor(session: Session) -> None:
-    """What is wrong and what to do: database, disk, clock, workers."""
+    """Check database, disk, clock and workers, and say what to do."""
     # The checks load the web client and the database.
     all_checks = lazy_import("headwater.entrypoints.cli.system.checks:all_checks")
     checks: list[Check] = list(all_checks(session))

@@ -1,4 +1,4 @@
-"""Checks of this machine: each says what it saw and what to do about it."""
+"""Machine checks of the doctor: versions, data folder, disk, clock, limits, address."""
 
 import os
 import platform
@@ -27,7 +27,7 @@ LITTLE_DISK = 2048 * MIB
 NO_DISK = 200 * MIB
 LEAST = {"SQLite": (3, 35), "libcurl": (7, 84)}
 EARLIEST_CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
-"""No clock that is right shows an earlier time than this."""
+"""A right clock shows no earlier time than this."""
 CLOCK_SECONDS = 5.0
 COMPILE = "It is faster compiled: install a C compiler and Python's headers, then Headwater again."
 
@@ -81,8 +81,9 @@ def data_folder_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _database_file_checks(folder: Path) -> Iterator[Check]:
-    """Left behind by another user, or put back by a restore: such a database can be read, and
-    every command that only looks says that all is well. A copy beside it is nobody's business."""
+    """Find files of the database that we cannot write, left by another user or by a restore. All
+    commands that only read would work on. Other files in the folder, such as copies, do not
+    matter."""
     for name in ("headwater.db", "headwater.db-shm", "headwater.db-wal"):
         path = folder / name
         if path.exists() and not os.access(path, os.R_OK | os.W_OK):
@@ -115,14 +116,14 @@ def clock_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _clock_drift() -> float:
-    """How far the wall clock and the steady one part within a moment."""
+    """Measure how far the wall clock and the monotonic clock differ within a moment."""
     wall, steady = time.time(), time.monotonic()
     time.sleep(0.05)
     return abs((time.time() - wall) - (time.monotonic() - steady))
 
 
 def _file_drift(folder: Path) -> float:
-    """How far the time that the disk writes is from ours (a network disk has its own)."""
+    """Measure how far the time of the disk is from ours (a network disk has its own)."""
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         return 0.0
     try:
@@ -130,7 +131,7 @@ def _file_drift(folder: Path) -> float:
             probe.write(b"now")
             probe.flush()
             return abs(os.fstat(probe.fileno()).st_mtime - time.time())
-    except OSError:  # a full disk, of which another check tells
+    except OSError:  # a full disk; another check reports it
         return 0.0
 
 

@@ -1,4 +1,4 @@
-"""Checks of the places where releases are downloaded: the client, the folders, their room."""
+"""Media checks of the doctor: the download client, the folders and their free room."""
 
 import asyncio
 from collections.abc import Iterator

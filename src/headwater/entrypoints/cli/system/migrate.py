@@ -32,9 +32,9 @@ def migrate(
             yes=yes,
             needs="Going back to an older schema loses what it cannot hold. Add --yes.",
         )
-    move_schema = lazy_import("headwater.entrypoints.server.schema:migrate")
+    migrate_schema = lazy_import("headwater.entrypoints.server.schema:migrate")
     with hold_locks(session.settings.data_dir, BOTH_ROLES, session.command):
-        move = asyncio.run(move_schema(session.settings, to=to, down=down))
-    nothing_to_do = f"Schema {move.after or 'empty'}: nothing to do."
-    line = nothing_to_do if move.before == move.after else f"Schema {move.in_words}"
-    session.emit_line({"from": move.before, "to": move.after}, line)
+        change = asyncio.run(migrate_schema(session.settings, to=to, down=down))
+    nothing_to_do = f"Schema {change.after or 'empty'}: nothing to do."
+    line = nothing_to_do if change.before == change.after else f"Schema {change.in_words}"
+    session.emit_line({"from": change.before, "to": change.after}, line)

@@ -1,4 +1,4 @@
-"""`run` and its two halves, `serve` and `work`."""
+"""`headwater run` and its two halves, `serve` and `work`."""
 
 from ipaddress import ip_address
 from typing import Annotated, Any
@@ -40,7 +40,7 @@ Grpc = Annotated[
 
 
 class ServeCommand(TyperCommand):
-    """`--grpc` may stand alone: these commands have no arguments it could be mistaken with."""
+    """Lets `--grpc` stand alone: these commands have no arguments that could be its value."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, fill_option_value("--grpc", args))
@@ -91,7 +91,7 @@ def _start(session: Session, roles: tuple[Role, ...], *, migrate: bool, **option
 
 
 def _check_can_start(settings: Settings, roles: tuple[Role, ...], what: str) -> None:
-    """Refuse what cannot work at once, before the engine is even loaded."""
+    """Refuse at once what cannot work, before the service is even loaded."""
     if "serve" in roles:
         check_safe_bind(settings)
     with hold_locks(settings.data_dir, roles, what):
@@ -99,7 +99,7 @@ def _check_can_start(settings: Settings, roles: tuple[Role, ...], what: str) -> 
 
 
 def fill_option_value(option: str, args: list[str]) -> list[str]:
-    """An option that stands alone gets an empty value."""
+    """Give an empty value to an option that stands alone."""
     return [
         f"{word}=" if word == option and following.startswith("-") else word
         for word, following in zip(args, [*args, "-"][1:], strict=True)
@@ -107,12 +107,12 @@ def fill_option_value(option: str, args: list[str]) -> list[str]:
 
 
 def parse_grpc_option(grpc: str | None) -> dict[str, Any]:
-    """`HOST:PORT`, either half of it, or nothing: then what the settings say, or 8471."""
+    """Parse `HOST:PORT`, or one half of it. The port is then that of the settings, or 8471."""
     if grpc is None:
         return {}
     if not grpc or _is_address(grpc):
-        host, usual = grpc, load_settings().grpc_port
-        port = GRPC_PORT if usual is None else usual
+        host, configured = grpc, load_settings().grpc_port
+        port = GRPC_PORT if configured is None else configured
     else:
         host, _, digits = grpc.rpartition(":")
         port = _port(digits, grpc)
@@ -120,7 +120,7 @@ def parse_grpc_option(grpc: str | None) -> dict[str, Any]:
 
 
 def _is_address(grpc: str) -> bool:
-    """Of other names nobody can tell whether they are meant: those need their port."""
+    """True for an address or `localhost`. Other names need a port, as they may be mistakes."""
     try:
         ip_address(grpc.strip("[]"))
     except ValueError:

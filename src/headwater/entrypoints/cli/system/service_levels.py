@@ -21,7 +21,7 @@ def slo(
     window: Annotated[str, typer.Option("--window", help="Days to look at, such as 7d.")] = "1d",
     worst: Annotated[int, typer.Option("--worst", min=0, max=100, help="Feeds to name.")] = 5,
 ) -> None:
-    """What Headwater promises and whether it keeps it. Exit code 1 when a promise is broken."""
+    """Every promise of Headwater and whether it is kept. Exit code 1 when one is broken."""
     with session.api() as api:
         report = api.get("/slo", window=window, worst=worst)
     session.emit(report, levels_and_offenders)

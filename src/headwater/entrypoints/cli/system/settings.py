@@ -19,7 +19,7 @@ def settings(session: Session) -> None:
 
 
 def in_force(settings: Settings) -> Record:
-    """Every setting, what follows from them, and no secret."""
+    """Return every setting and the User-Agent that follows from them, without secrets."""
     return hidden_secrets(settings) | {"user_agent": settings.user_agent}
 
 

@@ -1,4 +1,4 @@
-"""Tokens for programs: made, listed, revoked."""
+"""Tokens for programs: create, list and revoke them."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -47,7 +47,7 @@ def revoke(
         str, typer.Argument(metavar="ID", help="Its number, as in `headwater tokens list`.")
     ],
 ) -> None:
-    """Make a token worthless at once."""
+    """Revoke a token. It opens nothing any more, at once."""
     with session.api(writes=True) as api:
         api.delete(f"/tokens/{quote(token_id, safe='')}")
     session.out.print(f"Token {token_id} is revoked.", markup=False)
