@@ -80,11 +80,11 @@ class SqlDatabase:
                     async with self._connections.writing() as transaction:
                         transaction.now = self.clock.now()
                         yield transaction
-        for who in transaction.sleepers:
-            self.woken(who).set()
+        for sleeper in transaction.sleepers:
+            self.woken(sleeper).set()
 
-    def woken(self, who: Sleeper) -> asyncio.Event:
-        return self._woken.setdefault(who, asyncio.Event())
+    def woken(self, sleeper: Sleeper) -> asyncio.Event:
+        return self._woken.setdefault(sleeper, asyncio.Event())
 
     async def on_connection(self, action: Callable[[Any], T]) -> T:
         """Run the action on a plain connection, as Alembic needs it."""

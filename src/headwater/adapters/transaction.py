@@ -13,6 +13,6 @@ class OpenTransaction:
     def __init__(self) -> None:
         self.sleepers: set[Sleeper] = set()
 
-    def wake(self, who: Sleeper) -> None:
+    def wake(self, sleeper: Sleeper) -> None:
         """Wake them after the commit."""
-        self.sleepers.add(who)
+        self.sleepers.add(sleeper)

@@ -61,14 +61,14 @@ class Transaction(View, Protocol):
     async def run_many(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
         """Done before the next statement. A refusal may be raised only then, or at the commit."""
 
-    def wake(self, who: Sleeper) -> None:
+    def wake(self, sleeper: Sleeper) -> None:
         """Wake those who wait in this process, after the commit."""
 
 
 class Database(Protocol):
     clock: Clock
 
-    def woken(self, who: Sleeper) -> asyncio.Event:
+    def woken(self, sleeper: Sleeper) -> asyncio.Event:
         """The event that a transaction sets to wake them; whoever waits clears it."""
 
     def read(self) -> AbstractAsyncContextManager[View]: ...

@@ -335,7 +335,8 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         return Settings(**(_from_file() | set_overrides))
     except ValidationError as trouble:
-        raise BadSettings(_in_words(trouble)) from trouble
+        complaints = [_complaint(error["loc"], error["msg"]) for error in trouble.errors()]
+        raise BadSettings("Settings that do not work: " + "; ".join(complaints)) from trouble
 
 
 def hidden_secrets(settings: Settings) -> dict[str, Any]:
@@ -381,11 +382,6 @@ def _in_environment(key: str) -> bool:
     if isinstance(alias, AliasChoices):
         names |= {str(choice) for choice in alias.choices}
     return any(os.environ.get(name) for name in names)
-
-
-def _in_words(trouble: ValidationError) -> str:
-    lines = [_complaint(error["loc"], error["msg"]) for error in trouble.errors()]
-    return "Settings that do not work: " + "; ".join(lines)
 
 
 def _complaint(place: Sequence[int | str], message: str) -> str:

@@ -34,18 +34,18 @@ _A_YEAR = {
 
 def unknown_names(environment: Iterable[str], settings: Iterable[str]) -> list[str]:
     """List names that we do not read, each with a similar setting: they are typing mistakes."""
-    known = {_PREFIX + name.upper() for name in settings}
+    setting_names = {_PREFIX + name.upper() for name in settings}
     ours = (name for name in environment if name.startswith(_PREFIX))
     unknown = sorted(
         name
         for name in ours
-        if name not in known | _FOR_OTHERS and not name.startswith(_FAMILIES_OF_OTHERS)
+        if name not in setting_names | _FOR_OTHERS and not name.startswith(_FAMILIES_OF_OTHERS)
     )
-    return [name + _nearest_name(name, known) for name in unknown]
+    return [name + _nearest_name(name, setting_names) for name in unknown]
 
 
-def _nearest_name(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, known, n=1, cutoff=0.8)
+def _nearest_name(name: str, setting_names: Iterable[str]) -> str:
+    near = get_close_matches(name, setting_names, n=1, cutoff=0.8)
     return f" ({near[0]}?)" if near else ""
 
 

@@ -32,7 +32,9 @@ def main(arguments: list[str]) -> int:
     NICENESS`, from the parent."""
     reader_name, *numbers = arguments
     jobs_fd, replies_fd, cpu_seconds, memory_bytes, niceness = map(int, numbers)
-    _ignore_signals()
+    # Ctrl-C and the stop of a service reach this process too; its parent ends it in time.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with (
         socket.socket(fileno=replies_fd) as replies,
         socket.socket(fileno=jobs_fd) as incoming,
@@ -81,12 +83,6 @@ def _load_reader(reader_name: str) -> JobReader:
     module, _, function = reader_name.partition(":")
     reader: JobReader = getattr(importlib.import_module(module), function)
     return reader
-
-
-def _ignore_signals() -> None:
-    """Ctrl-C and the stop of a service reach this process too; its parent ends it in time."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _limit(name: str, most: int) -> None:

@@ -46,7 +46,8 @@ def verify(
 
     A receiver that must not act twice on one message remembers the ids of the last `window`.
     """
-    fields = _lower_names(headers)
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    fields = {name.lower(): value.strip() for name, value in pairs}
     message_id, seconds = fields.get(ID, ""), fields.get(TIMESTAMP, "")
     signatures = fields.get(SIGNATURE, "")
     if not (message_id and seconds and signatures):
@@ -81,11 +82,6 @@ def key_of_secret(secret: str) -> bytes:
 def _digest(key: bytes, message_id: str, seconds: str, body: bytes) -> str:
     signed = f"{message_id}.{seconds}.".encode() + body
     return b64encode(hmac.digest(key, signed, "sha256")).decode()
-
-
-def _lower_names(headers: Mapping[str, str] | Headers) -> dict[str, str]:
-    pairs = headers.items() if isinstance(headers, Mapping) else headers
-    return {name.lower(): value.strip() for name, value in pairs}
 
 
 def _is_id(message_id: str) -> bool:

@@ -76,7 +76,8 @@ def watch(
             with session.api() as api:
                 if not api.is_service:
                     session.err.print("No service is running; start one with `headwater run`.")
-                after = _last_seq(api) if after is None else after
+                if after is None:
+                    after = int(api.get("/events", after=0, limit=1)["last_seq"])
                 while True:
                     for reached in _print_new_events(session, api, after):
                         after = reached
@@ -110,10 +111,6 @@ def _is_temporary(trouble: HeadwaterError) -> bool:
     """A refusal may be over soon, too: that of a proxy, of a service without its database, or of
     the rate limit, when the titles of many entries were too many requests for a minute."""
     return exit_code_of(trouble) is ExitCode.UNREACHABLE or trouble.code == "rate_limited"
-
-
-def _last_seq(api: Api) -> int:
-    return int(api.get("/events", after=0, limit=1)["last_seq"])
 
 
 def _print_new_events(session: Session, api: Api, after: int) -> Iterator[int]:

@@ -168,6 +168,7 @@ def feed_statistics_details(feed: Record, statistics: Record) -> Table:
         f"{code} {count:,}" for code, count in statistics["error_code_counts"].items()
     )
     ratio, ewma = statistics["compression_ratio"], statistics["ewma_interval_sec"]
+    per_fetch = statistics["new_entries_per_fetch"]
     return details_table(
         [
             ("feed", safe_text(feed["title"] or feed["url"])),
@@ -182,7 +183,7 @@ def feed_statistics_details(feed: Record, statistics: Record) -> Table:
             ("compression", "–" if ratio is None else f"{ratio:.1f} times smaller on the wire"),
             ("latency", _latency(statistics)),
             ("new entries", f"{statistics['new_entries']:,}"),
-            ("new entries per fetch", _number(statistics["new_entries_per_fetch"])),
+            ("new entries per fetch", "–" if per_fetch is None else f"{per_fetch:.2f}"),
             ("interval chosen", format_duration(statistics["interval_chosen_sec"])),
             ("usual gap of posts", "–" if ewma is None else format_duration(ewma)),
         ]
@@ -210,10 +211,6 @@ def days_table(days: Iterable[Record]) -> Table:
 
 def _share(rate: float | None) -> str:
     return "–" if rate is None else f"{rate:.1%}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def _latency(statistics: Record) -> str:

@@ -48,7 +48,8 @@ def _migrate_if_embedded(settings: Settings, what: str) -> None:
     if settings.is_embedded and not asyncio.run(is_up_to_date(settings)):
         _check_no_worker(settings)
         with hold_locks(settings.data_dir, BOTH_ROLES, what):
-            asyncio.run(bring_up_to_date(settings, allowed=False, say=_nothing))
+            # A short command prints nothing about the schema of its own database.
+            asyncio.run(bring_up_to_date(settings, allowed=False, say=lambda _: None))
 
 
 def _locks(settings: Settings, what: str, *, writes: bool) -> AbstractContextManager[None]:
@@ -85,7 +86,3 @@ async def _app(settings: Settings, *, writes: bool) -> AsyncIterator[AsgiApp]:
 def _own_host(settings: Settings) -> str:
     name = settings.host if is_loopback(settings.host) else "127.0.0.1"
     return f"[{name}]:{settings.port}" if ":" in name else f"{name}:{settings.port}"
-
-
-def _nothing(_: str) -> None:
-    """A short command prints nothing about the schema of its own database."""

@@ -42,10 +42,6 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def _name_contains(names: list[str], text: str) -> bool:
-    return any(text.casefold() in name.casefold() for name in names)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noun:
     """A kind of record that a person names on the command line by its id or by a name."""
@@ -64,7 +60,7 @@ class Noun:
     """The first words of the message when nothing matches."""
 
     def matches(self, record: Record, text: str) -> bool:
-        return _name_contains(self.names_of(record), text)
+        return any(text.casefold() in name.casefold() for name in self.names_of(record))
 
     def several(self, message: str, records: list[Record]) -> SeveralMatch:
         return SeveralMatch(message, candidates=[self.id_of(record) for record in records])

@@ -70,7 +70,10 @@ def export_list(
 ) -> None:
     """All feeds as a list that other readers understand."""
     with session.api() as api:
-        rows = [_row(feed) for feed in api.pages("/feeds", "feeds")]
+        rows = [
+            OpmlRow(feed["url"], feed["title"], feed["home_link"], tuple(feed["categories"]))
+            for feed in api.pages("/feeds", "feeds")
+        ]
     write_output(render_opml(rows, "Feeds of Headwater", datetime.now(UTC)), file)
     if file is not None:
         session.note(f"{format_count(len(rows), 'feed', 'feeds')} written to {file}.")
@@ -102,10 +105,6 @@ def _new_feed_body(row: OpmlRow) -> dict[str, Any]:
     if names:
         body["categories"] = list(names)[:MOST_CATEGORIES]
     return body
-
-
-def _row(feed: dict[str, Any]) -> OpmlRow:
-    return OpmlRow(feed["url"], feed["title"], feed["home_link"], tuple(feed["categories"]))
 
 
 def results_and_counts(results: list[ImportResult]) -> RenderableType:

@@ -32,6 +32,7 @@ def sinks_table(sinks: Iterable[Record], now: datetime) -> Table:
 
 def sink_details(sink: Record, now: datetime) -> Table:
     attempts = sink["max_attempts"]
+    options = ", ".join(f"{name}={value}" for name, value in sink["options"].items())
     return details_table(
         [
             ("sink", safe_text(sink["name"])),
@@ -39,7 +40,7 @@ def sink_details(sink: Record, now: datetime) -> Table:
             ("made by", _maker(sink)),
             ("state", _state(sink)),
             ("why stopped", safe_text(sink["stopped"])),
-            ("options", safe_text(_options_in_words(sink["options"]), 2_000)),
+            ("options", safe_text(options, 2_000)),
             ("secrets", "held" if sink["has_secrets"] else "none"),
             ("events", safe_text(event_filter_in_words(sink["wanted"]), 2_000)),
             ("tries", "until it is taken" if attempts is None else f"{attempts:,} for each event"),
@@ -105,7 +106,3 @@ def _trouble(sink: Record, now: datetime) -> str | None:
 def _error(sink: Record) -> str | None:
     error, detail = sink["last_error"], sink["last_detail"]
     return f"{error}: {detail}" if error and detail else error
-
-
-def _options_in_words(options: Record) -> str:
-    return ", ".join(f"{name}={value}" for name, value in options.items())

@@ -46,7 +46,8 @@ class InProcessConnection:
         return self
 
     def ask(self, request: ApiRequest) -> ApiResponse:
-        return self._runner.run(self._answer(request))
+        call = call_app(self._app, request, host=self._host, token=self._token)
+        return self._runner.run(call)
 
     def close(self) -> None:
         try:
@@ -67,9 +68,6 @@ class InProcessConnection:
             self._app = app
             ready.set_result(None)
             await self._stop.wait()
-
-    async def _answer(self, request: ApiRequest) -> ApiResponse:
-        return await call_app(self._app, request, host=self._host, token=self._token)
 
     async def _end(self) -> None:
         self._stop.set()

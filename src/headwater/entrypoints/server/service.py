@@ -199,7 +199,9 @@ async def _until_stopped(
 ) -> bool:
     """Run all parts until a signal comes or one of them fails; then stop all."""
     running = [asyncio.create_task(part.run()) for part in parts]
-    await _wait_for_signal_or_end(stop.asked, running)
+    signal = asyncio.create_task(stop.asked.wait())
+    await asyncio.wait({signal, *running}, return_when=asyncio.FIRST_COMPLETED)
+    signal.cancel()
     failure = _failure(running)
     if failure is None:
         say("Stopping… (Ctrl-C again to stop at once)")
@@ -233,12 +235,6 @@ async def _wait_for_all(running: list[asyncio.Task[None]]) -> bool:
     """Wait also for parts that failed or were cancelled: the first failure is raised already."""
     await asyncio.gather(*running, return_exceptions=True)
     return True
-
-
-async def _wait_for_signal_or_end(asked: asyncio.Event, running: list[asyncio.Task[None]]) -> None:
-    waiting = asyncio.create_task(asked.wait())
-    await asyncio.wait({waiting, *running}, return_when=asyncio.FIRST_COMPLETED)
-    waiting.cancel()
 
 
 def _failure(running: list[asyncio.Task[None]]) -> BaseException | None:

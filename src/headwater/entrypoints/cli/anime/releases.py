@@ -171,7 +171,7 @@ def releases_table(releases: Iterable[Record], now: datetime) -> Table:
 
 
 def release_details(release: Record, now: datetime) -> Table:
-    reading = release["release"]
+    reading, download, size = release["release"], release["download"], release["size"]
     return details_table(
         [
             ("release", str(release["id"])),
@@ -181,14 +181,14 @@ def release_details(release: Record, now: datetime) -> Table:
             ("rule", safe_text(release["rule"])),
             ("why", safe_text(release["reason"], 2_000)),
             ("episode", safe_text(slots_in_words(release["slots"]))),
-            ("download", safe_text(_download(release["download"]))),
+            ("download", safe_text(f"{download['id']}, {download['state']}" if download else None)),
             ("groups", safe_text(" & ".join(reading["groups"]))),
             ("subtitles", safe_text(", ".join(reading["subtitles"]))),
             ("resolution", safe_text(reading["resolution"])),
             ("source", safe_text(reading["source"])),
             ("version", safe_text(reading["version"])),
             ("hash", safe_text(release["infohash"])),
-            ("size", safe_text(_size(release["size"]))),
+            ("size", safe_text(None if size is None else f"{size / 1_048_576:,.0f} MiB")),
             ("seeders", safe_text(release["seeders"])),
             ("doubts", safe_text("; ".join(release["doubts"]), 2_000)),
             ("came out", local_time(release["published"], now)),
@@ -210,14 +210,6 @@ def outcome_in_words(outcome: Record) -> str:
 def _action(release: Record) -> Text:
     action = str(release["action"])
     return Text(action, style=_COLOURS.get(action, ""))
-
-
-def _download(download: Record | None) -> str | None:
-    return None if download is None else f"{download['id']}, {download['state']}"
-
-
-def _size(size: int | None) -> str | None:
-    return None if size is None else f"{size / 1_048_576:,.0f} MiB"
 
 
 def title_and_fields(title: str, reading: Any) -> RenderableType:

@@ -135,7 +135,8 @@ def tracking_body(options: Record) -> Record:
         if name in options:
             body[name] = _list_or_none(options[name])
     if "since" in options:
-        body["since"] = _parse_since(options["since"])
+        since = options["since"]
+        body["since"] = None if since in NOTHING else rfc3339(parse_moment(since, local_now()))
     preferences = _preferences_body(options)
     return body | ({"preferences": preferences} if preferences else {})
 
@@ -176,10 +177,6 @@ def _parse_weekday(text: str) -> int:
     if day not in WEEKDAYS:
         raise BadInput(f"--weekday is one of {', '.join(WEEKDAYS)}, or none.", given=text)
     return WEEKDAYS.index(day)
-
-
-def _parse_since(text: str) -> str | None:
-    return None if text in NOTHING else rfc3339(parse_moment(text, local_now()))
 
 
 def _parse_special(text: str) -> tuple[str, int]:

@@ -87,19 +87,16 @@ def tracking_details(tracking: Record, now: datetime) -> Table:
 
 def show_rows(show: Mapping[str, Any]) -> list[tuple[str, Text | str | None]]:
     offset = show["episode_offset"]
+    specials = [f"{label} is S00E{number:02}" for label, number in show["specials"].items()]
     return [
         ("show", safe_text(show_name(show))),
         ("called", safe_text(", ".join(show["titles"]) or "whatever is in the feed", 2_000)),
         ("episodes", safe_text(show["episodes"])),
         ("offset", safe_text(f"{offset:+}" if offset else None)),
-        ("specials", safe_text(_specials(show["specials"]))),
+        ("specials", safe_text(", ".join(specials))),
         ("kind", safe_text(show["kind"])),
         ("airs on", safe_text(weekday_in_words(show.get("air_weekday")))),
     ]
-
-
-def _specials(numbers: Mapping[str, int]) -> str | None:
-    return ", ".join(f"{label} is S00E{number:02}" for label, number in numbers.items()) or None
 
 
 def proposal_details(proposal: Record, show: Mapping[str, Any]) -> Table:

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from headwater.entrypoints.cli.command import Commands
 from headwater.entrypoints.cli.lookup import api_path, lookup_fetcher
@@ -77,7 +76,7 @@ def candidates_in_words(conflict: Record) -> str:
 
 
 def conflict_details(conflict: Record, now: datetime) -> Table:
-    advice, resolution = conflict.get("suggestion"), conflict["resolution_data"] or {}
+    suggestion, resolution = conflict.get("suggestion"), conflict["resolution_data"] or {}
     chosen = resolution.get("resolved_fetcher_id")
     return details_table(
         [
@@ -90,10 +89,6 @@ def conflict_details(conflict: Record, now: datetime) -> Table:
             ("state", state_text(conflict["resolution_status"])),
             ("resolved", local_time(conflict["resolved_at"], now)),
             ("chosen", safe_text(chosen)),
-            ("suggestion", _advice(advice)),
+            ("suggestion", safe_text(suggestion["why"] if suggestion else None, 1_000)),
         ]
     )
-
-
-def _advice(advice: Record | None) -> Text:
-    return safe_text(None if advice is None else advice["why"], 1_000)

@@ -39,18 +39,15 @@ def version_checks() -> Iterator[Check]:
         yield _version_check(name, version, LEAST[name])
     yield _version_check("libxml2", ".".join(map(str, etree.LIBXML_VERSION)), LEAST_LIBXML2)
     yield Check("OpenSSL", "ok", ssl.OPENSSL_VERSION)
-    yield _parser_check(accelerator.describe())
-
-
-def _parser_check(words: str) -> Check:
-    return Check("parser", "ok", words, "" if words == "compiled" else COMPILE)
+    parser = accelerator.describe()
+    yield Check("parser", "ok", parser, "" if parser == "compiled" else COMPILE)
 
 
 def _version_check(name: str, version: str, least: tuple[int, ...]) -> Check:
     if _numbers(version) >= least:
         return Check(name, "ok", version)
-    wanted = ".".join(map(str, least))
-    return Check(name, "error", version, f"At least {wanted} is needed: use a newer Python build.")
+    needed = ".".join(map(str, least))
+    return Check(name, "error", version, f"At least {needed} is needed: use a newer Python build.")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -138,10 +135,10 @@ def _file_drift(folder: Path) -> float:
 def open_file_checks(settings: Settings) -> Iterator[Check]:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
-    wanted = 2 * settings.visits_at_once + 2 * MOST_CONNECTIONS + 128
-    saw = f"{most:,} open files allowed, {wanted:,} wanted"
-    if most < wanted:
-        todo = f"Raise the limit (`ulimit -Hn {wanted}`) or lower visits_at_once."
+    needed = 2 * settings.visits_at_once + 2 * MOST_CONNECTIONS + 128
+    saw = f"{most:,} open files allowed, {needed:,} wanted"
+    if most < needed:
+        todo = f"Raise the limit (`ulimit -Hn {needed}`) or lower visits_at_once."
         yield Check("open files", "warning", saw, todo)
     else:
         yield Check("open files", "ok", saw)
