@@ -228,7 +228,6 @@ def _clean_text(text: str, longest: int) -> str:
 
 
 def _json(logger: NamedLogger, method: str, facts: LogFacts) -> str:
-    """All steps in one, as every visit writes a line."""
     if "exc_info" in facts:
         facts = _with_traceback(logger, method, facts)
     head = _head(logger, method, facts.pop("event"))

@@ -72,7 +72,6 @@ def history_table(decisions: Iterable[Record], now: datetime) -> Table:
 
 
 def _changed_values(before: Record, after: Record) -> str:
-    """Format the values that differ."""
     names = sorted(before.keys() | after.keys())
     return ", ".join(
         f"{name} {before.get(name, '–')} → {after.get(name, '–')}"

@@ -120,7 +120,6 @@ def _personal_feed_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _database_file(settings: Settings) -> Path:
-    """Return the file of an embedded database."""
     return Path(unquote(settings.where_database.partition("///")[2]))
 
 
