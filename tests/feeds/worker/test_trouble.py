@@ -284,7 +284,7 @@ async def test_a_kill_does_not_make_hosts_forget_that_they_were_asked(
             worker = build_worker(engine.services, Settings(host_rps=0.01))
             running = asyncio.create_task(worker.run())
             await until(lambda: _visited(engine))
-            worker._end = _nothing  # type: ignore[method-assign]  # a kill ends nothing in order
+            worker._shut_down = _nothing  # type: ignore[method-assign]  # a kill ends nothing in order
             worker.stop()
             await running
             await add_feed_later(second.url, FeedOptions(), engine.registry)

@@ -1,4 +1,4 @@
-"""Content codings undone with a bound on every call: a bomb costs no more than the limit."""
+"""Undo a content coding, with a bound on every call: a bomb costs no more than the limit."""
 
 import zlib
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class DecodedBody:
 
 
 def decode_body(body: bytes, content_encoding: str | None, *, max_bytes: int) -> DecodedBody:
-    """The body without its content coding, never more than `max_bytes` of it."""
+    """Decode the body; never more than `max_bytes` come out."""
     coding = _coding(content_encoding)
     if isinstance(coding, DecodedBody):
         return coding
@@ -41,25 +41,25 @@ def decode_body(body: bytes, content_encoding: str | None, *, max_bytes: int) ->
         return DecodedBody(error="unsupported_coding", detail=f"content coding {coding[:40]!r}")
     try:
         return _bounded(undo(body, max_bytes), max_bytes)
-    except (zlib.error, brotli.error, zstandard.ZstdError, _BadCoding) as trouble:
-        return DecodedBody(error="bad_coding", detail=f"{coding}: {trouble}")
+    except (zlib.error, brotli.error, zstandard.ZstdError, _BadCoding) as error:
+        return DecodedBody(error="bad_coding", detail=f"{coding}: {error}")
 
 
 class _BadCoding(Exception):
-    """The stream is not what its label says."""
+    """The stream does not have the coding that its label names."""
 
 
 def _coding(label: str | None) -> str | DecodedBody:
-    """The one coding to undo, "" for none; identity does not count."""
+    """The coding to undo, "" for none; identity does not count."""
     if label is None:
         return ""
     if len(label) > LONGEST_LABEL:
         return DecodedBody(error="too_many_codings", detail=f"{len(label)} characters of codings")
-    named = [part for raw in label.split(",") if (part := raw.strip().lower())]
-    real = [coding for coding in named if coding != "identity"]
-    if len(real) > 1 or len(named) > 2:
-        return DecodedBody(error="too_many_codings", detail=f"{len(named)} content codings")
-    return real[0] if real else ""
+    codings = [part for raw in label.split(",") if (part := raw.strip().lower())]
+    applied = [coding for coding in codings if coding != "identity"]
+    if len(applied) > 1 or len(codings) > 2:
+        return DecodedBody(error="too_many_codings", detail=f"{len(codings)} content codings")
+    return applied[0] if applied else ""
 
 
 def _bounded(body: bytes, max_bytes: int) -> DecodedBody:
@@ -71,7 +71,7 @@ def _bounded(body: bytes, max_bytes: int) -> DecodedBody:
 
 
 def _ungzipped(body: bytes, max_bytes: int) -> bytes:
-    """All members; rubbish after the last one is ignored, as every gzip tool does."""
+    """All members. Rubbish after the last one is ignored, as every gzip tool does."""
     whole = _one_clean_member(body, max_bytes)
     if whole is not None:
         return whole
@@ -86,7 +86,10 @@ def _ungzipped(body: bytes, max_bytes: int) -> bytes:
 
 
 def _one_clean_member(body: bytes, max_bytes: int) -> bytes | None:
-    """What nearly every body is, at three times the speed; on anything odd zlib has the word."""
+    """Nearly every body is one clean member: isal reads it at three times the speed.
+
+    None for anything odd, which zlib then decides.
+    """
     member = isal_zlib.decompressobj(isal_zlib.MAX_WBITS | 16)
     try:
         document = member.decompress(body, max_bytes + 1)
@@ -97,7 +100,7 @@ def _one_clean_member(body: bytes, max_bytes: int) -> bytes | None:
 
 
 def _with_more_members(document: bytes, rest: bytes, max_bytes: int) -> bytes:
-    """Fed in pieces: a crowd of tiny members must not copy the whole rest each time."""
+    """The rest is fed in pieces: many tiny members must not copy the whole of it each time."""
     parts, room, at = [document], max_bytes + 1 - len(document), 0
     for _ in range(MOST_MEMBERS):
         if room <= 0 or not rest.startswith(_GZIP_MAGIC, at):
@@ -115,7 +118,7 @@ def _with_more_members(document: bytes, rest: bytes, max_bytes: int) -> bytes:
 
 
 def _inflated(body: bytes, max_bytes: int) -> bytes:
-    """`deflate` means zlib by the book and raw deflate by half of the servers."""
+    """By the RFC `deflate` is zlib, but half of the servers send raw deflate."""
     try:
         return _inflated_as(zlib.MAX_WBITS, body, max_bytes)
     except (zlib.error, _BadCoding):
@@ -143,7 +146,7 @@ def _unbrotlied(body: bytes, max_bytes: int) -> bytes:
 
 
 def _unzstded(body: bytes, max_bytes: int) -> bytes:
-    """All frames, as RFC 8878 has it; rubbish after the last one is ignored, as with gzip."""
+    """All frames, as RFC 8878 says. Rubbish after the last one is ignored, as with gzip."""
     parts, room, at = list[bytes](), max_bytes, 0
     for _ in range(MOST_MEMBERS):
         if at and not _begins_zstd(body, at):
@@ -166,7 +169,7 @@ def _begins_zstd(body: bytes, at: int) -> bool:
 
 
 def _end_of_frame(body: bytes, at: int) -> int:
-    """Where a frame's last block, and its checksum, end; beyond the body when it is cut."""
+    """The end of a frame's last block and its checksum; beyond the body when it is cut."""
     head = body[at : at + 18]
     end = at + zstandard.frame_header_size(head)
     last = False
@@ -178,20 +181,20 @@ def _end_of_frame(body: bytes, at: int) -> int:
 
 
 def _one_frame(body: bytes, max_bytes: int) -> bytes:
-    """In one call when it fits; else in a bounded stream, to tell too large from broken."""
+    """In one call when it fits; else in a bounded stream, which tells too large from broken."""
     stream = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
     if zstandard.frame_content_size(body) > max_bytes:
-        return _some_of(stream, body, max_bytes)
+        return _bounded_stream(stream, body, max_bytes)
     try:
         return stream.decompress(body, max_output_size=max_bytes + 1)
     except zstandard.ZstdError:
-        begun = _some_of(stream, body, max_bytes)
-        if len(begun) > max_bytes:
-            return begun
+        start = _bounded_stream(stream, body, max_bytes)
+        if len(start) > max_bytes:
+            return start
         raise
 
 
-def _some_of(stream: zstandard.ZstdDecompressor, body: bytes, max_bytes: int) -> bytes:
+def _bounded_stream(stream: zstandard.ZstdDecompressor, body: bytes, max_bytes: int) -> bytes:
     with stream.stream_reader(body) as reader:
         return reader.read(max_bytes + 1)
 

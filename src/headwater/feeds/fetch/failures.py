@@ -1,4 +1,4 @@
-"""Failures of visits: for each code whose fault it is, and one sentence about it."""
+"""Failures of visits: for each code, whose fault it is and one sentence about it."""
 
 from typing import Literal
 
@@ -46,10 +46,10 @@ FAULTS: dict[str, Fault] = {
     "bad_coding": "theirs",
     "unsupported_coding": "theirs",
     "too_many_codings": "theirs",
-    # What the document turned out to be
+    # Documents that are no feed
     "not_a_feed": "theirs",
     "parse_error": "theirs",
-    # No document may harm a parser, so where one did, the parser is to blame
+    # No document may harm a parser, so when one does, the fault is the parser's
     "quarantined": "ours",
     "parser_crashed": "ours",
     "parser_timeout": "ours",
@@ -62,12 +62,12 @@ FAULTS: dict[str, Fault] = {
 
 
 def fault_of(code: str) -> Fault:
-    """A code that is not in the table is a mistake of ours, and counts as one."""
+    """A code that is not in the table counts as our fault: it is a mistake of ours."""
     return FAULTS.get(code, "ours")
 
 
 def codes_of(fault: Fault) -> tuple[str, ...]:
-    return tuple(sorted(code for code, whose in FAULTS.items() if whose == fault))
+    return tuple(sorted(code for code, fault_of_code in FAULTS.items() if fault_of_code == fault))
 
 
 FAILURE_TEXTS: dict[str, str] = {

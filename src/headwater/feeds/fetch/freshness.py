@@ -1,4 +1,4 @@
-"""How long the publisher calls an answer fresh: a hint for the next visit."""
+"""Freshness: how long a publisher calls an answer fresh, a hint for the next visit."""
 
 import re
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from headwater.web.retry_after import parse_http_date
 
 LONGEST = 366 * 86_400.0
 
-_NOTHING_SAID: Mapping[str, str] = {}
+_NO_DIRECTIVES: Mapping[str, str] = {}
 _DIRECTIVE = re.compile(r'([a-z-]+)\s*(?:=\s*"?([^",]*)"?)?')
 
 
 def fresh_for(headers: Headers) -> float | None:
     """Seconds from max-age, else from Expires minus Date; None without a usable hint.
 
-    s-maxage speaks to shared caches and no-store to caches at all, so neither is a rhythm.
+    s-maxage is for shared caches and no-store for all caches, so neither is a rhythm of the feed.
     """
     control = _directives(headers)
     if "no-store" in control or "no-cache" in control:
@@ -30,18 +30,18 @@ def _directives(headers: Headers) -> Mapping[str, str]:
     """The first of each directive, over all Cache-Control fields."""
     fields = [value for name, value in headers if name.lower() == "cache-control"]
     if not fields:
-        return _NOTHING_SAID
+        return _NO_DIRECTIVES
     return _directives_of(",".join(fields))
 
 
 @lru_cache(maxsize=256)
 def _directives_of(text: str) -> Mapping[str, str]:
-    """Remembered: most publishers say the same few words every time."""
-    found: dict[str, str] = {}
+    """Cached: most publishers send the same few directives every time."""
+    directives: dict[str, str] = {}
     for directive in text.lower().split(","):
         if parsed := _DIRECTIVE.fullmatch(directive.strip()):
-            found.setdefault(parsed[1], (parsed[2] or "").strip())
-    return found
+            directives.setdefault(parsed[1], (parsed[2] or "").strip())
+    return directives
 
 
 def _seconds(text: str) -> float | None:
@@ -51,7 +51,7 @@ def _seconds(text: str) -> float | None:
 
 
 def _until_expiry(headers: Headers) -> float | None:
-    """Both by the publisher's clock, so that a wrong one does no harm."""
+    """Both moments are by the publisher's clock, so that a wrong clock does no harm."""
     expires, date = header(headers, "expires"), header(headers, "date")
     if expires is None or date is None:
         return None

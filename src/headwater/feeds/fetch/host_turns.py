@@ -1,4 +1,4 @@
-"""Whose turn it is: how soon a host may be asked again, so that no host is ever hammered."""
+"""Host turns: how soon a host may be requested again, so that no host is ever hammered."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PacingPolicy:
-    """Per host name: requests at once and per second. Per address: many names share a machine."""
+    """Limits for each host name, and for each address, because many names may share a machine."""
 
     max_concurrency: int = 2
     requests_per_second: float = 1.0
@@ -30,12 +30,15 @@ class _Host:
 
     @property
     def is_new(self) -> bool:
-        """Never asked, and never at rest."""
+        """Never requested, and never at rest."""
         return max(self.next_at, self.rests_until) == -math.inf
 
 
 class HostPacing:
-    """Moments are monotonic seconds, given by the caller: nothing here waits or reads a clock."""
+    """The turns of all hosts.
+
+    Moments are monotonic seconds from the caller: this reads no clock.
+    """
 
     def __init__(self, policy: PacingPolicy) -> None:
         self._policy = policy
@@ -44,9 +47,9 @@ class HostPacing:
         self._sweep_at = 1024
 
     def wait_for(self, host: str, now: float, *, passing: bool = False) -> float:
-        """Seconds until this host may be asked; infinite when only a finish can free it.
+        """Seconds until this host may be requested; infinite when only a `finish` can free it.
 
-        Whoever is `passing`, led there by another host, needs no place of its own.
+        A request that is `passing`, led there by another host, needs no place of its own.
         """
         state = self._hosts.get(host)
         if state is None:
@@ -59,14 +62,14 @@ class HostPacing:
         return max(0.0, ready - now)
 
     def start(self, host: str, now: float) -> None:
-        state = self._known(host, now)
+        state = self._host_state(host, now)
         state.active += 1
         state.next_at = max(state.next_at, now + 1 / self._policy.requests_per_second)
         if state.address is not None:
             self._space_address(state.address, now)
 
     def finish(self, host: str, now: float, address: str | None) -> None:
-        """Ends one turn and learns where the host lives; its address has just been asked."""
+        """End a turn and note the address of the host, which has just been requested."""
         state = self._hosts.get(host)
         if state is None or state.active == 0:
             raise ValueError(f"{host!r} finished a turn it never started")
@@ -76,13 +79,13 @@ class HostPacing:
             self._space_address(address, now)
 
     def lives_at(self, host: str, address: str | None) -> None:
-        """Where the host was found last time: its address is spaced from the first request on."""
+        """Note an address known from before, so that it is spaced from the first request on."""
         if address is not None:
             state = self._hosts.setdefault(host, _Host())
             state.address = state.address or address
 
     def knows(self, host: str) -> bool:
-        """Whether it is known where the host lives."""
+        """Whether the address of the host is known."""
         state = self._hosts.get(host)
         return state is not None and state.address is not None
 
@@ -92,14 +95,14 @@ class HostPacing:
         state.rests_until = max(state.rests_until, until)
 
     def seen(self, host: str, at: float) -> None:
-        """A request at that moment is remembered although this process did not make it."""
+        """Note a request that another process made at that moment."""
         state = self._hosts.setdefault(host, _Host())
         state.next_at = max(state.next_at, at + 1 / self._policy.requests_per_second)
 
     def __len__(self) -> int:
         return len(self._hosts)
 
-    def _known(self, host: str, now: float) -> _Host:
+    def _host_state(self, host: str, now: float) -> _Host:
         if len(self._hosts) >= self._sweep_at:
             self._forget_idle(now)
         return self._hosts.setdefault(host, _Host())
@@ -111,7 +114,7 @@ class HostPacing:
     def _forget_idle(self, now: float) -> None:
         """Amortised: each sweep doubles the distance to the next one.
 
-        Whoever was only looked up so far is about to have its first turn, and keeps its address.
+        A host that was only looked up so far is about to have its first turn: it keeps its address.
         """
         crowded = len(self._hosts) >= self._policy.most_hosts
         patience = 0.0 if crowded else self._policy.remember_idle
@@ -122,6 +125,8 @@ class HostPacing:
             or max(state.next_at, state.rests_until) + patience > now
             or (state.is_new and not crowded)
         }
-        self._addresses = {a: ready for a, ready in self._addresses.items() if ready > now}
+        self._addresses = {
+            address: ready for address, ready in self._addresses.items() if ready > now
+        }
         doubled = max(1024, 2 * len(self._hosts))
         self._sweep_at = doubled if crowded else min(doubled, self._policy.most_hosts)

@@ -1,4 +1,4 @@
-"""What a visit met, as values matched to the end: Fetched, Unchanged, Throttled, Gone, Failed."""
+"""The outcome of a request, as values that are matched to the end."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -47,7 +47,7 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Everything else: `code` is stable and documented, `detail` is for people.
+    """Any other outcome: `code` is stable and documented, `detail` is for people.
 
     A body that came with the failure (an error page, a cut-off document) is in the exchange and
     is archived; `truncated` says that it is not whole. `retry_after` in seconds when the answer
@@ -67,7 +67,7 @@ _CUT_SHORT = frozenset({"incomplete_body", "body_too_large", "timeout", "connect
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """What the verdict depends on besides the answer."""
+    """The facts besides the answer that the outcome depends on."""
 
     conditional: bool
     now: datetime
@@ -75,23 +75,23 @@ class AnswerContext:
     accepted_types: tuple[str, ...] | None = None
 
 
-def outcome_of_answer(exchange: Exchange, terms: AnswerContext) -> Outcome:
-    """Trouble of the transport first; but a status that says it all needs no whole body."""
+def outcome_of_answer(exchange: Exchange, context: AnswerContext) -> Outcome:
+    """Errors of the transport count first, unless the status alone decides the outcome."""
     answer = exchange.answer
-    if answer.error is not None and not _status_says_it_all(answer):
+    if answer.error is not None and not _status_decides(answer):
         return _transport_failure(exchange, answer)
     match answer.status:
         case 200 | 203 | 226:
-            return _document(exchange, terms)
+            return _document(exchange, context)
         case 304:
-            return _not_modified(exchange, terms)
+            return _not_modified(exchange, context)
         case 410:
             return Gone(exchange)
         case 429 | 503:
-            return Throttled(exchange, _retry_after_of(answer, terms))
+            return Throttled(exchange, _retry_after_of(answer, context))
         case int(status):
             return replace(
-                _status_failure(exchange, status), retry_after=_retry_after_of(answer, terms)
+                _status_failure(exchange, status), retry_after=_retry_after_of(answer, context)
             )
         case None:
             return failed(exchange, "bad_http", "the answer has no status")
@@ -102,13 +102,13 @@ def failed(exchange: Exchange, code: str, detail: str = "", *, truncated: bool =
 
 
 def permanent_target(exchange: Exchange) -> str | None:
-    """The new address, only when the whole way there was permanent."""
+    """The new URL, only when every redirect on the way there was permanent."""
     if exchange.hops and all(hop.status in PERMANENT for hop in exchange.hops):
         return exchange.final_url
     return None
 
 
-def _status_says_it_all(answer: HttpAnswer) -> bool:
+def _status_decides(answer: HttpAnswer) -> bool:
     return (
         answer.error in _CUT_SHORT
         and answer.status is not None
@@ -126,13 +126,15 @@ def _has_part_of_body(answer: HttpAnswer) -> bool:
     return answer.status is not None and answer.error in _CUT_SHORT
 
 
-def _document(exchange: Exchange, terms: AnswerContext) -> Outcome:
+def _document(exchange: Exchange, context: AnswerContext) -> Outcome:
     answer = exchange.answer
     if not answer.body:
         return failed(exchange, "empty_body")
-    kind = _media_type(answer)
-    if terms.accepted_types is not None and kind not in terms.accepted_types:
-        return failed(exchange, "unaccepted_type", f"content type {kind[:100]!r} is not accepted")
+    media_type = _media_type(answer)
+    if context.accepted_types is not None and media_type not in context.accepted_types:
+        return failed(
+            exchange, "unaccepted_type", f"content type {media_type[:100]!r} is not accepted"
+        )
     return Fetched(
         exchange,
         validators_of(answer.response_headers),
@@ -142,22 +144,22 @@ def _document(exchange: Exchange, terms: AnswerContext) -> Outcome:
 
 
 def _media_type(answer: HttpAnswer) -> str:
-    """What HTTP says an unlabelled body is, when there is no label."""
+    """The type of the body; without a Content-Type it is the one that HTTP assumes."""
     label = header(answer.response_headers, "content-type") or ""
     return label.partition(";")[0].strip().lower() or "application/octet-stream"
 
 
-def _not_modified(exchange: Exchange, terms: AnswerContext) -> Outcome:
-    if not terms.conditional:
+def _not_modified(exchange: Exchange, context: AnswerContext) -> Outcome:
+    if not context.conditional:
         return failed(exchange, "unexpected_304")
     return Unchanged(
         exchange, fresh_for(exchange.answer.response_headers), permanent_target(exchange)
     )
 
 
-def _retry_after_of(answer: HttpAnswer, terms: AnswerContext) -> float | None:
-    said = header(answer.response_headers, "retry-after")
-    return parse_retry_after(said, terms.now, terms.retry_after_cap)
+def _retry_after_of(answer: HttpAnswer, context: AnswerContext) -> float | None:
+    value = header(answer.response_headers, "retry-after")
+    return parse_retry_after(value, context.now, context.retry_after_cap)
 
 
 def _status_failure(exchange: Exchange, status: int) -> Failed:

@@ -16,17 +16,17 @@ from headwater.web.ports import Web
 TOO_MANY_REQUESTS = 429
 
 _BUSY_HOST_SECONDS = 0.25
-"""How often we look again at a host whose places are all taken."""
+"""How often we check again a host whose places are all taken."""
 
 _PATIENCE_SECONDS = 60.0
-"""How long a request waits for a host's turn before it gives way."""
+"""How long a request waits for a host's turn before it gives up with TooSoon."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoliteFetcher:
     """Visits, first fetches and .torrent fetches of a process share its `turns`.
 
-    A host that says 429, but not for how long, rests for `usual_rest` seconds.
+    A host that answers 429 without Retry-After rests for `usual_rest` seconds.
     """
 
     web: Web
@@ -36,7 +36,10 @@ class PoliteFetcher:
     usual_rest: float
 
     async def fetch(self, request: FetchRequest) -> Outcome:
-        """For whoever has the host's turn. A redirect waits for the next host's turn."""
+        """Fetch for a caller that has the host's turn.
+
+        A redirect waits for the next host's turn.
+        """
         with span("request") as requested:
             outcome = await fetch_url(request, self.policy, self.web, self.clock, self.pass_by)
             requested.tell(describe_request, request, outcome)
@@ -45,7 +48,10 @@ class PoliteFetcher:
         return outcome
 
     async def fetch_in_turn(self, request: FetchRequest) -> Outcome:
-        """Waits for the host's turn and ends it. TooSoon when that would take long."""
+        """Wait for the host's turn, fetch and end the turn.
+
+        TooSoon when waiting would take long.
+        """
         host = host_of(request.url)
         await self.take_turn(host)
         outcome: Outcome | None = None
@@ -57,12 +63,12 @@ class PoliteFetcher:
             self.turns.finish(host, self.clock.monotonic(), address)
 
     async def take_turn(self, host: str, *, passing: bool = False) -> None:
-        """Waits until the host may be asked, and takes that turn; whoever took it ends it.
+        """Wait until the host may be requested, and take that turn; the caller must end it.
 
-        Nobody is kept waiting for long: TooSoon names the time that the host needs.
+        No caller is kept waiting for long: TooSoon names the time that the host needs.
         """
         turns, clock = self.turns, self.clock
-        if not turns.knows(host):  # names that share an address share its turns, from the first on
+        if not turns.knows(host):  # names that share an address share its turns from the first on
             turns.lives_at(host, await self.web.address_of(host))
         patience = clock.monotonic() + _PATIENCE_SECONDS
         while (wait := turns.wait_for(host, clock.monotonic(), passing=passing)) > 0:
@@ -77,15 +83,18 @@ class PoliteFetcher:
         turns.start(host, clock.monotonic())
 
     async def pass_by(self, host: str) -> None:
-        """A redirect leads to another host: its pace counts too, though not its concurrency.
+        """The pace of a host that a redirect leads to counts too, though not its concurrency.
 
-        A visit that is led back to its own host would wait for the place that it has itself.
+        A visit that is led back to its own host would wait for the place that it holds itself.
         """
         await self.take_turn(host, passing=True)
         self.turns.finish(host, self.clock.monotonic(), None)
 
     def _let_rest(self, throttled: Throttled) -> None:
-        """A host that said 429, or how long, rests as a whole; a bare 503 is one feed's trouble."""
+        """A host that answered 429, or said how long, rests as a whole.
+
+        A 503 without Retry-After is trouble of one feed.
+        """
         answer, seconds = throttled.exchange.answer, throttled.retry_after
         if seconds is None and answer.status == TOO_MANY_REQUESTS:
             seconds = self.usual_rest

@@ -1,4 +1,4 @@
-"""Headers fit for the record: everything that was said, except the secrets."""
+"""Redact headers for the record: all fields stay, secrets in them are replaced."""
 
 import re
 from functools import lru_cache
@@ -22,7 +22,7 @@ def redacted_headers(headers: Headers) -> Headers:
 
 
 def hide_credential_headers(headers: Headers, secret: Headers) -> Headers:
-    """The same, with every field hidden that came from credentials, whatever its name."""
+    """The same headers, with every field hidden that came from credentials, whatever its name."""
     if not secret:
         return headers
     names = {name.lower() for name, _ in secret}
@@ -33,7 +33,7 @@ def hide_credential_headers(headers: Headers, secret: Headers) -> Headers:
 
 @lru_cache(maxsize=1024)
 def _is_harmless(name: str) -> bool:
-    """Most fields are: asked for every header of every answer, so remembered by name."""
+    """Cached by name, because it is asked for every header of every answer."""
     return name.lower() not in _URLS and _SECRET.fullmatch(name.lower()) is None
 
 

@@ -1,4 +1,4 @@
-"""Redirects: where one leads, and when a permanent one is believed."""
+"""Redirects: the URL that one leads to, and when a permanent one is believed."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class BadRedirect:
-    """Why a redirect cannot be followed."""
+    """A redirect that cannot be followed; `detail` says why."""
 
     detail: str
 
@@ -26,24 +26,24 @@ def redirect_target(current: str, response_headers: Headers) -> str | BadRedirec
     if not location:
         return BadRedirect("the redirect has no Location")
     try:
-        given = _as_text(location)
-        return check_source_url(_absolute(current, given))
-    except BadUrl as trouble:
-        return BadRedirect(f"the Location cannot be followed: {trouble.message}")
+        reference = _as_text(location)
+        return check_source_url(_absolute(current, reference))
+    except BadUrl as error:
+        return BadRedirect(f"the Location cannot be followed: {error.message}")
 
 
-def _absolute(current: str, given: str) -> str:
-    """Only a reference is resolved; an absolute URL is judged as it was given."""
-    if _CONTROL.search(given):
+def _absolute(current: str, reference: str) -> str:
+    """Resolve a relative reference; an absolute URL is checked as it was sent."""
+    if _CONTROL.search(reference):
         raise BadUrl("it has a control character in it.")
-    resolved = resolve(current, given)
+    resolved = resolve(current, reference)
     if resolved is None:
         raise BadUrl("it is not a URL.")
     return resolved
 
 
 def _as_text(location: str) -> str:
-    """Header bytes are read as Latin-1; many servers mean UTF-8."""
+    """Header bytes are read as Latin-1, but many servers send UTF-8."""
     try:
         return location.encode("latin-1").decode("utf-8")
     except (UnicodeEncodeError, UnicodeDecodeError):
@@ -54,17 +54,17 @@ _HOUR_MICROS = 3_600_000_000
 
 
 def observe_move(move: ObservedMove, target: str | None, now: int) -> ObservedMove:
-    """What we have seen of a move after one more good answer; no redirect forgets it."""
+    """The observed move after one more good answer; an answer without a redirect resets it."""
     if target is None:
         return UNMOVED
     if target != move.to or move.since is None:
         return ObservedMove(target, 1, now)
-    # What began in the future was seen by a clock that has been put right since.
+    # A move that began in the future was seen by a clock that has been corrected since.
     return ObservedMove(target, move.count + 1, min(move.since, now))
 
 
 def is_move_believed(move: ObservedMove, now: int, *, after_count: int, after_hours: float) -> bool:
-    """One hijacked answer must not steal a feed."""
+    """A move needs several answers over some hours: one hijacked answer must not steal a feed."""
     if move.to is None or move.since is None:
         return False
     return move.count >= after_count and now - move.since >= after_hours * _HOUR_MICROS

@@ -1,4 +1,4 @@
-"""Asking one feed for its document: one conditional GET, redirects followed by hand."""
+"""Request a feed's document: one conditional GET, with redirects followed by hand."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -26,12 +26,15 @@ ACCEPT = (
 _ONE_LINE = re.compile(r"[!-~](?:[ -~]{0,1022}[!-~])?")
 
 HopTurn = Callable[[str], Awaitable[None]]
-"""Waits until it is polite to ask a host that a redirect led to."""
+"""Waits until it is polite to request a host that a redirect led to."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """One question: this URL, if it changed since these validators; `keys` where it is private."""
+    """A request for a URL, if it changed since these validators.
+
+    `keys` are set for a private feed.
+    """
 
     url: str
     validators: Validators = field(default_factory=Validators)
@@ -45,7 +48,7 @@ class FetchRequest:
 
 @dataclass(frozen=True, slots=True)
 class FetchPolicy:
-    """How every feed is asked. `accepted_types` are lower-case media types; None takes all."""
+    """How all feeds are requested. `accepted_types` are lower-case media types; None takes all."""
 
     user_agent: str
     deadline: float = 30.0
@@ -61,40 +64,40 @@ class FetchPolicy:
 
 
 async def fetch_url(
-    question: FetchRequest,
+    request: FetchRequest,
     policy: FetchPolicy,
     web: Web,
     clock: Clock,
     hop_turn: HopTurn | None = None,
 ) -> Outcome:
-    """What the feed's URL brings, within one deadline for all hops.
+    """Fetch the feed's URL, within one deadline for all hops.
 
-    The validators go along on every hop: they came from the answer at the end of the same way,
-    so a feed that redirects still gets to say "not modified". Credentials are looked up anew for
-    every hop, and shown at the feed's own origin only; the record never holds them.
+    The validators are sent on every hop: they came from the answer at the end of the same chain,
+    so a feed that redirects can still answer "not modified". Credentials are looked up anew for
+    every hop, and sent to the feed's own origin only; the record never holds them.
     """
-    way = _RequestChain(question, policy, clock)
-    headers = request_headers(question.validators, policy)
-    while (refusal := way.refusal()) is None:
-        own = question.keys.headers_for(way.url) if question.keys else ()
+    chain = _RequestChain(request, policy, clock)
+    headers = request_headers(request.validators, policy)
+    while (refusal := chain.refusal()) is None:
+        credential_headers = request.keys.headers_for(chain.url) if request.keys else ()
         served = await web.get(
-            way.url,
-            _joined(headers, own) if own else headers,
-            deadline=way.remaining(),
-            verify_tls=question.verify_tls,
+            chain.url,
+            _joined(headers, credential_headers) if credential_headers else headers,
+            deadline=chain.remaining(),
+            verify_tls=request.verify_tls,
         )
-        answer = _without_secrets(served, own) if own else served
-        target = way.next_target(answer)
+        answer = _without_secrets(served, credential_headers) if credential_headers else served
+        target = chain.next_target(answer)
         if target is None:
-            return outcome_of_answer(way.exchange(answer), way.terms())
+            return outcome_of_answer(chain.exchange(answer), chain.context())
         if isinstance(target, BadRedirect):
-            return failed(way.exchange(answer), "bad_redirect", target.detail)
-        await way.hop_to(target, answer, hop_turn)
+            return failed(chain.exchange(answer), "bad_redirect", target.detail)
+        await chain.hop_to(target, answer, hop_turn)
     return refusal
 
 
 def request_headers(validators: Validators, policy: FetchPolicy) -> Headers:
-    """Everything we say about ourselves and what we want; a private feed's keys come on top."""
+    """The headers of every request; the credentials of a private feed come on top."""
     return (
         ("User-Agent", policy.user_agent),
         ("Accept", policy.accept),
@@ -103,22 +106,28 @@ def request_headers(validators: Validators, policy: FetchPolicy) -> Headers:
     )
 
 
-def _joined(headers: Headers, own: Headers) -> Headers:
-    """A feed's own fields stand in for ours of the same name."""
-    names = {name.lower() for name, _ in own}
-    return (*(each for each in headers if each[0].lower() not in names), *own)
+def _joined(headers: Headers, credential_headers: Headers) -> Headers:
+    """A feed's credentials replace our header fields of the same name."""
+    names = {name.lower() for name, _ in credential_headers}
+    return (
+        *((name, value) for name, value in headers if name.lower() not in names),
+        *credential_headers,
+    )
 
 
-def _without_secrets(answer: HttpAnswer, own: Headers) -> HttpAnswer:
-    return answer._replace(request_headers=hide_credential_headers(answer.request_headers, own))
+def _without_secrets(answer: HttpAnswer, credential_headers: Headers) -> HttpAnswer:
+    return answer._replace(
+        request_headers=hide_credential_headers(answer.request_headers, credential_headers)
+    )
 
 
 class _RequestChain:
-    """How far one question has come: the current URL, the hops behind it, the time left."""
+    """The state of a request that follows redirects: the current URL, the hops so far, the time
+    left."""
 
-    def __init__(self, question: FetchRequest, policy: FetchPolicy, clock: Clock) -> None:
-        self.url = question.url
-        self._question, self._policy, self._clock = question, policy, clock
+    def __init__(self, request: FetchRequest, policy: FetchPolicy, clock: Clock) -> None:
+        self.url = request.url
+        self._request, self._policy, self._clock = request, policy, clock
         self._started_at, self._since = clock.now(), clock.monotonic()
         self._hops: tuple[Hop, ...] = ()
         self._last: HttpAnswer | None = None
@@ -127,7 +136,7 @@ class _RequestChain:
         return self._policy.deadline - (self._clock.monotonic() - self._since)
 
     def refusal(self) -> Failed | None:
-        """Why the current URL is not asked at all."""
+        """The failure when the current URL must not be requested at all."""
         if len(self._hops) > self._policy.max_redirects:
             return self._failed("too_many_redirects", f"{len(self._hops)} redirects in a row")
         if self._hops and any(hop.url == self.url for hop in self._hops):
@@ -136,8 +145,8 @@ class _RequestChain:
             return self._failed("timeout", f"redirects took more than {self._policy.deadline} s")
         try:
             check_url(self.url, self._policy.address)
-        except BadInput as trouble:
-            return self._failed(trouble.code, trouble.message)
+        except BadInput as error:
+            return self._failed(error.code, error.message)
         return None
 
     def next_target(self, answer: HttpAnswer) -> str | BadRedirect | None:
@@ -146,7 +155,7 @@ class _RequestChain:
         return redirect_target(self.url, answer.response_headers)
 
     async def hop_to(self, target: str, answer: HttpAnswer, hop_turn: HopTurn | None) -> None:
-        """A host that did not ask for us waits its turn like any other."""
+        """Follow a redirect. The turn of another host is waited for like that of any host."""
         self._hops += (Hop(self.url, answer.status or 0, target, answer.address),)
         self._last = answer
         changes_host = host_of(target) != host_of(self.url)
@@ -154,20 +163,20 @@ class _RequestChain:
         if changes_host and hop_turn is not None and self.refusal() is None:
             began = self._clock.monotonic()
             await hop_turn(host_of(target))
-            # Waiting for our own turn is politeness, not slowness of theirs.
+            # The time we wait for a turn is our politeness, not slowness of the host.
             self._since += self._clock.monotonic() - began
 
     def exchange(self, answer: HttpAnswer) -> Exchange:
-        return Exchange(self._question.url, self._started_at, answer, self._hops)
+        return Exchange(self._request.url, self._started_at, answer, self._hops)
 
-    def terms(self) -> AnswerContext:
+    def context(self) -> AnswerContext:
         return AnswerContext(
-            conditional=self._question.is_conditional,
+            conditional=self._request.is_conditional,
             now=self._clock.now(),
             retry_after_cap=self._policy.retry_after_cap,
             accepted_types=self._policy.accepted_types,
         )
 
     def _failed(self, code: str, detail: str) -> Failed:
-        last = self._last or HttpAnswer(self._question.url, None, (), (), b"", 0.0)
+        last = self._last or HttpAnswer(self._request.url, None, (), (), b"", 0.0)
         return failed(self.exchange(last), code, detail)

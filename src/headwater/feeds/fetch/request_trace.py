@@ -1,4 +1,4 @@
-"""What the span of a request says: facts under names that others know, URLs without secrets."""
+"""Trace a request: its span has facts under OpenTelemetry's names, and URLs without secrets."""
 
 from headwater.core.telemetry.trace import Span, SpanFacts
 from headwater.core.values.url import host_of, redacted

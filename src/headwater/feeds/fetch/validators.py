@@ -1,4 +1,4 @@
-"""What makes a request conditional: validators kept and sent back byte for byte, as a pair."""
+"""Validators make a request conditional: they are stored and sent back byte for byte, as a pair."""
 
 import re
 
@@ -10,7 +10,7 @@ _PRINTABLE = re.compile(r"[ -~]+")
 
 
 def condition_headers(validators: Validators) -> Headers:
-    """The request fields for what the last answer said about itself."""
+    """The header fields that send the validators of the last answer back."""
     fields: Headers = ()
     if validators.etag is not None:
         fields += (("If-None-Match", validators.etag),)
@@ -20,7 +20,7 @@ def condition_headers(validators: Validators) -> Headers:
 
 
 def validators_of(response_headers: Headers) -> Validators:
-    """The pair of one response. What we could not send back safely is dropped."""
+    """The pair of one response, without a value that could not be sent back safely."""
     etag = last_modified = None
     clashes = set()
     for name, value in response_headers:

@@ -1,4 +1,4 @@
-"""The inputs of a decision, finite and fit for JSON, read back when it is replayed."""
+"""Decision inputs: finite, stored as JSON, and read back when a decision is replayed."""
 
 import math
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ class DecisionInputs(NamedTuple):
 def sane_inputs(
     state: ScheduleState, visited: VisitOutcome, policy: SchedulePolicy, now: datetime, luck: float
 ) -> DecisionInputs:
-    """The same inputs with every number finite and no more publication times than count."""
+    """The same inputs, with every number finite and only as many publication times as count."""
     moment = (now - EPOCH).total_seconds()
     return DecisionInputs(
         _sane_state(state, policy, moment),
@@ -63,7 +63,7 @@ def sane_inputs(
 
 
 def _sane_state(state: ScheduleState, policy: SchedulePolicy, now: float) -> ScheduleState:
-    """The state itself when nothing is wrong with it, as with every state we stored ourselves."""
+    """The state itself when nothing is wrong with it, as with every state that we stored."""
     overrides = state.overrides.finite()
     if overrides is state.overrides and _is_sane(state, now):
         return state
@@ -80,7 +80,7 @@ def _sane_state(state: ScheduleState, policy: SchedulePolicy, now: float) -> Sch
 
 
 def _is_sane(state: ScheduleState, now: float) -> bool:
-    """What is not a number is between no two."""
+    """NaN fails every one of these comparisons."""
     ewma, fresh = state.ewma, state.hints.fresh_for
     return (
         0 < state.interval <= LONGEST
@@ -122,7 +122,7 @@ def _sane_visited(visited: VisitOutcome, now: float) -> VisitOutcome:
 
 
 def _finite(number: float | None, instead: float | None = None) -> float | None:
-    """Between zero and a year; `instead` for what is not a number."""
+    """Between zero and a year; `instead` for NaN."""
     if number is None:
         return None
     return instead if math.isnan(number) else min(max(number, 0.0), LONGEST)
@@ -148,8 +148,8 @@ def _visited_as_json(visited: VisitOutcome) -> dict[str, Any]:
             fields = {}
         case _:
             assert_never(visited)
-    said = {name: value for name, value in fields.items() if value is not None}
-    return {"met": type(visited).__name__, **said}
+    present = {name: value for name, value in fields.items() if value is not None}
+    return {"met": type(visited).__name__, **present}
 
 
 def _visited_from_json(fields: Mapping[str, Any]) -> VisitOutcome:

@@ -1,4 +1,4 @@
-"""A feed whose time has come, claimed by one worker: all that a visit needs to know of it."""
+"""A due feed that a worker has claimed: everything that a visit needs to know of it."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ _DAY = 86_400_000_000
 
 @dataclass(frozen=True, slots=True)
 class ObservedMove:
-    """A permanent redirect under observation: believed only when it proves stable."""
+    """A permanent redirect under observation. It is believed only when it proves stable."""
 
     to: str | None = None
     count: int = 0
@@ -26,7 +26,8 @@ UNMOVED = ObservedMove()
 class DueFeed(NamedTuple):
     """`scheduled_at` names the visit and never changes; `fence` proves the claim is still ours.
 
-    `reason` and `decided_at` are of the decision that led here; `claimed_at` is when a worker came.
+    `reason` and `decided_at` belong to the decision that planned this visit. `claimed_at` is when a
+    worker claimed the feed.
     """
 
     feed: FeedPk
@@ -59,7 +60,7 @@ class DueFeed(NamedTuple):
 
 
 def wants_whole_document(due: DueFeed, now_micros: int, after_days: float) -> bool:
-    """Ask without validators now and then: a server that answers 304 for ever is found out."""
+    """Now and then a request has no validators, to find out a server that answers 304 for ever."""
     if due.asked_whole_at is None or due.asked_whole_at > now_micros + _DAY:
-        return True  # by a clock that was ahead, it would not be asked again for all that time
+        return True  # by a clock that was ahead, we would not ask again for all that time
     return now_micros - due.asked_whole_at >= after_days * _DAY

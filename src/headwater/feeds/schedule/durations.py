@@ -1,4 +1,4 @@
-"""Durations and reasons said so that a person understands them at once."""
+"""Format durations and counts so that a person understands them at once."""
 
 from functools import lru_cache
 
@@ -12,15 +12,15 @@ def format_duration(seconds: float) -> str:
 
 @lru_cache(maxsize=4096)
 def _two_units(left: int) -> str:
-    said: list[str] = []
+    parts: list[str] = []
     for size, unit in _UNITS:
         count, rest = divmod(left, size)
-        if count and len(said) < 2:
-            said.append(f"{count} {unit}{'s' if unit == 'day' and count > 1 else ''}")
+        if count and len(parts) < 2:
+            parts.append(f"{count} {unit}{'s' if unit == 'day' and count > 1 else ''}")
             left = rest
-        elif said:
+        elif parts:
             break
-    return " ".join(said) or "0 s"
+    return " ".join(parts) or "0 s"
 
 
 def ordinal(number: int) -> str:

@@ -1,4 +1,4 @@
-"""What a publisher says about how often to come: cleaned once, remembered between visits."""
+"""Hints of a publisher about how often to come: cleaned once, stored between visits."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ _PERIODS = {
 
 
 class Hints(NamedTuple):
-    """All but `fresh_for` stand in the document; `fresh_for` is max-age or Expires in seconds."""
+    """All but `fresh_for` come from the document; `fresh_for` is max-age or Expires in seconds."""
 
     ttl_minutes: int | None = None
     skip_hours: tuple[int, ...] = ()
@@ -27,19 +27,19 @@ class Hints(NamedTuple):
     fresh_for: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Only what was said."""
-        said: dict[str, Any] = {}
+        """Only the hints that are there."""
+        fields: dict[str, Any] = {}
         if self.ttl_minutes is not None:
-            said["ttl_minutes"] = self.ttl_minutes
+            fields["ttl_minutes"] = self.ttl_minutes
         if self.skip_hours:
-            said["skip_hours"] = self.skip_hours
+            fields["skip_hours"] = self.skip_hours
         if self.skip_days:
-            said["skip_days"] = self.skip_days
+            fields["skip_days"] = self.skip_days
         if self.update_seconds is not None:
-            said["update_seconds"] = self.update_seconds
+            fields["update_seconds"] = self.update_seconds
         if self.fresh_for is not None:
-            said["fresh_for"] = self.fresh_for
-        return said
+            fields["fresh_for"] = self.fresh_for
+        return fields
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "Hints":
@@ -70,27 +70,31 @@ def hints_of(
 
 
 def after_whole_answer(known: Hints, document: Hints | None, fresh_for: float | None) -> Hints:
-    """A new document replaces the old one's hints, a whole answer the old one's freshness."""
+    """A new document replaces the hints of the old one; a whole answer replaces the freshness."""
     best = known if document is None else document
     return best._replace(fresh_for=_freshness(fresh_for))
 
 
 def after_not_modified(known: Hints, fresh_for: float | None) -> Hints:
-    """A 304 updates what the last whole answer said: silence leaves it as it was."""
-    said = _freshness(fresh_for)
-    return known if said is None or said == known.fresh_for else known._replace(fresh_for=said)
+    """A 304 updates the freshness of the last whole answer; without one it stays as it was."""
+    seconds = _freshness(fresh_for)
+    return (
+        known
+        if seconds is None or seconds == known.fresh_for
+        else known._replace(fresh_for=seconds)
+    )
 
 
 def floors(hints: Hints, longest: float) -> dict[str, float]:
-    """Seconds before which the publisher does not want us back, by the hint's name."""
-    said = {}
+    """By the name of each hint, the seconds before which the publisher does not want us back."""
+    named = {}
     if hints.ttl_minutes is not None and hints.ttl_minutes > 0:
-        said["ttl"] = min(hints.ttl_minutes * 60.0, longest)
+        named["ttl"] = min(hints.ttl_minutes * 60.0, longest)
     if hints.update_seconds is not None and hints.update_seconds > 0:
-        said["update-period"] = min(hints.update_seconds, longest)
+        named["update-period"] = min(hints.update_seconds, longest)
     if hints.fresh_for is not None and hints.fresh_for > 0:
-        said["fresh-for"] = min(hints.fresh_for, longest)
-    return said
+        named["fresh-for"] = min(hints.fresh_for, longest)
+    return named
 
 
 def _freshness(seconds: float | None) -> float | None:
@@ -107,14 +111,14 @@ def _positive(number: float | None, most: float) -> float | None:
     return min(number, most)
 
 
-def _hours(said: Iterable[int]) -> tuple[int, ...]:
+def _hours(values: Iterable[int]) -> tuple[int, ...]:
     """0..23; RSS 0.91 counted 1..24, so 24 is midnight."""
-    return tuple(sorted({hour % 24 for hour in said if 0 <= hour <= 24}))
+    return tuple(sorted({hour % 24 for hour in values if 0 <= hour <= 24}))
 
 
-def _days(said: Iterable[str]) -> tuple[str, ...]:
+def _days(values: Iterable[str]) -> tuple[str, ...]:
     """`Saturday`, `sat` and ` SAT ` are one day; `Funday` is none."""
-    short = {text.strip()[:3].capitalize() for text in said if _is_weekday(text)}
+    short = {text.strip()[:3].capitalize() for text in values if _is_weekday(text)}
     return tuple(day for day in WEEKDAYS if day in short)
 
 

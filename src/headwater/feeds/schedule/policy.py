@@ -1,4 +1,4 @@
-"""The numbers a schedule is made with: defaults for all feeds, overridable for one."""
+"""The policy of the schedule: its numbers, with defaults for all feeds and overrides for one."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ DAY = 86_400.0
 
 @dataclass(frozen=True)
 class SchedulePolicy:
-    """Durations in seconds. Refuses numbers that no schedule could keep."""
+    """Durations in seconds. Numbers that no schedule could keep are refused."""
 
     min_interval: float = 300.0
     max_interval: float = DAY
@@ -31,10 +31,10 @@ class SchedulePolicy:
 
     def __post_init__(self) -> None:
         for name, (lowest, highest) in _BOUNDS.items():
-            given = getattr(self, name)
-            if not (math.isfinite(given) and lowest <= given <= highest):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and lowest <= value <= highest):
                 raise BadInput(
-                    f"{name} must be between {lowest:g} and {highest:g}, not {given}", field=name
+                    f"{name} must be between {lowest:g} and {highest:g}, not {value}", field=name
                 )
         if self.min_interval > self.max_interval:
             raise BadInput(
@@ -51,7 +51,10 @@ class SchedulePolicy:
     def overridden(
         self, *, min_interval: float | None = None, max_interval: float | None = None
     ) -> "SchedulePolicy":
-        """One feed's own clamps. A single one pulls the other along rather than contradict it."""
+        """The policy with a feed's own clamps.
+
+        A single one moves the other if they would contradict.
+        """
         lowest = self.min_interval if min_interval is None else min_interval
         highest = self.max_interval if max_interval is None else max_interval
         if min_interval is None:
@@ -62,12 +65,14 @@ class SchedulePolicy:
 
     @cached_property
     def as_json(self) -> Mapping[str, float]:
-        """Only what is not the default: decisions are stored by the million."""
-        usual = _DEFAULTS[_NEWEST]
-        if self == usual:
+        """Only numbers that are not the default, because decisions are stored by the million."""
+        defaults = _DEFAULTS[_NEWEST]
+        if self == defaults:
             return {"defaults": _NEWEST}
-        own = {name: getattr(self, name) for name in _BOUNDS}
-        differing = {name: value for name, value in own.items() if value != getattr(usual, name)}
+        numbers = {name: getattr(self, name) for name in _BOUNDS}
+        differing = {
+            name: value for name, value in numbers.items() if value != getattr(defaults, name)
+        }
         return {"defaults": _NEWEST, **differing}
 
     @classmethod
@@ -92,7 +97,7 @@ _BOUNDS = {
     "retry_after_cap": (1, _YEAR),
     "quiet_limit_days": (0, 7),
 }
-# A stored decision names the defaults it was made with. Whoever changes one writes the old values
-# out under their number and gives the new ones the next, so that old decisions replay the same.
+# A stored decision names the defaults it was made with. To change a default, write the old values
+# out under their number and give the new ones the next number: then old decisions replay the same.
 _NEWEST = 1
 _DEFAULTS = {1: SchedulePolicy()}

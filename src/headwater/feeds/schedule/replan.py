@@ -1,4 +1,4 @@
-"""A user changed a feed's clamps or cadence: when the next visit is now, without asking anybody."""
+"""Replan a visit, without a request, after a user changed the feed's clamps or cadence."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,9 +24,9 @@ class ReplannedVisit:
 def replan_visit(
     feed: Feed, policy: SchedulePolicy, now: datetime, *, before: Overrides
 ) -> ReplannedVisit:
-    """The new interval counts from the last fetch; what politeness asked for stays as it was.
+    """The new interval counts from the last fetch. A wait that politeness asked for stays.
 
-    `before` are the overrides that the feed's interval comes from.
+    `before` are the overrides that the feed's present interval comes from.
     """
     own = feed.overrides.policy_from(policy)
     state = ScheduleState(feed.schedule.interval_sec, ewma=feed.stats.ewma_sec, overrides=before)
@@ -34,8 +34,8 @@ def replan_visit(
     planned = feed.schedule.next_visit_at
     last = _last_fetch(feed, now)
     if planned is not None and _held_by_politeness(feed):
-        said = "the limits were changed; errors or the host's own wish still decide"
-        return ReplannedVisit(interval, planned, said)
+        reason = "the limits were changed; errors or the host's own wish still decide"
+        return ReplannedVisit(interval, planned, reason)
     if last is None:
         return ReplannedVisit(
             interval, planned or now, "the limits were changed before the first visit"
@@ -49,12 +49,12 @@ def replan_visit(
 
 
 def _held_by_politeness(feed: Feed) -> bool:
-    """Backoff after errors and Retry-After are not ours to shorten."""
+    """A user's change must not shorten the backoff after errors, or a Retry-After."""
     return feed.stats.failures > 0 or feed.schedule.retry_after_sec is not None
 
 
 def earliest_visit(feed: Feed, gap: timedelta, now: datetime) -> datetime:
-    """Before this moment not even a person's wish may send us there again."""
+    """The earliest moment at which a person may have the feed requested again."""
     moments = [now]
     last = _last_fetch(feed, now)
     if last is not None:
@@ -66,7 +66,7 @@ def earliest_visit(feed: Feed, gap: timedelta, now: datetime) -> datetime:
 
 
 def _last_fetch(feed: Feed, now: datetime) -> datetime | None:
-    """By a clock that was ahead and has been put right it is still to come; it was not."""
+    """Never in the future, where a clock that has been corrected since may have put it."""
     last = feed.stats.last_fetch_at
     return None if last is None else min(last, now)
 
@@ -74,8 +74,11 @@ def _last_fetch(feed: Feed, now: datetime) -> datetime | None:
 async def replan_feed(
     tx: Transaction, before: Feed, after: Feed, policy: SchedulePolicy, now: datetime
 ) -> None:
-    """A feed whose pace was changed. One that is not visited, or is to be visited at once, has the
-    new interval for later: else a cadence that was taken back would still be its interval."""
+    """Replan a feed whose pace was changed.
+
+    A feed that is not visited, or is to be visited at once, keeps the new interval for later: else
+    a cadence that was taken back would still be its interval.
+    """
     plan = replan_visit(after, policy, now, before=before.overrides)
     if before.state != "active" or after.state != "active":
         await feed_rows.keep_interval(tx, after, plan.interval_sec)

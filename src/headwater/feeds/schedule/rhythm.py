@@ -1,4 +1,4 @@
-"""How often a feed posts, and how its interval follows that."""
+"""The rhythm of a feed: how often it posts, and how its interval follows that."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,8 +14,11 @@ EARLIEST = 788_918_400
 
 
 def newest_times(known: Iterable[float], published: Iterable[float], now: float) -> tuple[int, ...]:
-    """The last twenty different moments, oldest first. Times to come tell nothing yet, and those
-    before there were feeds (a clock that stood at zero) tell nothing of a feed."""
+    """The last twenty different moments, oldest first.
+
+    Moments in the future do not count yet, and moments before there were feeds (from a clock that
+    stood at zero) say nothing about a feed.
+    """
     if not published and isinstance(known, tuple) and are_in_order(known, now):
         return known
     moments = {
@@ -28,7 +31,7 @@ def newest_times(known: Iterable[float], published: Iterable[float], now: float)
 
 
 def are_in_order(known: tuple[float, ...], now: float) -> bool:
-    """As we left them: there is nothing to sort out."""
+    """Whether the moments are as we stored them, so that there is nothing to sort."""
     before = EARLIEST - 1
     for moment in known:
         if type(moment) is not int or moment <= before:
@@ -51,8 +54,8 @@ def usual_gap(moments: Sequence[int], alpha: float) -> float | None:
 def gap_or_silence(ewma: float | None, moments: Sequence[int], now: float) -> float | None:
     """The usual gap, or the present silence once it has lasted more than twice as long.
 
-    Gaps between posts say nothing of the time since the last one: without this, a feed that
-    posted every five minutes and then died would be asked every seven minutes for ever.
+    Gaps between posts do not include the time since the last one: without this, a feed that posted
+    every five minutes and then died would be requested every seven minutes for ever.
     """
     if ewma is None or not moments:
         return ewma
@@ -70,5 +73,5 @@ def adapt_interval(interval: float, ewma: float | None, policy: SchedulePolicy) 
 
 
 def interval_from_rhythm(ewma: float | None, policy: SchedulePolicy) -> float:
-    """The interval of a feed of which nothing but its rhythm is known."""
+    """The interval of a feed when only its rhythm is known."""
     return adapt_interval(policy.initial_interval, ewma, policy)

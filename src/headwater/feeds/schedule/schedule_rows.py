@@ -12,7 +12,7 @@ from headwater.core.values.instant import maybe_moment, to_micros
 class ScheduleLoad:
     """How much there is to do. `oldest_due_at`: when the longest-waiting feed was planned.
 
-    What waits for a registered fetcher is not due for us.
+    Feeds of a registered fetcher are not due for us.
     """
 
     by_state: dict[str, int]
@@ -24,7 +24,7 @@ class ScheduleLoad:
 
 async def get_schedule_load(view: View, now: datetime) -> ScheduleLoad:
     states = await view.rows("SELECT state, count(*) AS feeds FROM feeds GROUP BY state")
-    row = await view.row(
+    waiting = await view.row(
         "SELECT count(*) AS due, min(next_visit_at) AS oldest FROM feeds"
         " WHERE next_visit_at IS NOT NULL AND next_visit_at <= ? AND shard >= 0",
         to_micros(now),
@@ -33,19 +33,19 @@ async def get_schedule_load(view: View, now: datetime) -> ScheduleLoad:
     failing = await view.row(
         "SELECT count(*) AS feeds FROM feeds WHERE failures > 0 AND state = 'active'"
     )
-    assert row and claimed and failing
+    assert waiting and claimed and failing
     return ScheduleLoad(
-        by_state={each.state: each.feeds for each in states},
-        due=row.due,
+        by_state={row.state: row.feeds for row in states},
+        due=waiting.due,
         claimed=claimed.feeds,
         failing=failing.feeds,
-        oldest_due_at=maybe_moment(row.oldest),
+        oldest_due_at=maybe_moment(waiting.oldest),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class OverdueFeed:
-    """A feed that has waited longer than it was meant to: `times` the interval chosen for it."""
+    """A feed that has waited too long: `times` the interval that was chosen for it."""
 
     feed_id: FeedId
     url: str
@@ -60,8 +60,8 @@ _CHOSEN = (
     " interval_sec * 1000000 AS remembered FROM feeds WHERE state = 'active'"
     " AND scheduled_at IS NOT NULL) plans) waiting"
 )
-"""Active feeds with what was chosen when they were last decided on: the time to the next visit,
-with hints, pauses and luck in it, and never less than the interval that is remembered."""
+"""Active feeds with the wait that their last decision chose: the time to the next visit, with
+hints, pauses and luck in it, and never less than the stored interval."""
 
 
 async def count_active_and_overdue(view: View, now: datetime, times: float) -> tuple[int, int]:

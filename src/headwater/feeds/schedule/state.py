@@ -1,4 +1,4 @@
-"""What is remembered of a feed's rhythm between two visits, and what a visit teaches about it."""
+"""The schedule's state: a feed's rhythm between two visits, and the outcome of a visit for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class ScheduleState(NamedTuple):
 
     `ewma` and `recent_published` are the observed rhythm (seconds; epoch seconds, oldest first).
     `gone` counts the 410s since the last success. `overrides` are a person's own settings, not
-    learnt; of these, only what a decision obeys is stored with it.
+    learnt; only those that a decision obeys are stored with it.
     """
 
     interval: float
@@ -34,27 +34,30 @@ class ScheduleState(NamedTuple):
         )  # fmt: skip
 
     def with_overrides(self, overrides: Overrides, policy: SchedulePolicy) -> "ScheduleState":
-        """After a person has changed them. `policy` has the feed's new limits."""
+        """The state after a person has changed the overrides.
+
+        `policy` has the feed's new limits.
+        """
         interval = self.interval
         if self.overrides.has_fixed_interval and not overrides.has_fixed_interval:
-            # The interval was the order's own and says nothing about the feed.
+            # The interval was the fixed one and says nothing about the feed.
             interval = interval_from_rhythm(self.ewma, policy)
         return self._replace(interval=interval, overrides=overrides)
 
     def as_json(self) -> dict[str, Any]:
-        """Only what differs from a feed never visited."""
-        said: dict[str, Any] = {"interval": self.interval}
+        """Only fields that differ from a feed never visited."""
+        fields: dict[str, Any] = {"interval": self.interval}
         if self.failures:
-            said["failures"] = self.failures
+            fields["failures"] = self.failures
         if self.gone:
-            said["gone"] = self.gone
+            fields["gone"] = self.gone
         if self.ewma is not None:
-            said["ewma"] = self.ewma
+            fields["ewma"] = self.ewma
         if hints := self.hints.as_json():
-            said["hints"] = hints
+            fields["hints"] = hints
         if self.recent_published:
-            said["recent_published"] = self.recent_published
-        return said | self.overrides.as_decision_json()
+            fields["recent_published"] = self.recent_published
+        return fields | self.overrides.as_decision_json()
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "ScheduleState":
@@ -71,10 +74,10 @@ class ScheduleState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadDocument:
-    """A 2xx whose document was read, or known by its hash (`hints` None: nothing said anew).
+    """A 2xx whose document was read, or known by its hash (then `hints` is None).
 
-    `published` holds the document's publication times as epoch seconds, in any order: all of
-    them or only the new entries', the last twenty count.
+    `published` holds publication times of the document as epoch seconds, in any order: all of
+    them, or only those of new entries; the last twenty count.
     """
 
     new_entries: int
@@ -92,7 +95,7 @@ class NotModified:
 
 @dataclass(frozen=True, slots=True)
 class ToldToWait:
-    """429 or 503. `retry_after` in seconds when it said how long."""
+    """429 or 503. `retry_after` in seconds when the answer had one."""
 
     retry_after: float | None = None
 
@@ -111,3 +114,5 @@ class SaidGone:
 
 
 VisitOutcome = ReadDocument | NotModified | ToldToWait | Trouble | SaidGone
+"""The facts of an outcome that the schedule decides by. Decisions are stored with them, under the
+names of these classes: to rename a class would make stored decisions unreadable."""

@@ -21,7 +21,7 @@ DUE_COLUMNS = (
     " gone_count, new_today, today, interval_sec, scheduled_at, fence, ewma_sec,"
     " recent_published, failures, failing_told, last_address,"
     " last_error, reason, last_decision_at,"
-    # Whether there is anything to unlock, so that most visits need not look for it.
+    # Most feeds have no credentials, so most visits need not look for them.
     " EXISTS (SELECT 1 FROM rss_subscriptions s LEFT JOIN subscription_groups g"
     " ON g.group_id = s.group_id WHERE s.feed_id = feeds.id"
     " AND (s.credentials IS NOT NULL OR g.credentials IS NOT NULL)) AS has_credentials"
@@ -29,7 +29,7 @@ DUE_COLUMNS = (
 
 
 def due_feed_of(row: Row, claimed_at: int | None = None) -> DueFeed:
-    """The columns by their places: looking each up by its name took two thirds of the time."""
+    """Read the columns by position: looking each up by its name took two thirds of the time."""
     (
         pk, feed_id, url, host, overrides, etag, last_modified, hints, identity, document_hash,
         documents_seen, document_seen_at, asked_whole_at, moved_to, moved_count, moved_since,
@@ -62,10 +62,10 @@ class ClaimState(NamedTuple):
 async def claim_feeds(
     tx: Transaction, worker: WorkerId, now: int, lease_end: int, limit: int
 ) -> list[DueFeed]:
-    """Due feeds of our shards, the most important and longest overdue first. Those below zero are
-    for registered fetchers; saying so lets the index leave them out.
+    """Claim due feeds of our shards: the most important first, then the longest overdue.
 
-    The claim moves `next_visit_at` to the end of the lease: if we die, the feed is due again then.
+    Shards below zero are for registered fetchers; the condition lets the index leave them out. The
+    claim moves `next_visit_at` to the end of the lease: if we die, the feed is due again then.
     """
     skip = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
     rows = await tx.rows(
@@ -80,13 +80,13 @@ async def claim_feeds(
         now,
         limit,
     )
-    # What an UPDATE returns comes in no order at all.
+    # UPDATE returns its rows in no order.
     in_order = sorted(rows, key=lambda row: (-row.priority, row.scheduled_at))
     return [due_feed_of(row[:-1], now) for row in in_order]
 
 
 async def claim_feed(tx: Transaction, feed: FeedPk, worker: WorkerId, lease_end: int) -> DueFeed:
-    """A claim on a feed just made: its first visit is under way already."""
+    """Claim a feed that was just inserted: its first visit is under way already."""
     row = await tx.row(
         "UPDATE feeds SET next_visit_at = ?, fence = fence + 1, claimed_by = ? WHERE id = ?"
         f" RETURNING {DUE_COLUMNS}",
@@ -99,12 +99,12 @@ async def claim_feed(tx: Transaction, feed: FeedPk, worker: WorkerId, lease_end:
 
 
 def _by_feed(due: DueFeed) -> int:
-    """Everybody locks feeds in the same order, so that nobody waits for somebody who waits."""
+    """All transactions lock feeds in this order, so that no two wait for each other."""
     return due.feed
 
 
 async def renew_claims(tx: Transaction, held: Iterable[DueFeed], lease_end: int) -> None:
-    """Visits that take long keep their feed; the fence keeps us off feeds we have lost."""
+    """Visits that take long keep their feed. The fence leaves out feeds that we have lost."""
     await tx.run_many(
         "UPDATE feeds SET next_visit_at = ? WHERE id = ? AND fence = ? AND claimed_by IS NOT NULL",
         [(lease_end, due.feed, due.fence) for due in sorted(held, key=_by_feed)],
@@ -112,25 +112,26 @@ async def renew_claims(tx: Transaction, held: Iterable[DueFeed], lease_end: int)
 
 
 async def release_claims(
-    tx: Transaction, later: Iterable[tuple[DueFeed, int]], why: str | None = None
+    tx: Transaction, later: Iterable[tuple[DueFeed, int]], reason: str | None = None
 ) -> None:
-    """Unvisited, due again at the given moment. `scheduled_at` stays: it is the same visit.
+    """Give feeds back unvisited, due at the moment beside each.
 
-    `why` takes the place of the reason, which spoke of another moment.
+    `scheduled_at` stays, because it is the same visit. `reason` replaces the stored one, which
+    names another moment.
     """
     await tx.run_many(
         "UPDATE feeds SET next_visit_at = CASE WHEN state = 'active' THEN CAST(? AS BIGINT) END,"
         " reason = coalesce(?, reason), claimed_by = NULL"
         " WHERE id = ? AND fence = ? AND claimed_by IS NOT NULL",
         [
-            (when, why, due.feed, due.fence)
-            for due, when in sorted(later, key=lambda each: each[0].feed)
+            (moment, reason, due.feed, due.fence)
+            for due, moment in sorted(later, key=lambda pair: pair[0].feed)
         ],
     )
 
 
 async def release_own_claims(tx: Transaction, worker: WorkerId) -> list[str]:
-    """After a restart: what this worker held when it died is due again. Answers the hosts."""
+    """After a restart the feeds that this worker held are due again. Returns their hosts."""
     rows = await tx.rows(
         "UPDATE feeds SET next_visit_at = CASE WHEN state = 'active' THEN scheduled_at END,"
         " claimed_by = NULL, fence = fence + 1 WHERE claimed_by = ? RETURNING host",
@@ -142,7 +143,8 @@ async def release_own_claims(tx: Transaction, worker: WorkerId) -> list[str]:
 async def lock_claimed_feeds(
     tx: Transaction, feeds: Sequence[FeedPk], now: int
 ) -> dict[FeedPk, ClaimState]:
-    """Feeds whose lease runs, locked until the end, so that what we check stays true meanwhile."""
+    """Lock the feeds whose lease runs until the transaction ends, so that what we check stays
+    true."""
     lock = " ORDER BY id FOR UPDATE" if tx.dialect == "postgresql" else ""
     rows = await tx.rows(
         "SELECT id, fence, overrides FROM feeds"
@@ -157,7 +159,7 @@ async def lock_claimed_feeds(
 
 
 async def find_next_due(view: View, worker: WorkerId) -> int | None:
-    """When the next feed of our shards is due."""
+    """The moment at which the next feed of our shards is due."""
     row = await view.row(
         "SELECT min(next_visit_at) AS at FROM feeds WHERE next_visit_at IS NOT NULL"
         " AND shard >= 0 AND shard IN (SELECT shard FROM shards WHERE worker_id = ?)",

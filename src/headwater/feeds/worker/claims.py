@@ -1,4 +1,4 @@
-"""The claims of a worker: its shards, the feeds it may visit, the rests that it owes hosts."""
+"""The claims of a worker: its shards, the feeds it may visit, the rests it owes to hosts."""
 
 import asyncio
 import os
@@ -21,37 +21,38 @@ _STEPPED_BACK_SECONDS = 60.0
 
 
 class Claims:
-    """What this worker may visit. Times go in and out in seconds from now."""
+    """The feeds that this worker may visit. Times are passed in seconds from now."""
 
     def __init__(self, services: FeedServices, policy: WorkerPolicy) -> None:
         self._services = services
         self._policy = policy
         self._lease = round(policy.lease * MICROS)
-        self._offset = self._wall_against_monotonic()
+        self._offset = self._wall_minus_monotonic()
         self._held_until = 0
-        # What is claimed while shards are let go would be another worker's host.
-        self._one_by_one = asyncio.Lock()
+        # A feed claimed while shards are released would be on another worker's host.
+        self._claim_lock = asyncio.Lock()
 
     @property
     def have_lapsed(self) -> bool:
-        """No sign of life for a whole lease: others may have what we hold, and its hosts."""
+        """No sign of life for a whole lease: other workers may have our feeds, and their hosts."""
         return self._now() >= self._held_until
 
     async def begin(self) -> None:
-        """What we held when we died is due again, but its hosts may have been asked just now."""
+        """Feeds that we held when we died are due again; their hosts may have been requested just
+        now."""
         services, now = self._services, self._now()
         async with services.database.read() as view:
             has_stepped_back = await clock_step_rows.has_clock_stepped_back(view, now, self._lease)
-        async with self._one_by_one, services.database.write() as tx:
+        async with self._claim_lock, services.database.write() as tx:
             hosts = await claim_rows.release_own_claims(tx, services.worker)
             if has_stepped_back:
                 await clock_step_rows.reschedule_after_step_back(tx, now, self._lease)
             await clock_step_rows.cut_long_leases(tx, now, self._lease)
-            now = self._now()  # the right to write may have been long in coming
+            now = self._now()  # waiting for the right to write may have taken long
             await self._take_part(tx, [], now)
         self._held_until = now + self._lease
-        await self._learn_manners()
-        self._be_careful_with(hosts)
+        await self._learn_pacing()
+        self._space_hosts(hosts)
 
     async def seconds_to_next(self) -> float | None:
         """Until the next feed of ours is due; not above zero when one is."""
@@ -62,44 +63,49 @@ class Claims:
     async def claim(self, most: int) -> list[DueFeed]:
         now = self._now()
         lease_end = now + self._lease
-        async with self._one_by_one, self._services.database.write() as tx:
+        async with self._claim_lock, self._services.database.write() as tx:
             claimed = await claim_rows.claim_feeds(tx, self._services.worker, now, lease_end, most)
-        # After a long sleep (a stopped process) they are somebody else's already.
+        # After a long sleep (a stopped process) they belong to another worker already.
         return claimed if self._now() < lease_end else []
 
     async def give_back(
-        self, later: Sequence[tuple[DueFeed, float]], why: str | None = None
+        self, later: Sequence[tuple[DueFeed, float]], reason: str | None = None
     ) -> None:
-        """Unvisited, due again in so many seconds; `why` is for whoever looks at the feed."""
+        """Give feeds back unvisited, due again in so many seconds.
+
+        `reason` is shown with the feed.
+        """
         if not later:
             return
         now = self._now()
         async with self._services.database.write() as tx:
             await claim_rows.release_claims(
-                tx, [(due, now + round(seconds * MICROS)) for due, seconds in later], why
+                tx, [(due, now + round(seconds * MICROS)) for due, seconds in later], reason
             )
 
     async def show_up(self, held: Sequence[DueFeed]) -> None:
-        """Sign of life, shards renewed and shared fairly, leases of long visits renewed. Where
-        shards were taken, the manners are learnt that their hosts are owed."""
+        """Write a sign of life, renew and share the shards, renew the leases of long visits.
+
+        For shards just taken, the pacing of their hosts is learnt too.
+        """
         services, now = self._services, self._now()
-        offset = self._wall_against_monotonic()
-        async with self._one_by_one, services.database.write() as tx:
+        offset = self._wall_minus_monotonic()
+        async with self._claim_lock, services.database.write() as tx:
             if self._offset - offset > _STEPPED_BACK_SECONDS:
                 await clock_step_rows.reschedule_after_step_back(tx, now, self._lease)
                 await clock_step_rows.cut_long_leases(tx, now, self._lease)
             has_taken = await self._take_part(tx, held, now)
-        self._offset = offset  # not before it is written down what was set back
+        self._offset = offset  # only after the moments were corrected in the database
         self._held_until = now + self._lease
         if has_taken:
-            await self._learn_manners()
+            await self._learn_pacing()
 
     async def _take_part(self, tx: Transaction, held: Sequence[DueFeed], now: int) -> bool:
-        """Our fair share of the shards, and no more. True when some were taken."""
+        """Take our fair share of the shards, and no more. True when some were taken."""
         worker, until = self._services.worker, now + self._lease
         await worker_rows.upsert_heartbeat(tx, worker, socket.gethostname(), os.getpid(), now)
-        others = max(1, await worker_rows.count_living_workers(tx, now - self._lease))
-        share = -(-SHARDS // others)
+        workers = max(1, await worker_rows.count_living_workers(tx, now - self._lease))
+        share = -(-SHARDS // workers)
         mine = await worker_rows.renew_shards(tx, worker, until)
         taken = await worker_rows.claim_shards(tx, worker, now, until, max(0, share - mine))
         if mine > share:
@@ -109,7 +115,7 @@ class Claims:
         return bool(taken)
 
     async def take_over(self, held: Sequence[DueFeed]) -> None:
-        """Look for shards that a dead worker left; only a look, unless there are some."""
+        """Look for shards that a dead worker left. Without any, this only reads."""
         async with self._services.database.read() as view:
             abandoned = await worker_rows.count_abandoned_shards(view, self._now())
         if abandoned:
@@ -119,8 +125,11 @@ class Claims:
         async with self._services.database.write() as tx:
             await worker_rows.delete_worker(tx, self._services.worker)
 
-    async def _learn_manners(self) -> None:
-        """What others, or we before a restart, owe the hosts of our shards: spacing and rest."""
+    async def _learn_pacing(self) -> None:
+        """Learn the spacing and the rests that the hosts of our shards are owed.
+
+        Other workers made those requests, or we did before a restart.
+        """
         services, now = self._services, self._now()
         monotonic = services.clock.monotonic()
         since = now - round(MICROS / self._policy.requests_per_second)
@@ -129,17 +138,17 @@ class Claims:
             resting = await host_rows.list_resting_hosts(
                 view, services.schedule.initial_interval, now
             )
-        self._be_careful_with(asked)
+        self._space_hosts(asked)
         for host, until in resting:
             services.fetcher.turns.rest(host, monotonic + (until - now) / MICROS)
 
-    def _be_careful_with(self, hosts: Sequence[str]) -> None:
-        """Somebody (we, before a restart, or a dead worker) may have asked them a moment ago."""
+    def _space_hosts(self, hosts: Sequence[str]) -> None:
+        """We (before a restart) or a dead worker may have requested these hosts a moment ago."""
         now = self._services.clock.monotonic()
         for host in hosts:
             self._services.fetcher.turns.seen(host, now)
 
-    def _wall_against_monotonic(self) -> float:
+    def _wall_minus_monotonic(self) -> float:
         return self._now() / MICROS - self._services.clock.monotonic()
 
     def _now(self) -> int:

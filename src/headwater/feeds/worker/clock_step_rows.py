@@ -1,23 +1,23 @@
-"""Moments in the database put right after the wall clock stepped back."""
+"""Correct moments in the database after a clock step: the wall clock was set back."""
 
 from headwater.core.ports import Transaction, View
 
 _LONGEST_LEASE_ELSEWHERE = 86_400_000_000
-"""A registered fetcher says itself how long it needs, up to a day."""
+"""A registered fetcher chooses the length of its lease itself, up to a day."""
 
 _LONGEST_WAIT_FOR_A_TURN = 2 * 86_400_000_000
-"""A host rests for a day at most, and those that waited for it come one after the other."""
+"""A host rests for a day at most, and the feeds that waited for it come one after the other."""
 
 _WAITS_TOO_LONG = (
     "state = 'active' AND claimed_by IS NULL AND scheduled_at < next_visit_at AND next_visit_at > ?"
 )
-"""Given back until a host has a turn, for longer than any host rests."""
+"""Feeds given back until their host has a turn, for longer than any host rests."""
 
 
 async def has_clock_stepped_back(view: View, now: int, lease: int) -> bool:
-    """Whether any feed speaks of a time to come, as it does when the wall clock was set back.
+    """Whether a feed has a moment in the future, as it does when the wall clock was set back.
 
-    One look through the table, in which nobody who writes has to wait for us.
+    One look through the table; writers need not wait for it.
     """
     row = await view.row(
         "SELECT 1 AS found FROM feeds WHERE updated_at > ? OR last_decision_at > ?"
@@ -30,9 +30,9 @@ async def has_clock_stepped_back(view: View, now: int, lease: int) -> bool:
 
 
 async def reschedule_after_step_back(tx: Transaction, now: int, lease: int) -> None:
-    """The wall clock was set back: what was decided "in the future" keeps its wait, from now on.
+    """After the clock was set back, a visit decided on "in the future" keeps its wait, from now.
 
-    So does what people asked for then (a feed followed, resumed, or asked for at once).
+    So does a visit that a person asked for then (a feed followed, resumed, or refetched).
     """
     slack = now + lease
     await tx.run(
@@ -60,9 +60,10 @@ async def reschedule_after_step_back(tx: Transaction, now: int, lease: int) -> N
 
 
 async def cut_long_leases(tx: Transaction, now: int, lease: int) -> None:
-    """Leases that would run for longer than any lease does are cut to one: they are of a clock that
-    was set back since. A registered fetcher's may run for a day. A worker's last sign of life
-    counts as one of now: if it is dead, that shows soon.
+    """Cut leases that would run for longer than any lease does: their clock was set back since.
+
+    The lease of a registered fetcher may run for a day. A worker's last sign of life counts as one
+    of now: if the worker is dead, that shows soon.
     """
     slack = now + lease
     await tx.run("UPDATE workers SET heartbeat_at = ? WHERE heartbeat_at > ?", now, slack)
@@ -78,8 +79,9 @@ async def cut_long_leases(tx: Transaction, now: int, lease: int) -> None:
 
 
 async def _let_no_host_rest_too_long(tx: Transaction, now: int, slack: int) -> None:
-    """What feeds were told that nobody visits any more counts from now on, at the latest. Feeds
-    given back until their host has a turn are due: if it still rests, they are given back again.
+    """The rest that a feed was asked for counts from now at the latest, also when nobody visits the
+    feed any more. Feeds given back until their host has a turn are due: if the host still rests,
+    they are given back again.
     """
     await tx.run(
         "UPDATE feeds SET last_decision_at = ? WHERE state <> 'active' AND last_decision_at > ?",

@@ -1,4 +1,4 @@
-"""The garbage collector of a process that visits feeds."""
+"""Tune the garbage collector of a process that visits feeds."""
 
 import gc
 
@@ -6,7 +6,7 @@ _YOUNG, _MIDDLE, _OLD = 50_000, 12, 100
 
 
 def tune_garbage_collector() -> None:
-    """What is loaded at start stays for good: the garbage collector need not look at it again.
+    """Objects made at the start stay for good: the garbage collector need not look at them.
 
     Visits make many short-lived objects and hardly a cycle. With Python's own thresholds the
     collector took a fifth of the time of a visit.

@@ -9,14 +9,15 @@ from headwater.feeds.fetch.host_turns import HostPacing
 from headwater.feeds.schedule.due import DueFeed
 
 _FULL_HOST_SECONDS = 0.25
-"""How often we look again at a host whose places are all taken; others may free one unseen."""
+"""How often we look again at a host whose places are all taken: a place may become free without
+a word to this queue."""
 
 
 class HostQueues:
     """Feeds in order of arrival per host. Time is a parameter, in monotonic seconds.
 
-    Each host has one moment at which it may be looked at again; older entries of the heap are
-    stale and skipped. Work is done per host that may move, never by looking at everybody.
+    Each host has one moment at which we look at it again; older entries of the heap are stale and
+    skipped. The work grows with the hosts whose moment has come, not with all that wait.
     """
 
     def __init__(self, turns: HostPacing, patience: float = 60.0) -> None:
@@ -61,12 +62,12 @@ class HostQueues:
         return starting
 
     def turned_away(self) -> list[tuple[DueFeed, float]]:
-        """Feeds whose host rests for longer than anybody waits here, and for how long."""
+        """Feeds whose host rests for longer than `patience`, and for how long each must wait."""
         away, self._turned_away = self._turned_away, []
         return away
 
     def finished(self, host: str, now: float) -> None:
-        """One of the host's visits is over: whoever waited for that may look again."""
+        """One of the host's visits is over, so its next feed may be looked at again."""
         if self._moment_of.get(host, now) > now:
             self._look_at(host, now)
 
@@ -76,12 +77,12 @@ class HostQueues:
         return self._moments[0][0] if self._moments else None
 
     def empty(self) -> list[DueFeed]:
-        """Everybody out: the worker stops."""
-        left, self._waiting = self.waiting(), 0
+        """Take out all feeds: the worker stops, or slept for too long."""
+        feeds, self._waiting = self.waiting(), 0
         self._queues.clear()
         self._moments.clear()
         self._moment_of.clear()
-        return left
+        return feeds
 
     def waiting(self) -> list[DueFeed]:
         return [due for queue in self._queues.values() for due in queue]

@@ -1,4 +1,4 @@
-"""Hosts in the database: which were asked lately, and which rest until when."""
+"""Hosts in the database: which were requested lately, and which rest until when."""
 
 import orjson
 
@@ -11,15 +11,15 @@ REST_ENDS = (
     "max(last_decision_at + CAST(1000000 * COALESCE(retry_after_sec,"
     " CASE WHEN last_status = 429 THEN CAST(? AS BIGINT) END) AS BIGINT))"
 )
-"""Until when the host of throttled feeds rests; its value is the rest, in whole seconds, of one
-that did not say how long. Whoever said 429, or how long, rests as a whole; a bare 503 is one feed's
-trouble."""
+"""Until when the host of throttled feeds rests. The value of the `?` is the rest, in whole seconds,
+of a host that did not say how long. A host that answered 429, or said how long, rests as a whole; a
+503 without Retry-After is trouble of one feed."""
 
 _OURS = "shard IN (SELECT shard FROM shards WHERE worker_id = ?)"
 
 
 async def list_recently_asked_hosts(view: View, worker: WorkerId, since: int) -> list[str]:
-    """Hosts of our shards that were asked lately, or are claimed: be careful with them."""
+    """Hosts of our shards that were requested lately, or that have a claimed feed."""
     rows = await view.rows(
         "SELECT DISTINCT host FROM feeds WHERE (last_fetch_at > ? OR claimed_by IS NOT NULL)"
         f" AND {_OURS}",
@@ -35,44 +35,47 @@ _RESTS = (
     " (SELECT max(latest.scheduled_at) FROM visits latest WHERE latest.feed_id = f.id)"
     " WHERE f.last_outcome = 'throttled'"
 )
-"""Who was told to wait, and on which way: at its end is the host that said so."""
+"""Feeds that were asked to wait, with their redirects: the host at the end asked for it."""
 
 
-async def list_resting_hosts(view: View, unsaid: float, now: int) -> list[tuple[str, int]]:
+async def list_resting_hosts(view: View, usual_rest: float, now: int) -> list[tuple[str, int]]:
     """Hosts that asked one of our own workers for a rest, and until when.
 
-    `unsaid` is the rest, in seconds, of one that did not say how long.
+    `usual_rest` is the rest, in seconds, of a host that did not say how long.
     """
     rows = await view.rows(
         f"{_RESTS} AND f.shard >= 0 GROUP BY f.id, f.host, v.hops",
-        int(unsaid),
+        int(usual_rest),
     )
     return [(_host_that_answered(row), row.until) for row in rows if (row.until or 0) > now]
 
 
-async def find_end_of_rest(view: View, feed: FeedPk, unsaid: float) -> int | None:
-    """Until when the host of this feed rests, or the one it led to, as any feed was told that the
-    same visitor asks."""
-    asked = await view.row("SELECT host, shard FROM feeds WHERE id = ?", feed)
-    if asked is None:
+async def find_end_of_rest(view: View, feed: FeedPk, usual_rest: float) -> int | None:
+    """Until when the host of this feed rests, or the host that it redirects to.
+
+    The answers to all feeds count that the same visitor requests.
+    """
+    feed_row = await view.row("SELECT host, shard FROM feeds WHERE id = ?", feed)
+    if feed_row is None:
         return None
-    same_visitor = "f.shard >= 0" if asked.shard >= 0 else f"f.shard = {int(asked.shard)}"
+    same_visitor = "f.shard >= 0" if feed_row.shard >= 0 else f"f.shard = {int(feed_row.shard)}"
     rows = await view.rows(
-        f"{_RESTS} AND {same_visitor} GROUP BY f.id, f.host, v.hops", int(unsaid)
+        f"{_RESTS} AND {same_visitor} GROUP BY f.id, f.host, v.hops", int(usual_rest)
     )
     return max(
         (
             row.until
             for row in rows
-            if row.until is not None and (row.id == feed or _host_that_answered(row) == asked.host)
+            if row.until is not None
+            and (row.id == feed or _host_that_answered(row) == feed_row.host)
         ),
         default=None,
     )
 
 
-async def find_end_of_rest_of_host(view: View, host: str, unsaid: float) -> int | None:
-    """Until when a host rests, as any of our own workers was told."""
-    rests = await list_resting_hosts(view, unsaid, 0)
+async def find_end_of_rest_of_host(view: View, host: str, usual_rest: float) -> int | None:
+    """Until when a host rests that asked any of our own workers for it."""
+    rests = await list_resting_hosts(view, usual_rest, 0)
     return max((until for resting, until in rests if resting == host), default=None)
 
 

@@ -1,4 +1,4 @@
-"""Feeds of hosts never met: where such a host lives is looked up before it is given a turn."""
+"""Look up hosts that were never requested, so that their address is known before their turn."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,10 +8,15 @@ from headwater.feeds.schedule.due import DueFeed
 
 
 class HostLookups:
-    """Of a list of blogs many share one machine: that must not show by asking them all at once."""
+    """Feeds that wait for the address of their host.
 
-    def __init__(self, fetcher: PoliteFetcher, arrive: Callable[[Sequence[DueFeed]], None]) -> None:
-        self._fetcher, self._arrive = fetcher, arrive
+    Many blogs of one list may share a machine: it must not get a request for each at once.
+    """
+
+    def __init__(
+        self, fetcher: PoliteFetcher, on_found: Callable[[Sequence[DueFeed]], None]
+    ) -> None:
+        self._fetcher, self._on_found = fetcher, on_found
         self._waiting: dict[str, list[DueFeed]] = {}
         self._lookups: set[asyncio.Task[None]] = set()
 
@@ -35,17 +40,17 @@ class HostLookups:
         return [due for feeds in self._waiting.values() for due in feeds]
 
     def empty(self) -> list[DueFeed]:
-        """Everybody out: the worker stops, or slept for too long."""
-        left = self.waiting()
+        """Take out all feeds: the worker stops, or slept for too long."""
+        feeds = self.waiting()
         self._waiting.clear()
         for lookup in self._lookups:
             lookup.cancel()
-        return left
+        return feeds
 
     async def _look_up(self, host: str) -> None:
-        """What is found nowhere has its turn too, and fails there."""
+        """A host without an address gets its turn too: the request fails there."""
         try:
             address = await self._fetcher.web.address_of(host)
             self._fetcher.turns.lives_at(host, address)
         finally:
-            self._arrive(self._waiting.pop(host, []))
+            self._on_found(self._waiting.pop(host, []))

@@ -1,4 +1,4 @@
-"""The worker: claims due feeds, keeps hosts' turns, runs many visits at once, stops in order."""
+"""The worker claims due feeds, keeps hosts' turns, runs many visits at once and stops in order."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -26,13 +26,13 @@ logger = get_logger("worker")
 _KEEPER_LOG = LoopLog(logger, waits="keeper_waits", failed="keeper_failed")
 
 _LOOK_AGAIN_SECONDS = 1.0
-"""How long a change made by another process may go unnoticed."""
+"""How long a change that another process makes may go unnoticed."""
 
 _TAKE_OVER_SECONDS = 4.0
 """How often we look whether another worker has died."""
 
 _WAITING_PER_HOST = 8
-"""More claimed feeds of one host than this go back to the calendar, spread over its turns."""
+"""A host with more claimed feeds than this has the rest given back, spread over its turns."""
 
 _NO_TURN = "as soon as its host has a turn: others go first, or it asked for a rest"
 _NO_TURN_THERE = (
@@ -52,7 +52,7 @@ class Chore:
 
 
 class Worker:
-    """One per process. `run` works until `stop`."""
+    """One for each process. `run` works until `stop`."""
 
     def __init__(
         self, services: FeedServices, policy: WorkerPolicy, chores: Sequence[Chore] = ()
@@ -62,11 +62,11 @@ class Worker:
         self._policy = policy
         self._chores = chores
         self._claims = Claims(services, policy)
-        self._room = HostQueues(services.fetcher.turns, patience=policy.lease / 2)
-        self._newcomers = HostLookups(services.fetcher, self._let_in)
+        self._queues = HostQueues(services.fetcher.turns, patience=policy.lease / 2)
+        self._lookups = HostLookups(services.fetcher, self._enqueue_looked_up)
         self._running: dict[asyncio.Task[None], DueFeed] = {}
-        self._homecomings: dict[str, float] = {}
-        self._stirred = asyncio.Event()
+        self._returns: dict[str, float] = {}
+        self._wakeup = asyncio.Event()
         self._claiming: asyncio.Task[None] | None = None
         self._stopping = False
         self._idle_until = 0.0
@@ -77,121 +77,124 @@ class Worker:
     async def run(self) -> None:
         tune_garbage_collector()
         await self._claims.begin()
-        sign = self._policy.lease / 3
+        heartbeat = self._policy.lease / 3
         chores = (
-            Chore(sign, self._show_up),
-            Chore(min(sign, _TAKE_OVER_SECONDS), self._take_over),
+            Chore(heartbeat, self._show_up),
+            Chore(min(heartbeat, _TAKE_OVER_SECONDS), self._take_over),
             *self._chores,
         )
         keepers = [asyncio.create_task(self._loop_of(chore).run()) for chore in chores]
         try:
             while not self._stopping:
-                await self._turn()
+                await self._run_once()
         finally:
-            await self._end(keepers)
+            await self._shut_down(keepers)
 
     def stop(self) -> None:
-        """Ask it to stop: no new claims, what is in flight may finish within the time given."""
+        """Ask the worker to stop: no new claims; visits under way may end within the policy's
+        time."""
         self._stopping = True
-        self._stirred.set()
+        self._wakeup.set()
 
-    async def _turn(self) -> None:
-        """Claim what there is room for, start what may start, then wait for something to happen."""
-        self._stirred.clear()
-        self._claim_what_there_is_room_for()
-        self._start_what_may_start()
+    async def _run_once(self) -> None:
+        """Claim feeds if there is room, start visits whose turn it is, then wait for a change."""
+        self._wakeup.clear()
+        self._start_claiming()
+        self._start_visits()
         try:
-            await self._claims.give_back(self._spread(self._room.turned_away()), _NO_TURN)
-        except DatabaseError as trouble:
-            self._calendar_failed(trouble)
-        await self._something_happens()
+            await self._claims.give_back(self._spread(self._queues.turned_away()), _NO_TURN)
+        except DatabaseError as error:
+            self._pause_after_database_error(error)
+        await self._wait_for_change()
 
-    def _start_what_may_start(self) -> None:
-        self._let_go_of_what_lapsed()
+    def _start_visits(self) -> None:
+        self._drop_lapsed_claims()
         now = self._services.clock.monotonic()
-        for due in self._room.ready(now, self._policy.visits_at_once - len(self._running)):
+        for due in self._queues.ready(now, self._policy.visits_at_once - len(self._running)):
             task = asyncio.create_task(self._visit(due))
             self._running[task] = due
-            task.add_done_callback(self._over)
+            task.add_done_callback(self._visit_ended)
 
-    def _over(self, task: asyncio.Task[None]) -> None:
+    def _visit_ended(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task)
-        self._stirred.set()
-        if not task.cancelled() and (trouble := task.exception()) is not None:
-            logger.error("visit_crashed", exc_info=trouble)
+        self._wakeup.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("visit_crashed", exc_info=error)
 
-    def _claim_what_there_is_room_for(self) -> None:
-        """Aside: whoever waits already starts meanwhile, as soon as a place is free."""
+    def _start_claiming(self) -> None:
+        """In a task of its own: feeds that wait already start meanwhile, as soon as a place is
+        free."""
         if self._claiming is not None:
             if not self._claiming.done():
                 return
-            over, self._claiming = self._claiming, None
-            over.result()  # a mistake of ours ends the worker: nobody else would see it
+            claiming, self._claiming = self._claiming, None
+            claiming.result()  # a mistake of ours ends the worker: else nobody would see it
         if self._services.database.woken("feeds").is_set():
             self._services.database.woken("feeds").clear()
             self._idle_until = 0.0
         now, places = self._services.clock.monotonic(), self._policy.visits_at_once
-        room = 2 * places - len(self._running) - len(self._room) - len(self._newcomers)
+        room = 2 * places - len(self._running) - len(self._queues) - len(self._lookups)
         if room < max(1, places // 2) or now < max(self._idle_until, self._paused_until):
             return
         self._claiming = asyncio.create_task(self._claim(min(self._policy.claim_batch, room)))
-        self._claiming.add_done_callback(lambda _: self._stirred.set())
+        self._claiming.add_done_callback(lambda _: self._wakeup.set())
 
     async def _claim(self, most: int) -> None:
         try:
             if self._storage_is_doubtful and not await self._can_store():
                 return
-            if not self._more_is_due and not await self._something_is_due():
+            if not self._more_is_due and not await self._is_anything_due():
                 return
             claimed = await self._claims.claim(most)
             self._more_is_due = len(claimed) == most
-            await self._seat(claimed)
-        except DatabaseError as trouble:
-            self._calendar_failed(trouble)
+            await self._enqueue(claimed)
+        except DatabaseError as error:
+            self._pause_after_database_error(error)
 
-    async def _something_is_due(self) -> bool:
-        """Asked first: looking costs nobody the right to write, and mostly there is nothing."""
+    async def _is_anything_due(self) -> bool:
+        """Asked before claiming: reading keeps no writer waiting, and mostly nothing is due."""
         now, wait = self._services.clock.monotonic(), await self._claims.seconds_to_next()
         if wait is None or wait > 0:
             self._idle_until = now + min(_LOOK_AGAIN_SECONDS, wait or _LOOK_AGAIN_SECONDS)
             return False
         return True
 
-    def _calendar_failed(self, trouble: DatabaseError) -> None:
-        logger.error("calendar_failed", error=trouble.code, detail=trouble.message)
+    def _pause_after_database_error(self, error: DatabaseError) -> None:
+        logger.error("calendar_failed", error=error.code, detail=error.message)
         self._pause(_LOOK_AGAIN_SECONDS)
 
     async def _can_store(self) -> bool:
-        """No fetching while its harvest would be lost: first see whether the store takes bytes."""
+        """Feeds are not fetched while their bodies would be lost: first try whether the store takes
+        bytes."""
         try:
             await self._services.blobs.put_many([(_PROBE, b"room?")])
             await self._services.blobs.delete([_PROBE])
-        except StorageError as trouble:
-            logger.error("storage_failed", error=trouble.code, detail=trouble.message)
+        except StorageError as error:
+            logger.error("storage_failed", error=error.code, detail=error.message)
             self._pause(_PAUSE_WITHOUT_STORAGE)
             return False
         self._storage_is_doubtful = False
         return True
 
-    async def _seat(self, claimed: list[DueFeed]) -> None:
-        """Into the waiting room; what is too much for one host goes back to the calendar."""
+    async def _enqueue(self, claimed: list[DueFeed]) -> None:
+        """Queue claimed feeds; those that are too many for one host are given back."""
         turns, now = self._services.fetcher.turns, self._services.clock.monotonic()
         too_many = []
         for due in claimed:
             turns.lives_at(due.host, due.last_address)
-            if self._room.at(due.host) + self._newcomers.at(due.host) >= _WAITING_PER_HOST:
+            if self._queues.at(due.host) + self._lookups.at(due.host) >= _WAITING_PER_HOST:
                 too_many.append((due, _WAITING_PER_HOST / self._policy.requests_per_second))
             elif turns.knows(due.host) or is_numeric(due.host):
-                self._room.add(due, now)
+                self._queues.add(due, now)
             else:
-                self._newcomers.add(due)
+                self._lookups.add(due)
         await self._claims.give_back(self._spread(too_many), _NO_TURN)
 
-    def _let_in(self, feeds: Sequence[DueFeed]) -> None:
+    def _enqueue_looked_up(self, feeds: Sequence[DueFeed]) -> None:
         now = self._services.clock.monotonic()
         for due in feeds:
-            self._room.add(due, now)
-        self._stirred.set()
+            self._queues.add(due, now)
+        self._wakeup.set()
 
     def _spread(self, later: list[tuple[DueFeed, float]]) -> list[tuple[DueFeed, float]]:
         """One after the other at each host's own pace, not all at once when its rest ends."""
@@ -202,79 +205,80 @@ class Worker:
             spread.append((due, seconds + place[due.host] / self._policy.requests_per_second))
         return spread
 
-    async def _something_happens(self) -> None:
+    async def _wait_for_change(self) -> None:
         clock, now = self._services.clock, self._services.clock.monotonic()
         moments = [now + _LOOK_AGAIN_SECONDS, self._idle_until]
-        moment = self._room.next_moment()
-        if moment is not None and len(self._running) < self._policy.visits_at_once:
-            moments.append(max(now, moment))
-        wait = min(each for each in moments if each >= now) - now
-        happenings = {
+        next_turn = self._queues.next_moment()
+        if next_turn is not None and len(self._running) < self._policy.visits_at_once:
+            moments.append(max(now, next_turn))
+        wait = min(moment for moment in moments if moment >= now) - now
+        changes = {
             asyncio.ensure_future(clock.sleep(wait)),
-            asyncio.ensure_future(self._stirred.wait()),
+            asyncio.ensure_future(self._wakeup.wait()),
         }
-        if self._claiming is None:  # else its end is waited for, and then comes the next one
-            happenings.add(asyncio.ensure_future(self._services.database.woken("feeds").wait()))
+        if self._claiming is None:  # else we wait for its end, and the next claim comes then
+            changes.add(asyncio.ensure_future(self._services.database.woken("feeds").wait()))
         try:
-            await asyncio.wait(happenings, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(changes, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for each in happenings:
-                each.cancel()
+            for change in changes:
+                change.cancel()
 
     async def _visit(self, due: DueFeed) -> None:
         with start_visit_trace(self._services.tracer, due) as trail:
-            await self._visit_and_tell(due, trail)
+            await self._visit_and_report(due, trail)
 
-    async def _visit_and_tell(self, due: DueFeed, trail: VisitTrace | NoTrace) -> None:
+    async def _visit_and_report(self, due: DueFeed, trail: VisitTrace | NoTrace) -> None:
         services, address = self._services, due.last_address
         try:
-            remembered = await visit_feed(due, self._services)
-            report_visit(due, remembered)
-            if isinstance(remembered, JudgedVisit):
-                address = remembered.finished.outcome.exchange.own_address
-            elif isinstance(remembered, DatabaseRefused):
+            result = await visit_feed(due, self._services)
+            report_visit(due, result)
+            if isinstance(result, JudgedVisit):
+                address = result.finished.outcome.exchange.own_address
+            elif isinstance(result, DatabaseRefused):
                 await self._claims.give_back([(due, services.schedule.max_interval)])
         except TooSoon as rest:
             trail.fail(rest.code, rest.message)
-            await self._send_home(due, rest)
-        except (StorageError, DatabaseError) as trouble:
-            trail.fail(trouble.code, trouble.message)
-            await self._nowhere_to_write(due, trouble)
-        except Exception as trouble:  # a mistake of ours must not ask for ever
-            logger.error("visit_crashed", feed=due.feed_id, exc_info=trouble)
-            report_visit(due, await record_mishap(due, trouble, self._services))
+            await self._give_back_after_rest(due, rest)
+        except (StorageError, DatabaseError) as error:
+            trail.fail(error.code, error.message)
+            await self._give_back_unwritten(due, error)
+        except Exception as error:  # a mistake of ours must not repeat the request for ever
+            logger.error("visit_crashed", feed=due.feed_id, exc_info=error)
+            report_visit(due, await record_mishap(due, error, self._services))
         finally:
             now = services.clock.monotonic()
             services.fetcher.turns.finish(due.host, now, address)
-            self._room.finished(due.host, now)
+            self._queues.finished(due.host, now)
 
-    async def _send_home(self, due: DueFeed, rest: TooSoon) -> None:
-        """The host that a feed led to has no turn for us now.
+    async def _give_back_after_rest(self, due: DueFeed, rest: TooSoon) -> None:
+        """The host that a feed redirects to has no turn for us now.
 
-        The feed's own host was asked already, and is not asked again before the shortest interval.
-        Of many that lead to one host each comes when the one before it has had its turn there.
+        The feed's own host was requested already, and is not requested again before the shortest
+        interval. Of many feeds that lead to one host, each returns when the one before it has had
+        its turn there.
         """
         host, now = rest.facts["host"], self._services.clock.monotonic()
         away = max(rest.facts["retry_after_sec"], self._services.schedule.min_interval)
-        last = self._homecomings.get(host, now) + 1 / self._policy.requests_per_second
-        ahead = {name: moment for name, moment in self._homecomings.items() if moment > now}
-        self._homecomings = ahead | {host: max(now + away, last)}
-        await self._claims.give_back([(due, self._homecomings[host] - now)], _NO_TURN_THERE)
+        last = self._returns.get(host, now) + 1 / self._policy.requests_per_second
+        ahead = {name: moment for name, moment in self._returns.items() if moment > now}
+        self._returns = ahead | {host: max(now + away, last)}
+        await self._claims.give_back([(due, self._returns[host] - now)], _NO_TURN_THERE)
 
-    async def _nowhere_to_write(self, due: DueFeed, trouble: StorageError | DatabaseError) -> None:
-        """Nothing was committed. Fetching on would only lose what it brings: a pause for all."""
-        logger.error("visit_lost", feed=due.feed_id, error=trouble.code, detail=trouble.message)
+    async def _give_back_unwritten(self, due: DueFeed, error: StorageError | DatabaseError) -> None:
+        """Nothing was committed. All visits pause: fetching on would only lose what it brings."""
+        logger.error("visit_lost", feed=due.feed_id, error=error.code, detail=error.message)
         self._pause(_PAUSE_WITHOUT_STORAGE)
-        self._storage_is_doubtful = isinstance(trouble, StorageError)
+        self._storage_is_doubtful = isinstance(error, StorageError)
         seconds = max(_PAUSE_WITHOUT_STORAGE, self._services.schedule.min_interval)
-        await self._if_the_database_lets_us(self._claims.give_back([(due, seconds)]))
+        await self._try_to_release(self._claims.give_back([(due, seconds)]))
 
-    async def _if_the_database_lets_us(self, action: Awaitable[None]) -> None:
-        """What we cannot say now, the end of the lease will."""
+    async def _try_to_release(self, action: Awaitable[None]) -> None:
+        """A claim that cannot be released now ends with its lease."""
         try:
             await action
-        except DatabaseError as trouble:
-            logger.error("claim_kept", error=trouble.code, detail=trouble.message)
+        except DatabaseError as error:
+            logger.error("claim_kept", error=error.code, detail=error.message)
 
     async def _show_up(self) -> None:
         await self._claims.show_up(self._held())
@@ -282,45 +286,47 @@ class Worker:
     async def _take_over(self) -> None:
         await self._claims.take_over(self._held())
 
-    def _let_go_of_what_lapsed(self) -> None:
-        """After a long sleep (a stopped process) another worker asks the hosts of those who wait
-        here. What nobody took is due again; visits under way end, and their fence decides."""
-        if self._claims.have_lapsed and (len(self._room) or len(self._newcomers)):
-            lapsed = [*self._room.empty(), *self._newcomers.empty()]
+    def _drop_lapsed_claims(self) -> None:
+        """After a long sleep (a stopped process) another worker requests hosts of waiting feeds.
+
+        Feeds that nobody took are due again. Visits under way end, and their fence decides.
+        """
+        if self._claims.have_lapsed and (len(self._queues) or len(self._lookups)):
+            lapsed = [*self._queues.empty(), *self._lookups.empty()]
             logger.warning("claims_lapsed", feeds=len(lapsed))
 
     def _held(self) -> list[DueFeed]:
-        self._let_go_of_what_lapsed()
-        return [*self._running.values(), *self._room.waiting(), *self._newcomers.waiting()]
+        self._drop_lapsed_claims()
+        return [*self._running.values(), *self._queues.waiting(), *self._lookups.waiting()]
 
     def _loop_of(self, chore: Chore) -> Loop:
-        """Without signs of life nothing is visited: no trouble ends it."""
+        """No error ends it, because without signs of life nothing is visited."""
         return Loop(chore.action, self._services.clock, chore.every, _KEEPER_LOG, pause_first=True)
 
     def _pause(self, seconds: float) -> None:
         self._paused_until = self._services.clock.monotonic() + seconds
 
-    async def _end(self, keepers: Sequence[asyncio.Task[None]]) -> None:
-        """Finish or release within the time given; leave no shard behind."""
+    async def _shut_down(self, keepers: Sequence[asyncio.Task[None]]) -> None:
+        """Finish or release within the policy's time; leave no shard behind."""
         try:
             await _cancel(keepers)
             if self._claiming is not None:
                 await asyncio.wait({self._claiming})
-            waiting = [(due, 0.0) for due in [*self._room.empty(), *self._newcomers.empty()]]
-            await self._if_the_database_lets_us(self._claims.give_back(waiting))
+            waiting = [(due, 0.0) for due in [*self._queues.empty(), *self._lookups.empty()]]
+            await self._try_to_release(self._claims.give_back(waiting))
             if self._running:
                 await asyncio.wait(set(self._running), timeout=self._policy.stop * 0.6)
-        finally:  # stopped at once, too: no visit goes on while what it needs is being closed
+        finally:  # also when stopped at once: no visit goes on while its services are being closed
             unfinished = dict(self._running)
             await _cancel(unfinished)
         await self._services.commits.drain()
         released = [(due, 0.0) for due in unfinished.values()]
-        await self._if_the_database_lets_us(self._claims.give_back(released))
-        await self._if_the_database_lets_us(self._claims.leave())
+        await self._try_to_release(self._claims.give_back(released))
+        await self._try_to_release(self._claims.leave())
 
 
 async def _cancel(tasks: Collection[asyncio.Task[None]]) -> None:
-    """Returns when they have ended."""
+    """Return when they have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -14,7 +14,7 @@ SHARDS = 1024
 async def upsert_heartbeat(
     tx: Transaction, worker: WorkerId, host: str, pid: int, now: int
 ) -> None:
-    """A sign of life, on which the sharing of work is based."""
+    """Write a sign of life. Workers that show none lose their shards to the others."""
     await tx.run(
         "INSERT INTO workers (worker_id, host, pid, started_at, heartbeat_at)"
         " VALUES (?, ?, ?, ?, ?) ON CONFLICT (worker_id) DO UPDATE SET"
@@ -33,14 +33,14 @@ async def count_living_workers(tx: Transaction, since: int) -> int:
 
 
 async def renew_shards(tx: Transaction, worker: WorkerId, until: int) -> int:
-    """Keep what we have (never what somebody else took over); answers how many that is."""
+    """Keep our shards (never those that another worker took over). Returns how many they are."""
     return await tx.run("UPDATE shards SET until = ? WHERE worker_id = ?", until, worker)
 
 
 async def claim_shards(
     tx: Transaction, worker: WorkerId, now: int, until: int, most: int
 ) -> list[int]:
-    """Free or abandoned shards become ours."""
+    """Take shards that are free or abandoned."""
     skip = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
     rows = await tx.rows(
         "UPDATE shards SET worker_id = ?, until = ? WHERE shard IN (SELECT shard FROM shards"
@@ -54,7 +54,7 @@ async def claim_shards(
 
 
 async def release_shards(tx: Transaction, worker: WorkerId, most: int, busy: Sequence[int]) -> None:
-    """Make room for a new worker; hosts being asked right now stay ours until they are not."""
+    """Make room for a new worker. Shards of hosts being requested right now stay ours for now."""
     keep = f" AND shard NOT IN ({placeholders(len(busy))})" if busy else ""
     await tx.run(
         "UPDATE shards SET worker_id = NULL, until = 0 WHERE shard IN (SELECT shard FROM shards"
@@ -69,7 +69,7 @@ async def release_shards(tx: Transaction, worker: WorkerId, most: int, busy: Seq
 
 
 async def delete_worker(tx: Transaction, worker: WorkerId) -> None:
-    """A worker that stops in order leaves nothing to wait for."""
+    """A worker that stops in order leaves no lease behind for which others would wait."""
     await tx.run("UPDATE shards SET worker_id = NULL, until = 0 WHERE worker_id = ?", worker)
     await tx.run("DELETE FROM workers WHERE worker_id = ?", worker)
 
