@@ -1,4 +1,4 @@
-"""What people ask of a feed they follow: change it, visit it soon, take it off."""
+"""Change a feed: its options and its state; refetch it soon; undo one of its aliases."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from headwater.feeds.worker import host_rows
 
 @dataclass(frozen=True, slots=True)
 class RefetchResult:
-    """What became of the wish for a visit. `in_progress`: a worker is there already."""
+    """The answer to a refetch. `in_progress`: a worker is visiting the feed already."""
 
     next_visit_at: datetime
     in_progress: bool
@@ -28,7 +28,7 @@ class RefetchResult:
 async def change_feed(
     feed_id: str, patch: FeedPatch, services: FeedServices, gap: timedelta
 ) -> Feed:
-    """`gap` is the shortest time between two visits that a person may ask for."""
+    """Change a feed. `gap` is the shortest time between two visits that a person may ask for."""
     async with services.database.write() as tx:
         changed = await change_feed_within(tx, feed_id, patch, services.schedule, gap)
     return changed
@@ -37,7 +37,7 @@ async def change_feed(
 async def change_feed_within(
     tx: Transaction, feed_id: str, patch: FeedPatch, schedule: SchedulePolicy, gap: timedelta
 ) -> Feed:
-    """The same inside a transaction that changes more than this."""
+    """Change a feed inside a transaction that changes more than this."""
     now = tx.now
     before = await feed_rows.get_feed(tx, feed_id, lock=True)
     after = patched_feed(before, patch)
@@ -58,7 +58,7 @@ async def refetch(
     gap: timedelta,
     idempotency: bytes | None = None,
 ) -> RefetchResult:
-    """Due now, unless that would be impolite; the host's turn is still waited for."""
+    """Make a feed due now, unless that is impolite. The host's turn is still waited for."""
     now = services.clock.now()
     async with services.database.write() as tx:
         feed = await feed_rows.get_feed(tx, feed_id, lock=True)
@@ -77,7 +77,7 @@ async def refetch(
 
 
 async def undo_alias(feed_id: str, alias_uid: str, database: Database) -> None:
-    """The drifted uid stands for an entry of its own again. Undoing twice is undoing once."""
+    """The drifted uid names an entry of its own again. To undo twice is to undo once."""
     now = database.clock.now()
     async with database.write() as tx:
         feed = await feed_rows.get_feed(tx, feed_id)

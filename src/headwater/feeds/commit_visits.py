@@ -99,7 +99,7 @@ async def _commit_once(
         writes = [result for result in results if result is not None]
         judged = [write.judged for write in writes if not write.is_quiet]
         await entry_rows.save_entries(
-            tx, [_entries_to_save(visit) for visit in judged if _changes_entries(visit)]
+            tx, [_entries_to_save(visit) for visit in judged if visit.changes != NO_CHANGES]
         )
         await raw_rows.set_kept(
             tx, [_fetch_id(visit) for visit in judged if visit.changes.touches_entries]
@@ -146,10 +146,6 @@ def _visit_writes(
         finished, known, claim.overrides, services.schedule, services.rules, visit.luck
     )
     return visit_writes_of(judged, services.worker)
-
-
-def _changes_entries(judged: JudgedVisit) -> bool:
-    return judged.changes is not NO_CHANGES and judged.changes != NO_CHANGES
 
 
 def _fetch_id(judged: JudgedVisit) -> str:

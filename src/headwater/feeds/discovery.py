@@ -1,7 +1,7 @@
-"""Feeds that a page links to: only what it says in `link rel=alternate`, never a guess.
+"""Discovery of the feeds that a page links to: only by `link rel=alternate`, never by a guess.
 
-A scan over tags, not an HTML parser: building a tree of 200,000 nested elements takes minutes,
-and all we want stands in `link` and `base` tags.
+It scans tags and is no HTML parser: building a tree of 200,000 nested elements takes minutes, and
+the facts we need are all in `link` and `base` tags.
 """
 
 import re
@@ -22,7 +22,8 @@ FEED_TYPES = frozenset(
     }
 )
 JSON = "application/json"
-"""JSON Feed's first label, but also that of many an interface: then "feed" must be named."""
+"""JSON Feed's first label, but also that of many other interfaces: so "feed" must be in the URL or
+the title."""
 
 MIB = 1024 * 1024
 LONGEST_TAG = 8 * 1024
@@ -39,14 +40,14 @@ _ATTRIBUTE = re.compile(
 _SPACES = re.compile(r"\s+")
 _CHARSET = re.compile(r"charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
 _FIRST_BYTES = 1024
-"""Where browsers look for what a page says of its charset."""
+"""Browsers look for a page's declaration of its charset in these bytes."""
 
 Attributes = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class FeedLink:
-    """A feed a page offers. The URL is absolute and http(s)."""
+    """A feed that a page offers. The URL is absolute and http(s)."""
 
     url: str
     title: str | None
@@ -61,28 +62,28 @@ def find_feed_links(
     scan_bytes: int = MIB,
     most: int = 20,
 ) -> tuple[FeedLink, ...]:
-    """In the page's own order, each URL once."""
-    base, found = base_url, dict[str, FeedLink]()
+    """The feeds in the order of the page, each URL once."""
+    base, links = base_url, dict[str, FeedLink]()
     has_base = False
     for name, attributes in islice(_tags(_text(html[:scan_bytes], content_type)), MOST_TAGS):
         if name == "base" and not has_base and "href" in attributes:
             has_base, base = True, _base(attributes["href"], base_url)
         elif name == "link" and (candidate := _feed_link_of(attributes, base)) is not None:
-            found.setdefault(candidate.url, candidate)
-        if len(found) >= most:
+            links.setdefault(candidate.url, candidate)
+        if len(links) >= most:
             break
-    return tuple(found.values())
+    return tuple(links.values())
 
 
 def _text(html: bytes, content_type: str | None) -> str:
-    """In the charset of the header, else in the one that the page names."""
+    """Decode by the charset of the header, else by the one that the page names."""
     start = html[:_FIRST_BYTES].decode("latin-1")
-    said = _CHARSET.search(content_type or "") or _CHARSET.search(start)
-    return decode_page(html, said[1] if said else None)
+    charset = _CHARSET.search(content_type or "") or _CHARSET.search(start)
+    return decode_page(html, charset[1] if charset else None)
 
 
 def _tags(page: str) -> Iterator[tuple[str, Attributes]]:
-    """Each `link` and `base` outside comments and raw text; every character is passed once."""
+    """Each `link` and `base` outside comments and raw text. Every character is passed once."""
     at = 0
     while (opening := _OPENING.search(page, at)) is not None:
         name = (opening[1] or "").lower()
@@ -95,23 +96,23 @@ def _tags(page: str) -> Iterator[tuple[str, Attributes]]:
 
 
 def _after(page: str, closing: str, at: int) -> int:
-    """Behind the closing mark; raw text that never closes hides the rest of the page."""
-    found = re.compile(re.escape(closing), re.IGNORECASE).search(page, at)
-    return len(page) if found is None else found.end()
+    """The place behind the closing mark. Raw text that never closes hides the rest of the page."""
+    closed = re.compile(re.escape(closing), re.IGNORECASE).search(page, at)
+    return len(page) if closed is None else closed.end()
 
 
 def _attributes(page: str, at: int) -> tuple[Attributes, int]:
-    """The first of each name, as browsers have it, and where the tag ends."""
+    """The first attribute of each name, as in browsers, and the end of the tag."""
     attributes: Attributes = {}
     end = min(len(page), at + LONGEST_TAG)
     for _ in range(MOST_ATTRIBUTES):
-        found = _ATTRIBUTE.match(page, at, end)
-        if found is None:
+        attribute = _ATTRIBUTE.match(page, at, end)
+        if attribute is None:
             return attributes, at
-        name, *values = found.groups()
+        name, *values = attribute.groups()
         value = unescaped_attribute(next((v for v in values if v), ""))
         attributes.setdefault(name.lower(), value)
-        at = found.end()
+        at = attribute.end()
     return attributes, end
 
 

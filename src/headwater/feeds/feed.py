@@ -1,4 +1,4 @@
-"""The feed as a noun: what somebody wishes of it, what they may change, and all we know of it."""
+"""A feed: the options it is added with, the changes a person may make, and its present state."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,8 +12,8 @@ from headwater.feeds.keyring import Credentials
 from headwater.feeds.overrides import NO_OVERRIDES, Overrides
 
 FeedState = Literal["active", "paused", "gone", "duplicate", "removed"]
-"""`gone`: its server said 410 for good. `duplicate`: it moved to where another feed lives.
-`removed`: a person took it off; its history stays."""
+"""`gone`: its server answered 410 for good. `duplicate`: it moved to the URL of another feed.
+`removed`: a person removed it; its history stays."""
 STATES: tuple[FeedState, ...] = ("active", "paused", "gone", "duplicate", "removed")
 USUAL_PRIORITY = 50
 LOWEST_PRIORITY, HIGHEST_PRIORITY = 0, 100
@@ -21,9 +21,9 @@ LOWEST_PRIORITY, HIGHEST_PRIORITY = 0, 100
 
 @dataclass(frozen=True, slots=True)
 class FeedOptions:
-    """How somebody wants a feed when they add it; `credentials` where it is private.
+    """The options of a feed that a person adds; `credentials` are set for a private one.
 
-    A title they give is an override: a publisher's new title does not replace it.
+    A title among them is an override: a publisher's new title does not replace it.
     """
 
     priority: int = USUAL_PRIORITY
@@ -34,7 +34,10 @@ class FeedOptions:
 
 @dataclass(frozen=True, slots=True)
 class FeedPatch:
-    """What is to change. `overrides` holds only what was said; None there means the default."""
+    """A change of a feed.
+
+    `overrides` holds only settings to change; None there means the default.
+    """
 
     priority: int | Keep = KEEP
     categories: tuple[str, ...] | Keep = KEEP
@@ -50,7 +53,7 @@ class FeedValidators:
 
 @dataclass(frozen=True, slots=True)
 class FeedSchedule:
-    """When the next visit is and why. `claimed` while a worker is on its way."""
+    """The next visit and its reason. `claimed` while a worker has the feed."""
 
     interval_sec: float
     next_visit_at: datetime | None
@@ -76,7 +79,10 @@ class FeedStats:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """Everything a reader may want to know of one feed. `hints` are the publisher's, as stored."""
+    """Everything that a reader may want to know of a feed.
+
+    `hints` are the publisher's, as stored.
+    """
 
     pk: FeedPk
     id: FeedId
@@ -103,7 +109,7 @@ class Feed:
 
 
 def patched_feed(feed: Feed, patch: FeedPatch) -> Feed:
-    """The feed as it will be; a removed one comes back only by being added again."""
+    """The feed after a change. A removed feed comes back only by being added again."""
     if feed.state == "removed":
         raise ConflictError(
             "This feed was removed. Add its URL again to bring it back with its history.",

@@ -10,7 +10,7 @@ from headwater.events.event import Event
 def new_entry_event(
     feed_id: str, uid: str, link: str | None, published: int | None, fetch_id: str, ingested: str
 ) -> Event:
-    """`ingested` is the moment of the visit, already in words: many entries share it."""
+    """`ingested` is the moment of the visit, formatted once because many entries share it."""
     facts = _entry_facts(feed_id, uid, link, published, fetch_id, ingested)
     return Event("new_entry", feed_id, facts)
 

@@ -25,7 +25,7 @@ from headwater.feeds.overrides import decode_overrides, encode_overrides
 
 @dataclass(frozen=True, slots=True)
 class FollowedFeed:
-    """A feed that is followed from now on. `revived`: it had been removed and has a history."""
+    """A feed that is followed from now on. `revived`: it was removed before and has a history."""
 
     pk: FeedPk
     id: FeedId
@@ -35,7 +35,7 @@ class FollowedFeed:
 async def insert_or_restore_feed(
     tx: Transaction,
     url: str,
-    wish: FeedOptions,
+    options: FeedOptions,
     *,
     feed_id: FeedId,
     interval_sec: float,
@@ -43,7 +43,7 @@ async def insert_or_restore_feed(
     visit_at: datetime | None,
     asked_url: str | None = None,
 ) -> FollowedFeed:
-    """A new row, or the removed one of this URL back again. DuplicateUrl when it is followed.
+    """Insert a feed, or restore the removed one of this URL. DuplicateUrl when it is followed.
 
     A feed that has moved since somebody asked for this URL is still the one they asked for.
     `asked_url` is what the person typed, where a redirect led elsewhere. Without `visit_at` the
@@ -53,24 +53,26 @@ async def insert_or_restore_feed(
     due = maybe_micros(visit_at)
     asked_before = await _asked_for(tx, url)
     if asked_before is not None:
-        back = await _restore_removed(
-            tx, asked_before, url, wish, interval_sec, to_micros(now), due
+        restored = await _restore_removed(
+            tx, asked_before, url, options, interval_sec, to_micros(now), due
         )
-        if back is not None:
-            return back
-    row = _new_row(url, asked_url or url, wish, feed_id, interval_sec, to_micros(now), due)
-    made = await tx.row(
-        f"INSERT INTO feeds ({', '.join(row)}) VALUES ({placeholders(len(row))})"
+        if restored is not None:
+            return restored
+    columns = _new_row(url, asked_url or url, options, feed_id, interval_sec, to_micros(now), due)
+    inserted = await tx.row(
+        f"INSERT INTO feeds ({', '.join(columns)}) VALUES ({placeholders(len(columns))})"
         " ON CONFLICT (url_key) DO NOTHING RETURNING id",
-        *row.values(),
+        *columns.values(),
     )
-    if made is not None:
-        return FollowedFeed(FeedPk(made.id), feed_id, revived=False)
-    there = await tx.row("SELECT id FROM feeds WHERE url_key = ?", url_key(url))
-    if there is not None:
-        back = await _restore_removed(tx, there.id, url, wish, interval_sec, to_micros(now), due)
-        if back is not None:
-            return back
+    if inserted is not None:
+        return FollowedFeed(FeedPk(inserted.id), feed_id, revived=False)
+    row = await tx.row("SELECT id FROM feeds WHERE url_key = ?", url_key(url))
+    if row is not None:
+        restored = await _restore_removed(
+            tx, row.id, url, options, interval_sec, to_micros(now), due
+        )
+        if restored is not None:
+            return restored
     raise ConflictError("This feed was deleted in this very moment; add it again.", url=url)
 
 
@@ -83,28 +85,30 @@ async def _asked_for(view: View, url: str) -> FeedPk | None:
 
 
 async def _restore_removed(
-    tx: Transaction, pk: FeedPk, url: str, wish: FeedOptions, interval_sec: float, now: int,
+    tx: Transaction, pk: FeedPk, url: str, options: FeedOptions, interval_sec: float, now: int,
     due: int | None,
 ) -> FollowedFeed | None:  # fmt: skip
-    """Of two who want it at the same moment one brings it back, and the other finds it back.
+    """Of two callers at the same moment, one restores the feed and the other finds it restored.
 
-    None when it was deleted while we waited for it.
+    None when the feed was deleted while we waited for its lock.
     """
     lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
-    there = await tx.row(
+    row = await tx.row(
         "SELECT id, feed_id, state, last_decision_at, retry_after_sec FROM feeds"
         f" WHERE id = ?{lock}",
         pk,
     )
-    if there is None:
+    if row is None:
         return None
-    if there.state == "removed":
-        return await _revive(tx, there, wish, interval_sec, now, due)
-    wanted = await tx.row("SELECT subscription_id FROM rss_subscriptions WHERE feed_id = ?", pk)
+    if row.state == "removed":
+        return await _revive(tx, row, options, interval_sec, now, due)
+    subscription = await tx.row(
+        "SELECT subscription_id FROM rss_subscriptions WHERE feed_id = ?", pk
+    )
     raise DuplicateUrl(
         "This URL is followed already.",
-        subscription_id=wanted.subscription_id if wanted else None,
-        feed_id=there.feed_id,
+        subscription_id=subscription.subscription_id if subscription else None,
+        feed_id=row.feed_id,
         url=url,
     )
 
@@ -117,7 +121,7 @@ def url_key(url: str) -> bytes:
 def _new_row(
     url: str,
     asked_url: str,
-    wish: FeedOptions,
+    options: FeedOptions,
     feed_id: FeedId,
     interval_sec: float,
     now: int,
@@ -133,7 +137,7 @@ def _new_row(
         "shard": shard_of(host),
         "type": "unknown",
         "state": "active",
-        **_option_columns(wish),
+        **_option_columns(options),
         **_NOTHING_LEARNT,
         "interval_sec": interval_sec,
         "scheduled_at": due,
@@ -158,27 +162,32 @@ _NOTHING_LEARNT: dict[str, SqlValue] = {
 }
 
 
-def _option_columns(wish: FeedOptions) -> dict[str, SqlValue]:
+def _option_columns(options: FeedOptions) -> dict[str, SqlValue]:
     return {
-        "priority": wish.priority,
-        "overrides": encode_overrides(wish.overrides),
-        "categories": orjson.dumps(wish.categories).decode(),
+        "priority": options.priority,
+        "overrides": encode_overrides(options.overrides),
+        "categories": orjson.dumps(options.categories).decode(),
     }
 
 
 async def _revive(
-    tx: Transaction, there: Row, wish: FeedOptions, interval_sec: float, now: int, due: int | None
+    tx: Transaction,
+    row: Row,
+    options: FeedOptions,
+    interval_sec: float,
+    now: int,
+    due: int | None,
 ) -> FollowedFeed:
-    """The new wish counts; validators, entries and counts stay, old failures are forgiven.
+    """The new options count; validators, entries and counts stay, old failures are forgiven.
 
-    A host that asked for a rest gets it all the same.
+    A host that asked for a rest still gets it.
     """
-    rest_ends = _end_of_rest(there)
+    rest_ends = _end_of_rest(row)
     rests = rest_ends > now
     if due is not None:
         due = max(due, rest_ends)
     columns: dict[str, SqlValue] = {
-        **_option_columns(wish),
+        **_option_columns(options),
         "state": "active",
         "interval_sec": interval_sec,
         "scheduled_at": due,
@@ -187,22 +196,22 @@ async def _revive(
         "failures": 0,
         "failing_told": False,
         "gone_count": 0,
-        "retry_after_sec": there.retry_after_sec if rests else None,
+        "retry_after_sec": row.retry_after_sec if rests else None,
         "updated_at": now,
     }
-    await _change(tx, there.id, columns, new_fence=True)
-    return FollowedFeed(FeedPk(there.id), FeedId(there.feed_id), revived=True)
+    await _change(tx, row.id, columns, new_fence=True)
+    return FollowedFeed(FeedPk(row.id), FeedId(row.feed_id), revived=True)
 
 
-def _end_of_rest(there: Row) -> int:
-    """In the past when nobody asked for one."""
-    if there.retry_after_sec is None:
+def _end_of_rest(row: Row) -> int:
+    """Zero when no rest was asked for."""
+    if row.retry_after_sec is None:
         return 0
-    return int(there.last_decision_at + there.retry_after_sec * 1_000_000)
+    return int(row.last_decision_at + row.retry_after_sec * 1_000_000)
 
 
 async def update_feed_options(tx: Transaction, feed: Feed, now: datetime) -> None:
-    """Priority, categories and overrides as the feed has them now; an ongoing visit goes on."""
+    """Write the feed's priority, categories and overrides; a visit under way goes on."""
     columns: dict[str, SqlValue] = {
         "priority": feed.priority,
         "categories": orjson.dumps(feed.categories).decode(),
@@ -215,9 +224,9 @@ async def update_feed_options(tx: Transaction, feed: Feed, now: datetime) -> Non
 async def set_next_visit(
     tx: Transaction, feed: Feed, *, at: datetime, interval_sec: float, reason: str, now: datetime
 ) -> bool:
-    """False when a worker is on its way: its own decision will follow the new wish.
+    """False when a worker has the feed: its own decision will follow the new settings.
 
-    A rest that the host asked for goes on from the moment it was asked for.
+    A rest that the host asked for still counts from the moment it was asked for.
     """
     tx.wake("feeds")
     touched = await tx.run(
@@ -237,14 +246,14 @@ async def set_next_visit(
 
 
 async def keep_interval(tx: Transaction, feed: Feed, interval_sec: float) -> None:
-    """For the visits to come, when there are any again."""
+    """Set the interval for later visits, if there are any again."""
     await _change(tx, feed.pk, {"interval_sec": interval_sec})
 
 
 async def set_due_now(tx: Transaction, feed: Feed, *, whole: bool, now: datetime) -> bool:
-    """The visit is planned for now, under a new number. False while a worker is on its way.
+    """Plan the visit for now, with a new `scheduled_at`. False while a worker has the feed.
 
-    A feed that is due already keeps its number: it is the same visit.
+    A feed that is due already keeps its `scheduled_at`: it is the same visit.
     """
     tx.wake("feeds")
     moment = to_micros(now)
@@ -264,15 +273,15 @@ async def set_due_now(tx: Transaction, feed: Feed, *, whole: bool, now: datetime
 
 
 async def set_paused(tx: Transaction, feed: Feed, now: datetime) -> None:
-    """No visits until somebody says so; one under way will not be written down."""
+    """No visits until somebody resumes the feed; a visit under way will not be committed."""
     reason = "no visits until it is resumed: somebody paused it"
     await _stop_visits(tx, feed.pk, "paused", reason, now)
 
 
 async def set_active(tx: Transaction, feed: Feed, *, at: datetime, now: datetime) -> None:
-    """Back from paused or gone, with old failures forgiven.
+    """Resume a paused or gone feed, with old failures forgiven.
 
-    Whoever was told that it fails is still to be told that it works again.
+    `failing_told` stays: who got an event that it fails still gets one that it works again.
     """
     tx.wake("feeds")
     columns: dict[str, SqlValue] = {
@@ -288,7 +297,7 @@ async def set_active(tx: Transaction, feed: Feed, *, at: datetime, now: datetime
 
 
 async def set_removed(tx: Transaction, feed: FeedPk, now: datetime) -> None:
-    """No more visits; entries, raw and visits stay."""
+    """No more visits; entries, raw fetches and visits stay."""
     await _stop_visits(tx, feed, "removed", "no more visits: somebody removed it", now)
 
 
@@ -317,7 +326,7 @@ async def _stop_visits(
 async def _change(
     tx: Transaction, pk: FeedPk, columns: dict[str, SqlValue], *, new_fence: bool = False
 ) -> None:
-    """With a new fence a worker that is on its way commits nothing, and holds no claim."""
+    """With a new fence, a worker that has the feed commits nothing and loses its claim."""
     assignments = [f"{name} = ?" for name in columns]
     if new_fence:
         assignments += ["fence = fence + 1", "claimed_by = NULL"]
@@ -359,7 +368,7 @@ async def get_feed(view: View, feed_id: str, *, lock: bool = False) -> Feed:
 
 @dataclass(frozen=True, slots=True)
 class FeedToReparse:
-    """What must be known of a feed to read its payloads again."""
+    """The facts about a feed that are needed to parse its payloads again."""
 
     pk: FeedPk
     id: FeedId
@@ -379,9 +388,14 @@ async def get_feed_to_reparse(view: View, feed_id: str, *, lock: bool = False) -
     )
     if row is None:
         raise NotFound("There is no such feed.", what="feed")
-    memory = orjson.loads(row.identity) if row.identity else None
+    identity = orjson.loads(row.identity) if row.identity else None
     return FeedToReparse(
-        FeedPk(row.id), FeedId(row.feed_id), row.url, memory, row.document_hash, row.documents_seen
+        FeedPk(row.id),
+        FeedId(row.feed_id),
+        row.url,
+        identity,
+        row.document_hash,
+        row.documents_seen,
     )
 
 
@@ -437,8 +451,8 @@ def _stats_of(row: Row) -> FeedStats:
 async def set_feed_url(
     tx: Transaction, feed: FeedPk, url: str, key: bytes, host: str, shard: int
 ) -> None:
-    """Only the address changes: history, validators and identity stay, and so does a registered
-    fetcher, whose shard is below zero."""
+    """Only the URL changes: history, validators and identity stay. So does a registered fetcher,
+    whose shard is below zero."""
     await tx.run(
         "UPDATE feeds SET url = ?, url_key = ?, host = ?,"
         " shard = CASE WHEN shard < 0 THEN shard ELSE CAST(? AS INTEGER) END,"
@@ -453,7 +467,7 @@ async def set_feed_url(
 
 @dataclass(frozen=True, slots=True)
 class FeedAtUrl:
-    """Who lives at a URL already."""
+    """The feed that has a URL already."""
 
     feed_id: FeedId
     state: str
@@ -469,13 +483,13 @@ async def find_feed_at_url(view: View, url_key: bytes) -> FeedAtUrl | None:
 
 
 async def find_feed_identity(view: View, feed: FeedPk) -> dict[str, Any] | None:
-    """By what its entries are told apart, as its last document had it."""
+    """The memory by which a feed's entries are told apart, as of its last document."""
     row = await view.row("SELECT identity FROM feeds WHERE id = ?", feed)
     return orjson.loads(row.identity) if row and row.identity else None
 
 
 async def set_duplicate(tx: Transaction, feed: FeedPk, of: str) -> None:
-    """It moved to where another feed lives: no second visit to one place, both histories kept."""
+    """A feed that moved to the URL of another one is not visited; both histories stay."""
     await tx.run(
         "UPDATE feeds SET state = 'duplicate', moved_to = ?, next_visit_at = NULL, reason = ?"
         " WHERE id = ?",
@@ -486,7 +500,7 @@ async def set_duplicate(tx: Transaction, feed: FeedPk, of: str) -> None:
 
 
 async def list_duplicates(view: View) -> list[tuple[FeedPk, str]]:
-    """Feeds that moved to where another one lived, and where that is."""
+    """Feeds that moved to the URL of another one, with that URL."""
     rows = await view.rows(
         "SELECT id, moved_to FROM feeds WHERE state = 'duplicate' AND moved_to IS NOT NULL"
     )
@@ -494,7 +508,7 @@ async def list_duplicates(view: View) -> list[tuple[FeedPk, str]]:
 
 
 async def resume_duplicate(tx: Transaction, feed: FeedPk, now: int) -> bool:
-    """A duplicate of what is not followed any more is visited again, and moves there itself."""
+    """A duplicate whose URL nobody follows any more is visited again, and moves there itself."""
     tx.wake("feeds")
     touched = await tx.run(
         "UPDATE feeds SET state = 'active', scheduled_at = ?, next_visit_at = ?, reason = ?,"

@@ -1,4 +1,4 @@
-"""Request a feed for the first time and say what was found there."""
+"""The first fetch of a feed, and the errors that explain what was found instead of a feed."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ _SHOWN_BYTES = 300
 
 
 async def request_first_document(request: FetchRequest, services: FeedServices) -> Outcome:
-    """In the host's turn, also where a worker in another process made the last request."""
+    """Wait for the host's turn, also when another process made the last request, and fetch."""
     await _learn_last_request(host_of(request.url), services)
     return await services.fetcher.fetch_in_turn(request)
 
 
 async def _learn_last_request(host: str, services: FeedServices) -> None:
-    """And the rest that the host may have asked of another process."""
+    """Learn the host's last request, and the rest that it may have asked another process for."""
     turns, monotonic = services.fetcher.turns, services.clock.monotonic()
     async with services.database.read() as view:
         now = to_micros(view.now)
@@ -77,7 +77,7 @@ def not_a_feed_error(
 
 
 def _received(answer: HttpAnswer, plain: bytes) -> dict[str, Any]:
-    """What came, so that a person sees what we saw."""
+    """Facts about the answer, so that a person sees what we saw."""
     return {
         "url": answer.url,
         "status": answer.status,

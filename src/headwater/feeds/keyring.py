@@ -1,4 +1,4 @@
-"""What a private source wants to see: headers, cookies, a login; kept to their own origin."""
+"""The keyring of a private feed: headers, cookies or a login, sent to their own origin only."""
 
 import re
 from base64 import b64encode
@@ -30,7 +30,7 @@ _RESERVED_HEADERS = frozenset(
     transfer-encoding upgrade user-agent via
     """.split()
 )
-"""Fields that belong to the connection, to the conversation, or to our honest name."""
+"""Header fields that belong to the connection or the exchange, or that name us honestly."""
 _RESERVED_PREFIXES = ("if-", "proxy-", "sec-")
 
 
@@ -42,7 +42,7 @@ class Basic:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Secrets, and the origins they were given for: they are never shown to any other.
+    """Secrets, and the origins they are for: they are never sent to any other.
 
     No value is ever part of a message, a log line or a `repr`.
     """
@@ -55,14 +55,14 @@ class Credentials:
 
     @property
     def kinds(self) -> tuple[CredentialKind, ...]:
-        """All that may be told about them."""
-        held: dict[CredentialKind, object] = {
+        """The kinds of secrets, which is all that may be shown about them."""
+        by_kind: dict[CredentialKind, object] = {
             "headers": self.headers,
             "cookies": self.cookies,
             "basic": self.basic,
             "bearer": self.bearer,
         }
-        return tuple(kind for kind, value in held.items() if value)
+        return tuple(kind for kind, value in by_kind.items() if value)
 
     @property
     def authorization(self) -> str | None:
@@ -73,7 +73,7 @@ class Credentials:
 
 
 def check_credentials(credentials: Credentials) -> Credentials:
-    """The same, or BadInput that names the field and never the value."""
+    """The same credentials, or BadInput that names the field and never the value."""
     _check_headers(credentials.headers)
     _check_cookies(credentials.cookies)
     _check_login(credentials)
@@ -87,7 +87,7 @@ def check_credentials(credentials: Credentials) -> Credentials:
 
 
 def origins_of(urls: Iterable[str]) -> tuple[str, ...]:
-    """Scheme, host and port of each, once, in order; BadUrl for what is none."""
+    """Scheme, host and port of each URL, once, in order. BadUrl when one is not a URL."""
     return tuple(dict.fromkeys(origin_of(check_source_url(url)) for url in urls))
 
 
@@ -98,7 +98,7 @@ def bind_to_origin(url: str, credentials: Credentials) -> Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Keyring:
-    """What one feed may show, and only at home: `home` is the origin of the feed's own URL.
+    """The credentials of a feed, for one origin only: `home` is the origin of the feed's own URL.
 
     `parts` go from the general (its group's) to the special (its own).
     """
@@ -107,7 +107,8 @@ class Keyring:
     parts: tuple[Credentials, ...] = ()
 
     def headers_for(self, url: str) -> Headers:
-        """Nothing, unless this URL is at home and the secrets were given for it."""
+        """No headers, unless the URL is of the origin `home` and the secrets are for that
+        origin."""
         origin = origin_of(url)
         if origin != self.home:
             return ()
@@ -132,7 +133,7 @@ def _fields(parts: Sequence[Credentials]) -> Headers:
 
 
 def encode_credentials(credentials: Credentials) -> bytes:
-    """For the vault alone."""
+    """The credentials in plain text: only the vault may see them."""
     basic = credentials.basic
     return orjson.dumps(
         {
@@ -146,13 +147,13 @@ def encode_credentials(credentials: Credentials) -> bytes:
 
 
 def decode_credentials(plain: bytes) -> Credentials:
-    said: Mapping[str, Any] = orjson.loads(plain)
+    fields: Mapping[str, Any] = orjson.loads(plain)
     return Credentials(
-        origins=tuple(said["origins"]),
-        headers=tuple((name, value) for name, value in said["headers"]),
-        cookies=tuple((name, value) for name, value in said["cookies"]),
-        basic=None if said["basic"] is None else Basic(*said["basic"]),
-        bearer=said["bearer"],
+        origins=tuple(fields["origins"]),
+        headers=tuple((name, value) for name, value in fields["headers"]),
+        cookies=tuple((name, value) for name, value in fields["cookies"]),
+        basic=None if fields["basic"] is None else Basic(*fields["basic"]),
+        bearer=fields["bearer"],
     )
 
 
@@ -194,7 +195,7 @@ def _check_name(where: str, name: str) -> None:
 
 
 def _check_login(credentials: Credentials) -> None:
-    """One way to log in: two would be sent as one, and nobody could say which."""
+    """Only one way to log in: of two only one would be sent, and nobody could say which."""
     names = {name.lower() for name, _ in credentials.headers}
     ways = [credentials.basic, credentials.bearer, "authorization" in names or None]
     if sum(way is not None for way in ways) > 1:

@@ -1,6 +1,6 @@
-"""Metrics of visits: how each ended, what it brought, and when we come back.
+"""Metrics of visits: their outcomes, their entries and bytes, and the intervals chosen after them.
 
-They are counted where a visit is told to the log, at a few microseconds each.
+A visit is counted where it is logged, at a few microseconds each.
 """
 
 from typing import NamedTuple
@@ -53,15 +53,15 @@ GROUPS = VISIT_METRICS.histogram(
     "commit_group_size", "Visits that shared one commit, by which of the two.", _GROUPS, "commit"
 )
 
-_MET = {name: VISITS.labels(name) for name in OUTCOMES}
+_VISITS_OF = {name: VISITS.labels(name) for name in OUTCOMES}
 _DROPPED = {why: DROPPED.labels(why) for why in ("lost", "refused")}
 _DEATHS = {code: PARSER_DEATHS.labels(code) for code in DEADLY}
 _GROUPS_OF = {commit: GROUPS.labels(commit) for commit in ("archive", "remember")}
-_BROUGHT = frozenset({"fetched", "unchanged", "unreadable"})
+_WITH_ANSWER = frozenset({"fetched", "unchanged", "unreadable"})
 
 
 class MeasuredVisit(NamedTuple):
-    """One remembered visit. `error` is one of the known codes, or `other`."""
+    """A committed visit. `error` is one of the known codes, or `other`."""
 
     outcome: str
     error: str | None
@@ -76,9 +76,9 @@ class MeasuredVisit(NamedTuple):
 
 
 def count_visit(visit: MeasuredVisit) -> None:
-    _MET[visit.outcome].inc()
+    _VISITS_OF[visit.outcome].inc()
     INTERVALS.observe(visit.interval)
-    if visit.outcome in _BROUGHT:
+    if visit.outcome in _WITH_ANSWER:
         FETCH_SECONDS.observe(visit.seconds)
     if visit.bytes_in:
         RECEIVED.inc(visit.bytes_in)

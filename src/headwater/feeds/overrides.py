@@ -1,6 +1,6 @@
 """The overrides of a feed: its own settings, how they are stored, and what they do to its schedule.
 
-A new setting is a field of `Overrides` and a line or two below. Then come the place that obeys it
+A new setting is a field of `Overrides` and a line or two below. Then come the code that obeys it
 and, for callers, `entrypoints/api/feeds/feed_records.py` and `client/grpc/headwater.proto`.
 """
 
@@ -14,7 +14,7 @@ from headwater.feeds.schedule.policy import SchedulePolicy
 
 SHORTEST_INTERVAL_SEC = 60
 LONGEST_INTERVAL_SEC = 366 * 86_400
-"""What people may ask for. Within it, the limits of the installation still hold."""
+"""The intervals that people may ask for. The limits of the installation hold within them."""
 
 _PACE = ("min_interval_sec", "max_interval_sec", "interval_sec", "push_only", "ceiling_sec")
 """The settings that move the next visit when they change."""
@@ -66,22 +66,22 @@ class Overrides(NamedTuple):
 
     @property
     def has_fixed_interval(self) -> bool:
-        """Whether a person's word takes the place of what is learnt from the feed."""
+        """Whether a person has set the interval, so that the learnt one does not count."""
         return self.push_only or self.interval_sec is not None
 
     def has_pace_of(self, other: "Overrides") -> bool:
-        """Whether a feed is visited when it would be with the others, too."""
+        """Whether a feed is visited at the same times with the other overrides."""
         return all(getattr(self, name) == getattr(other, name) for name in _PACE)
 
     def finite(self) -> "Overrides":
-        """The same for a decision: each duration above zero and at most a year, or not there."""
+        """The same for a decision: each duration is above zero and at most a year, or None."""
         interval, ceiling = _finite(self.interval_sec), _finite(self.ceiling_sec)
         if interval == self.interval_sec and ceiling == self.ceiling_sec:
             return self
         return self._replace(interval_sec=interval, ceiling_sec=ceiling)
 
     def as_decision_json(self) -> dict[str, Any]:
-        """What the inputs of a decision keep: the settings it obeys that are not the default."""
+        """The settings stored with a decision: those that it obeys and that are not the default."""
         if self is NO_OVERRIDES:
             return {}
         return {
@@ -105,7 +105,7 @@ _NAMES = frozenset(Overrides._fields)
 
 
 def decode_overrides(text: str) -> Overrides:
-    """From a feed's row; a name that this version does not know is left out."""
+    """Decode the column of a feed's row; a name unknown to this version is left out."""
     if text == "{}":
         return NO_OVERRIDES
     stored = orjson.loads(text).items()
@@ -113,7 +113,7 @@ def decode_overrides(text: str) -> Overrides:
 
 
 def encode_overrides(overrides: Overrides) -> str:
-    """For a feed's row: only what is not the default."""
+    """Encode the column of a feed's row: only settings that are not the default."""
     defaults = Overrides._field_defaults
     values = overrides._asdict().items()
     return orjson.dumps({name: value for name, value in values if value != defaults[name]}).decode()

@@ -16,7 +16,7 @@ _WIDER_CODECS = {
     "euc_kr": "cp949",
     "big5": "big5hkscs",
 }
-"""What is written under the name of a smaller charset, as browsers have it."""
+"""The codecs that browsers use for text under the name of a smaller charset."""
 _MANY_BYTES = frozenset({"gb18030", "cp932", "cp949", "big5hkscs", "euc_jp", "iso2022_jp"})
 _ONE_BYTE = ("cp", "iso8859", "koi8", "mac", "tis")
 _ENOUGH_LETTERS = 8
@@ -24,8 +24,11 @@ _ENOUGH_LETTERS = 8
 
 
 def decode_page(body: bytes, label: str | None) -> str:
-    """`label` is the charset that is claimed. Real UTF-8 wins over any claim, and a few bytes that
-    do not fit are replaced: they must not spoil the rest."""
+    """Decode a page; `label` is the charset that it claims.
+
+    Real UTF-8 wins over any claim. A few bytes that do not fit are replaced: they must not spoil
+    the rest.
+    """
     if body.startswith(_WIDE):
         return body.decode("utf-16", "replace")
     codec, is_marked = codec_of_label(label), body.startswith(codecs.BOM_UTF8)
@@ -43,15 +46,15 @@ def decode_page(body: bytes, label: str | None) -> str:
 
 
 def codec_of_label(label: str | None) -> str | None:
-    """Of a charset that is neither UTF-8 nor UTF-16; None for those and for what we do not know."""
+    """The codec of a charset; None for UTF-8, UTF-16 and unknown charsets."""
     if label is None:
         return None
     try:
         name = codecs.lookup(label.lower().removeprefix("x-")).name
     except LookupError:
         return None
-    meant = _WIDER_CODECS.get(name, name)
-    return meant if meant in _MANY_BYTES or meant.startswith(_ONE_BYTE) else None
+    codec = _WIDER_CODECS.get(name, name)
+    return codec if codec in _MANY_BYTES or codec.startswith(_ONE_BYTE) else None
 
 
 def _decode_strictly(body: bytes, codec: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What feeds ask of others: blobs, parsers, and the keys of private feeds."""
+"""Ports of feeds: blobs, parsers, and the keyrings of private feeds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from headwater.feeds.keyring import Keyring
 
 
 class Blobs(Protocol):
-    """Bytes by key. What `put_many` returned from is on disk, whatever happens next."""
+    """Bytes by key. When `put_many` has returned, the bytes are on disk, whatever happens next."""
 
     storage: str
 
@@ -22,7 +22,7 @@ class Blobs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ParserReply:
-    """What a parse process answered: JSON made by `read_document`, or why there is none.
+    """The answer of a parse process: JSON made by `read_document`, or why there is none.
 
     `error` is one of `parser_crashed`, `parser_timeout`, `parser_memory`, and `parser_unavailable`
     when no process could be started: then it says nothing about the document.
@@ -43,4 +43,4 @@ class Parsers(Protocol):
 
 class Keyrings(Protocol):
     async def open(self, feed: FeedPk, url: str) -> Keyring:
-        """What this feed may be shown; SecretUnreadable when a secret does not open."""
+        """The credentials of a feed; SecretUnreadable when one cannot be decrypted."""

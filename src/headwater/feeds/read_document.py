@@ -1,7 +1,6 @@
 """Read a document: bytes as served become entries, in a parse process that answers in JSON.
 
-Both sides of that journey are here: `read_job` runs in the process, `decode_read_result` in the
-engine.
+Both sides are here: `read_job` runs in the parse process, `decode_read_result` in ours.
 """
 
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from headwater.parse.limits import ParseLimits
 
 @dataclass(frozen=True, slots=True)
 class ReadingPolicy:
-    """What bounds a reading."""
+    """The limits of reading a document."""
 
     max_bytes: int = 10 * 1024 * 1024
     limits: ParseLimits = field(default=ParseLimits())
@@ -33,7 +32,7 @@ class ReadingPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ParseJob:
-    """Everything a parse process must know beside the body itself."""
+    """Everything that a parse process needs besides the body."""
 
     url: str
     content_encoding: str | None
@@ -67,7 +66,7 @@ def parse_job_of(
 
 @dataclass(frozen=True, slots=True)
 class ReadFeed:
-    """What a document said, ready to be merged. `decoded_bytes` is its size once unpacked."""
+    """The content of a document, ready to be merged. `decoded_bytes` is its unpacked size."""
 
     document_hash: bytes
     format: str
@@ -92,9 +91,9 @@ class SameDocument:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableDocument:
-    """No feed came out of it. `code` is stable, `detail` is for people.
+    """A document that gave no feed. `code` is stable, `detail` is for people.
 
-    `decoded_bytes` is None when it did not even come to unpacking, or unpacking failed.
+    `decoded_bytes` is None when it was not unpacked, or unpacking failed.
     """
 
     code: str
@@ -106,59 +105,60 @@ ReadResult = ReadFeed | SameDocument | UnreadableDocument
 
 
 def read_job(job: bytes, body: bytes) -> bytes:
-    """Decode, parse and normalise one body; runs where it can be killed."""
-    told = orjson.loads(job)
-    asked, policy = told["job"], told["policy"]
-    plain = decode_body(body, asked["content_encoding"], max_bytes=policy["max_bytes"])
+    """Decode, parse and normalise one body. This runs in a process that can be killed."""
+    message = orjson.loads(job)
+    fields, policy = message["job"], message["policy"]
+    plain = decode_body(body, fields["content_encoding"], max_bytes=policy["max_bytes"])
     if plain.error is not None:
         return orjson.dumps({"error": plain.error, "detail": plain.detail})
-    return orjson.dumps(_read(plain.body, asked, policy) | {"decoded": len(plain.body)})
+    return orjson.dumps(_read(plain.body, fields, policy) | {"decoded": len(plain.body)})
 
 
-def _read(body: bytes, asked: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
+def _read(body: bytes, fields: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
     digest = sha256(body).hexdigest()
-    if digest == asked["known_document"]:
+    if digest == fields["known_document"]:
         return {"same": digest}
-    headers = {"content-type": asked["content_type"]} if asked["content_type"] else {}
+    headers = {"content-type": fields["content_type"]} if fields["content_type"] else {}
     document = parse(
-        body, url=asked["url"], headers=headers, limits=ParseLimits(**policy["limits"])
+        body, url=fields["url"], headers=headers, limits=ParseLimits(**policy["limits"])
     )
     if document.format == "unknown":
         return {"error": "not_a_feed", "detail": _why_no_feed(document)}
     if document.partial and not document.entries:
         return {"error": "parse_error", "detail": "it ends before the first entry"}
-    return _encode_document(document, asked, digest, policy["emails"])
+    return _encode_document(document, fields, digest, policy["emails"])
 
 
 def decode_read_result(payload: bytes) -> ReadResult:
-    """What the parse process answered, as nouns."""
-    told = orjson.loads(payload)
-    if "error" in told:
-        return UnreadableDocument(told["error"], told["detail"], told.get("decoded"))
-    if "same" in told:
-        return SameDocument(bytes.fromhex(told["same"]), told["decoded"])
+    """Decode the answer of a parse process."""
+    answer = orjson.loads(payload)
+    if "error" in answer:
+        return UnreadableDocument(answer["error"], answer["detail"], answer.get("decoded"))
+    if "same" in answer:
+        return SameDocument(bytes.fromhex(answer["same"]), answer["decoded"])
     return ReadFeed(
-        document_hash=bytes.fromhex(told["document_hash"]),
-        format=told["format"],
-        title=told["title"],
-        home_link=told["home_link"],
-        hints=Hints.from_json(told["hints"]),
-        identity=told["identity"],
-        published=tuple(told["published"]),
-        partial=told["partial"],
-        problems=tuple((code, detail) for code, detail in told["problems"]),
-        entries=tuple([_entry(row) for row in told["entries"]]),
-        decoded_bytes=told["decoded"],
+        document_hash=bytes.fromhex(answer["document_hash"]),
+        format=answer["format"],
+        title=answer["title"],
+        home_link=answer["home_link"],
+        hints=Hints.from_json(answer["hints"]),
+        identity=answer["identity"],
+        published=tuple(answer["published"]),
+        partial=answer["partial"],
+        problems=tuple((code, detail) for code, detail in answer["problems"]),
+        entries=tuple([_entry(row) for row in answer["entries"]]),
+        decoded_bytes=answer["decoded"],
     )
 
 
 def _encode_document(
-    document: Document, asked: dict[str, Any], digest: str, emails: Emails
+    document: Document, fields: dict[str, Any], digest: str, emails: Emails
 ) -> dict[str, Any]:
-    memory = IdentityMemory.from_json(asked["identity"] or {})
-    uids, memory = identify(document.entries, asked["feed_id"], memory)
+    memory = IdentityMemory.from_json(fields["identity"] or {})
+    uids, memory = identify(document.entries, fields["feed_id"], memory)
     entries = [
-        normalise_entry(e, uid, emails) for e, uid in zip(document.entries, uids, strict=True)
+        normalise_entry(entry, uid, emails)
+        for entry, uid in zip(document.entries, uids, strict=True)
     ]
     feed = document.feed
     dated = (entry.published or entry.updated for entry in document.entries)
@@ -188,7 +188,7 @@ def _hints(feed: Feed) -> Hints:
 
 
 def _row(entry: NormalisedEntry) -> list[Any]:
-    """JSON has no bytes: keys travel as hexadecimal digits."""
+    """JSON has no bytes, so keys are sent as hexadecimal digits."""
     return [
         entry.uid,
         entry.uid_key.hex(),
@@ -224,19 +224,19 @@ def _why_no_feed(document: Document) -> str:
 
 
 DEADLY = {"parser_crashed", "parser_timeout", "parser_memory"}
-"""Answers that the document is to blame for; not `parser_unavailable`, our own trouble."""
+"""Errors that the document caused; `parser_unavailable` is not one, as its cause is ours."""
 
 NOT_THE_DOCUMENTS_FAULT = {"parser_unavailable"}
-"""Answers that say nothing of the document: no parse process could be had."""
+"""Errors that say nothing about the document: no parse process could be started."""
 
 
 async def read_document(
     parsers: Parsers, job: ParseJob, body: bytes, policy: ReadingPolicy
 ) -> ReadResult:
-    answered = await parsers.read(job.as_bytes(policy), body)
-    if answered.error is not None:
-        return UnreadableDocument(answered.error, answered.detail)
-    return decode_read_result(answered.payload)
+    reply = await parsers.read(job.as_bytes(policy), body)
+    if reply.error is not None:
+        return UnreadableDocument(reply.error, reply.detail)
+    return decode_read_result(reply.payload)
 
 
 def killed_its_parser(read: ReadResult | None) -> bool:

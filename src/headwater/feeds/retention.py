@@ -1,4 +1,4 @@
-"""Retention of feeds: payloads, blobs and visits that nobody needs go."""
+"""Retention of feeds: delete payloads, blobs and visits that nobody needs."""
 
 from datetime import datetime, timedelta
 
@@ -18,21 +18,21 @@ logger = get_logger("housekeeping")
 async def expire_payloads(
     database: Database, unchanged_kept: int, kept_since: datetime | None
 ) -> int:
-    """What to let go is looked for without holding up visits, which only wait for it to be marked.
+    """Expired payloads are searched in a read: visits wait only while they are marked.
 
-    So it is with all that follows.
+    The other functions here do the same.
     """
     expired = 0
     while True:
         async with database.read() as view:
-            found = await raw_rows.list_expirable(
+            expirable = await raw_rows.list_expirable(
                 view, unchanged_kept=unchanged_kept, kept_before=kept_since
             )
-        if not found:
+        if not expirable:
             return expired
         async with database.write() as tx:
-            await raw_rows.set_expired(tx, found, tx.now)
-        expired += len({*found.unneeded, *found.old})
+            await raw_rows.set_expired(tx, expirable, tx.now)
+        expired += len({*expirable.unneeded, *expirable.old})
 
 
 async def forget_visits(database: Database, kept: int) -> int:
@@ -48,28 +48,32 @@ async def forget_visits(database: Database, kept: int) -> int:
 
 
 async def try_delete_unused_blobs(services: FeedServices) -> int:
-    """A store that lets nothing be deleted must not keep the rest of the house from being kept."""
+    """A store that refuses deletions must not stop the rest of the housekeeping."""
     try:
         return await delete_unused_blobs(services)
-    except StorageError as trouble:
-        logger.error("blobs_not_deleted", error=trouble.code, detail=trouble.message)
+    except StorageError as error:
+        logger.error("blobs_not_deleted", error=error.code, detail=error.message)
         return 0
 
 
 async def resume_duplicates(database: Database) -> None:
-    """A feed stopped because another one was followed at its new address. When that one was
-    removed, or lives elsewhere now, nobody would visit what somebody still wants."""
+    """Resume duplicates whose URL is free again.
+
+    A duplicate stopped because another feed was followed at its new URL. When that one was removed,
+    or has another URL now, nobody would visit a feed that somebody still wants.
+    """
     async with database.read() as view:
-        stopped = await feed_rows.list_duplicates(view)
-    for feed, address in stopped:
+        duplicates = await feed_rows.list_duplicates(view)
+    for feed, url in duplicates:
         async with database.write() as tx:
-            there = await feed_rows.find_feed_at_url(tx, index_key(canonical(address) or address))
-            if there is None or there.state == "removed":
+            other = await feed_rows.find_feed_at_url(tx, index_key(canonical(url) or url))
+            if other is None or other.state == "removed":
                 await feed_rows.resume_duplicate(tx, feed, to_micros(tx.now))
 
 
 async def delete_unused_blobs(services: FeedServices) -> int:
-    """Marked in a transaction, deleted outside of it, forgotten a day later."""
+    """Blobs are marked in a transaction, deleted outside of it, and their rows deleted a day
+    later."""
     now, deleted = services.clock.now(), 0
     async with services.database.read() as view:
         keys = await raw_rows.list_dying_blobs(view)

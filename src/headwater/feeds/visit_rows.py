@@ -515,17 +515,13 @@ _LATEST = 2**63 - 1
 def _visit_of(row: Row) -> Visit:
     plain = {name: getattr(row, name) for name in Visit.__slots__}
     moments = {name: maybe_moment(plain[name]) for name in _MOMENTS}
-    parsed = {name: _json_or_none(plain[name]) for name in _JSON}
+    parsed = {name: None if plain[name] is None else orjson.loads(plain[name]) for name in _JSON}
     flags = {"conditional": bool(row.conditional)}
     return Visit(**(plain | moments | parsed | flags))
 
 
 _MOMENTS = ("scheduled_at", "started_at", "finished_at", "next_at")
 _JSON = ("hops", "request_headers", "response_headers", "limits", "problems", "inputs")
-
-
-def _json_or_none(text: str | None) -> Any:
-    return None if text is None else orjson.loads(text)
 
 
 async def list_old_visits(view: View, kept: int) -> list[tuple[FeedPk, int]]:

@@ -1,11 +1,11 @@
-"""The rules of visits: when a move, an absence or a flood is believed."""
+"""The rules of visits: when we believe a move, a run of failures or a flood of entries."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class VisitRules:
-    """Thresholds of the product's own."""
+    """Thresholds that the product sets itself."""
 
     moved_after_count: int = 3
     moved_after_hours: float = 24.0

@@ -63,7 +63,7 @@ def describe_schedule(span: Span, due: DueFeed, worker: str) -> None:
             "headwater.worker": worker,
             "headwater.fence": due.fence,
             "headwater.decision.reason": due.reason or "not visited yet",
-            "headwater.decision.at": _moment(due.decided_at),
+            "headwater.decision.at": None if due.decided_at is None else rfc3339_at(due.decided_at),
             "headwater.decision.interval_seconds": due.state.interval,
             "headwater.failures": due.state.failures,
         }
@@ -180,7 +180,3 @@ def _decision_facts(judged: JudgedVisit) -> SpanFacts:
         "headwater.next.code": decision.code,
         "headwater.next.reason": decision.reason,
     }
-
-
-def _moment(micros: int | None) -> str | None:
-    return None if micros is None else rfc3339_at(micros)

@@ -1,1 +1,1 @@
-"""Entries of feeds: as they are kept, how they differ, and their rows."""
+"""Entries of feeds: as they are stored, how they differ, and their rows."""

@@ -13,11 +13,11 @@ FIELDS = (
     "link", "title", "summary", "content", "authors", "categories", "enclosures", "details",
     "published", "updated",
 )  # fmt: skip
-"""What an entry says. Its hash and its keys are made of these."""
+"""The content of an entry. Its hash and its keys are made of these."""
 
 _MOMENTS = {"published", "updated"}
-_ROOM = 120
-_AROUND = 24
+_MOST_SHOWN = 120
+_CONTEXT = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`silent`: what it says has changed, and its own date of change has not."""
+    """`silent`: the content has changed, and the entry's own dates have not."""
 
     uid: str
     kind: DifferenceKind
@@ -45,7 +45,7 @@ def compared_values(entry: NormalisedEntry) -> dict[str, Any]:
 
 
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
-    """Of those of the fields that differ, in their usual order."""
+    """The fields that differ, in their usual order."""
     return tuple(
         FieldChange(name, *_shown(name, before[name], after[name]))
         for name in FIELDS
@@ -54,7 +54,7 @@ def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
 
 
 def diff_entry(uid: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Difference | None:
-    """None when both say the same."""
+    """None when both have the same content."""
     fields = field_changes(before, after)
     if not fields:
         return None
@@ -65,19 +65,23 @@ def diff_entry(uid: str, before: Mapping[str, Any], after: Mapping[str, Any]) ->
 def diff_entries(
     before: Sequence[NormalisedEntry], after: Sequence[NormalisedEntry]
 ) -> list[Difference]:
-    """In the order of the later document; what it does not have any more comes last.
+    """In the order of the later document; entries that it no longer has come last.
 
-    Of a uid that a document shows twice, the first counts: so it is when entries are kept.
+    When a document shows a uid twice, the first counts, as it does when entries are stored.
     """
     old, new = _by_uid(before), _by_uid(after)
-    found = []
+    differences = []
     for key, entry in new.items():
         if key not in old:
-            found.append(Difference(entry.uid, "added", entry.title))
+            differences.append(Difference(entry.uid, "added", entry.title))
         elif change := diff_entry(entry.uid, compared_values(old[key]), compared_values(entry)):
-            found.append(change)
-    gone = [Difference(e.uid, "removed", e.title) for key, e in old.items() if key not in new]
-    return found + gone
+            differences.append(change)
+    gone = [
+        Difference(entry.uid, "removed", entry.title)
+        for key, entry in old.items()
+        if key not in new
+    ]
+    return differences + gone
 
 
 def _by_uid(entries: Sequence[NormalisedEntry]) -> dict[bytes, NormalisedEntry]:
@@ -100,30 +104,30 @@ def _moment(micros: int | None) -> str | None:
 
 
 def _cut(text: str | None) -> str | None:
-    return text if text is None or len(text) <= _ROOM else f"{text[:_ROOM]}…"
+    return text if text is None or len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 def _excerpts(before: str, after: str) -> tuple[str, str]:
-    """What both begin and end with is left out, but for a little: linear, however long they are."""
-    if max(len(before), len(after)) <= _ROOM:
+    """Most of the text that both begin and end with is left out, in linear time."""
+    if max(len(before), len(after)) <= _MOST_SHOWN:
         return before, after
-    start = _alike(before, after)
+    start = _common_length(before, after)
     most = min(len(before), len(after)) - start
-    end = _alike(before[::-1], after[::-1], most)
-    begin = max(0, start - _AROUND)
+    end = _common_length(before[::-1], after[::-1], most)
+    begin = max(0, start - _CONTEXT)
     return _part(before, begin, len(before) - end), _part(after, begin, len(after) - end)
 
 
 def _part(text: str, begin: int, end: int) -> str:
-    end = min(len(text), end + _AROUND)
+    end = min(len(text), end + _CONTEXT)
     shown = text[begin:end]
-    if len(shown) > _ROOM:
-        shown, end = shown[:_ROOM], begin + _ROOM
+    if len(shown) > _MOST_SHOWN:
+        shown, end = shown[:_MOST_SHOWN], begin + _MOST_SHOWN
     return f"{'…' if begin else ''}{shown}{'…' if end < len(text) else ''}"
 
 
-def _alike(one: str, other: str, most: int | None = None) -> int:
-    """How many characters both begin with, found by halving: slices compare at memory's speed."""
+def _common_length(one: str, other: str, most: int | None = None) -> int:
+    """How many characters both begin with, by halving: slices compare at memory's speed."""
     least, top = 0, min(len(one), len(other)) if most is None else most
     while least < top:
         middle = (least + top + 1) // 2

@@ -1,4 +1,4 @@
-"""An entry as it is kept: normalised, with the keys and the hash by which it is recognised."""
+"""An entry as it is stored: normalised, with the keys and the hash that recognise it."""
 
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ class NormalisedEntry(NamedTuple):
 
 
 class KnownEntry(NamedTuple):
-    """What the database remembers of an entry, as far as comparing needs it.
+    """The part of a stored entry that comparing needs.
 
     `present_since` is the ordinal of the feed's document with which its present run began,
     or None when it was not in the newest document. When that one ended early and did not show it,
@@ -46,6 +46,9 @@ class KnownEntry(NamedTuple):
 
 
 def order_moment(published: int | None, updated: int | None, first_seen: int) -> int:
-    """Many feeds say only `updated`. Missing and future dates order by when we first saw it."""
-    said = updated if published is None else published
-    return first_seen if said is None or said > first_seen else said
+    """The moment by which entries are ordered. Many feeds have only `updated`.
+
+    Without a date, or with one in the future, it is the moment at which we first saw the entry.
+    """
+    dated = updated if published is None else published
+    return first_seen if dated is None or dated > first_seen else dated

@@ -1,4 +1,4 @@
-"""Changes of entries that a document brings: only these are written."""
+"""Changes of entries that a document brings. Only these are written."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from headwater.feeds.entries.entry import KnownEntry, NormalisedEntry
 
 @dataclass(frozen=True, slots=True)
 class ChangedUid:
-    """A new uid for an entry we know: same link, same content, old uid gone from the document.
+    """A new uid for a known entry: same link, same content, and the old uid has left the document.
 
-    Without links, same content is enough only when we ourselves gave up the old uid.
+    Without links, the same content is enough only when we ourselves stopped trusting the old uid.
     """
 
     entry: NormalisedEntry
@@ -18,11 +18,11 @@ class ChangedUid:
 
 @dataclass(frozen=True, slots=True)
 class MergeChanges:
-    """Intents; the store carries them out.
+    """The changes to write, decided but not yet written.
 
     `returned` were known but away; `left` were in the last document and are not in this one;
     `hidden` are not in this one either, but it ends early and may have lost them. None of these
-    touches what an entry says. `cut` counts new entries held back by a limit.
+    changes an entry's content. `cut` counts new entries held back by a limit.
     """
 
     new: tuple[NormalisedEntry, ...] = ()

@@ -1,4 +1,4 @@
-"""Entries in the database: what a group of visits knows, and what it writes."""
+"""Entries in the database: the known ones of some feeds, and the changes that visits write."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,9 +22,9 @@ _IN_ONE_QUERY = 400
 
 @dataclass(slots=True)
 class KnownEntries:
-    """What is known of one feed's entries: those of its newest document and those asked for.
+    """The known entries of one feed: those of its newest document and those that are looked up.
 
-    An alias that a person has undone stands for itself, and is never guessed at again.
+    An alias that a person has undone stands for itself, and is never guessed again.
     """
 
     known: dict[bytes, KnownEntry] = field(default_factory=dict)
@@ -32,15 +32,15 @@ class KnownEntries:
 
 
 NOTHING_KNOWN = KnownEntries()
-"""Of a feed without a document, or on its first one. Nobody writes into it."""
+"""For a feed that has no entries yet. It is shared: nothing may be written into it."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntriesToSave:
-    """One feed's changes with what is needed to write them.
+    """The changes of one feed, and the facts needed to write them.
 
     `before` is how many documents had been seen before this one, `seen_before_at` when the last
-    of them was; this one is number `before + 1`.
+    of them was seen; this one is number `before + 1`.
     """
 
     feed: FeedPk
@@ -54,31 +54,31 @@ class EntriesToSave:
 async def list_known_entries(
     tx: Transaction, shown: Sequence[tuple[FeedPk, Sequence[NormalisedEntry]]]
 ) -> dict[FeedPk, KnownEntries]:
-    """One memory per feed, read in a few queries for the whole group."""
-    memories = {feed: KnownEntries() for feed, _ in shown}
-    for some in _slices(list(memories)):
-        await _load_present(tx, some, memories)
-        await _load_aliases(tx, some, memories)
+    """The known entries of each feed, read in a few queries for the whole group."""
+    by_feed = {feed: KnownEntries() for feed, _ in shown}
+    for batch in _slices(list(by_feed)):
+        await _load_present(tx, batch, by_feed)
+        await _load_aliases(tx, batch, by_feed)
     for feed, entries in shown:
-        await _load_absent(tx, feed, entries, memories[feed])
-    return memories
+        await _load_absent(tx, feed, entries, by_feed[feed])
+    return by_feed
 
 
 async def list_feeds_with_entries(tx: Transaction, feeds: Sequence[FeedPk]) -> set[FeedPk]:
-    """Those of these feeds that have any entry."""
-    there: set[FeedPk] = set()
-    for some in _slices(list(feeds)):
+    """The feeds among these that have any entry."""
+    with_entries: set[FeedPk] = set()
+    for batch in _slices(list(feeds)):
         rows = await tx.rows(
-            f"SELECT id FROM feeds WHERE id IN ({placeholders(len(some))})"
+            f"SELECT id FROM feeds WHERE id IN ({placeholders(len(batch))})"
             " AND EXISTS (SELECT 1 FROM entries e WHERE e.feed_id = feeds.id)",
-            *some,
+            *batch,
         )
-        there.update(FeedPk(row.id) for row in rows)
-    return there
+        with_entries.update(FeedPk(row.id) for row in rows)
+    return with_entries
 
 
 async def _load_present(
-    tx: Transaction, feeds: Sequence[FeedPk], memories: dict[FeedPk, KnownEntries]
+    tx: Transaction, feeds: Sequence[FeedPk], by_feed: dict[FeedPk, KnownEntries]
 ) -> None:
     rows = await tx.rows(
         "SELECT feed_id, entry_uid, uid_key, link_key, content_hash, version, present_since"
@@ -87,11 +87,11 @@ async def _load_present(
         *feeds,
     )
     for row in rows:
-        memories[row.feed_id].known[row.uid_key] = KnownEntry(*row[1:])
+        by_feed[row.feed_id].known[row.uid_key] = KnownEntry(*row[1:])
 
 
 async def _load_aliases(
-    tx: Transaction, feeds: Sequence[FeedPk], memories: dict[FeedPk, KnownEntries]
+    tx: Transaction, feeds: Sequence[FeedPk], by_feed: dict[FeedPk, KnownEntries]
 ) -> None:
     rows = await tx.rows(
         "SELECT feed_id, alias_key, uid_key, undone_at FROM entry_aliases"
@@ -99,17 +99,17 @@ async def _load_aliases(
         *feeds,
     )
     for row in rows:
-        meant = row.uid_key if row.undone_at is None else row.alias_key
-        memories[row.feed_id].aliases[row.alias_key] = meant
+        uid_key = row.uid_key if row.undone_at is None else row.alias_key
+        by_feed[row.feed_id].aliases[row.alias_key] = uid_key
 
 
 async def _load_absent(
-    tx: Transaction, feed: FeedPk, entries: Sequence[NormalisedEntry], memory: KnownEntries
+    tx: Transaction, feed: FeedPk, entries: Sequence[NormalisedEntry], known_entries: KnownEntries
 ) -> None:
-    """Entries that were away and may be back: under their own uid, or the one it stands for."""
+    """Entries that were away and may be back, under their own uid or the uid it is an alias of."""
     named = {entry.uid_key for entry in entries}
-    named |= {memory.aliases[key] for key in named & memory.aliases.keys()}
-    for keys in _slices(sorted(named - memory.known.keys())):
+    named |= {known_entries.aliases[key] for key in named & known_entries.aliases.keys()}
+    for keys in _slices(sorted(named - known_entries.known.keys())):
         rows = await tx.rows(
             "SELECT entry_uid, uid_key, link_key, content_hash, version, present_since FROM entries"
             f" WHERE feed_id = ? AND uid_key IN ({placeholders(len(keys))})",
@@ -117,11 +117,11 @@ async def _load_absent(
             *keys,
         )
         for row in rows:
-            memory.known[row.uid_key] = KnownEntry(*row)
+            known_entries.known[row.uid_key] = KnownEntry(*row)
 
 
 async def save_entries(tx: Transaction, group: Sequence[EntriesToSave]) -> None:
-    """Only what changed is written; an unchanged entry costs nothing."""
+    """Write the changes only; an unchanged entry costs nothing."""
     await _insert_new(tx, group)
     await _keep_versions(tx, group)
     await _rewrite_edited(tx, group)
@@ -129,12 +129,12 @@ async def save_entries(tx: Transaction, group: Sequence[EntriesToSave]) -> None:
     await _move_presence(tx, group)
 
 
-_TEXT = (
+_TEXT_FIELDS = (
     "link", "link_key", "title", "summary", "content", "authors", "categories", "enclosures",
     "details", "published", "updated", "content_hash",
 )  # fmt: skip
-_text_of = attrgetter(*_TEXT)
-_TEXT_COLUMNS = ("canonical_link", *_TEXT[1:])
+_text_of = attrgetter(*_TEXT_FIELDS)
+_TEXT_COLUMNS = ("canonical_link", *_TEXT_FIELDS[1:])
 _OTHER_NAMES = {
     "uid": "entry_uid", "link": "canonical_link", "offset": "frag_offset", "length": "frag_length",
 }  # fmt: skip
@@ -149,27 +149,29 @@ async def _insert_new(tx: Transaction, group: Sequence[EntriesToSave]) -> None:
     await tx.run_many(
         f"INSERT INTO entries ({', '.join(columns)}) VALUES ({placeholders(len(columns))})",
         [
-            _new_row(entry, place, merged)
-            for merged in group
-            for place, entry in enumerate(merged.changes.new)
+            _new_row(entry, place, to_save)
+            for to_save in group
+            for place, entry in enumerate(to_save.changes.new)
         ],
     )
 
 
-def _new_row(entry: NormalisedEntry, place: int, merged: EntriesToSave) -> tuple[SqlValue, ...]:
-    """An entry stands in it as it is: its fields are in the columns' order.
+def _new_row(entry: NormalisedEntry, place: int, to_save: EntriesToSave) -> tuple[SqlValue, ...]:
+    """The fields of an entry are in the order of the columns.
 
     Undated entries of one document keep its order, a microsecond apart.
     """
-    now = merged.now
+    now = to_save.now
     sort_at = order_moment(entry.published, entry.updated, now - place)
-    return (merged.feed, *entry, sort_at, now, 1, merged.before + 1, 0, now, merged.fetch_id)
+    return (to_save.feed, *entry, sort_at, now, 1, to_save.before + 1, 0, now, to_save.fetch_id)
 
 
 async def _keep_versions(tx: Transaction, group: Sequence[EntriesToSave]) -> None:
-    """The text an edit replaces, as it stands in the database, with the raw it came from."""
+    """Keep the text that an edit replaces, as it is in the database, and the raw it came from."""
     rows = [
-        await _replaced(tx, merged, known) for merged in group for _, known in merged.changes.edited
+        await _replaced(tx, to_save, known)
+        for to_save in group
+        for _, known in to_save.changes.edited
     ]
     await tx.run_many(
         "INSERT INTO entry_versions (feed_id, uid_key, version, replaced_at, content_hash,"
@@ -179,22 +181,22 @@ async def _keep_versions(tx: Transaction, group: Sequence[EntriesToSave]) -> Non
 
 
 async def _replaced(
-    tx: Transaction, merged: EntriesToSave, known: KnownEntry
+    tx: Transaction, to_save: EntriesToSave, known: KnownEntry
 ) -> tuple[SqlValue, ...]:
     columns = ", ".join((*_TEXT_COLUMNS, "fetch_id", "frag_offset", "frag_length"))
     old = await tx.row(
         f"SELECT {columns} FROM entries WHERE feed_id = ? AND uid_key = ?",
-        merged.feed,
+        to_save.feed,
         known.uid_key,
     )
     assert old is not None, "an edited entry has just been read in this transaction"
-    kept = {name: getattr(old, name) for name in _TEXT_COLUMNS if name not in _NOT_KEPT}
+    kept = {name: getattr(old, name) for name in _TEXT_COLUMNS if name not in _NOT_IN_SNAPSHOT}
     snapshot = orjson.dumps(kept).decode()
-    place = (merged.feed, known.uid_key, known.version, merged.now)
+    place = (to_save.feed, known.uid_key, known.version, to_save.now)
     return (*place, old.content_hash, snapshot, old.fetch_id, old.frag_offset, old.frag_length)
 
 
-_NOT_KEPT = {"link_key", "content_hash"}
+_NOT_IN_SNAPSHOT = {"link_key", "content_hash"}
 """A key can be made again from its link; the hash has a column of its own."""
 
 
@@ -208,14 +210,14 @@ async def _rewrite_edited(tx: Transaction, group: Sequence[EntriesToSave]) -> No
             (
                 *_text_of(entry),
                 known.version + 1,
-                merged.fetch_id,
+                to_save.fetch_id,
                 entry.offset,
                 entry.length,
-                merged.feed,
+                to_save.feed,
                 known.uid_key,
             )
-            for merged in group
-            for entry, known in merged.changes.edited
+            for to_save in group
+            for entry, known in to_save.changes.edited
         ],
     )
 
@@ -228,21 +230,24 @@ async def _record_aliases(tx: Transaction, group: Sequence[EntriesToSave]) -> No
         " made_at = excluded.made_at, undone_at = NULL",
         [
             (
-                merged.feed,
-                d.entry.uid_key,
-                d.entry.uid,
-                d.known.uid_key,
-                merged.fetch_id,
-                merged.now,
+                to_save.feed,
+                drift.entry.uid_key,
+                drift.entry.uid,
+                drift.known.uid_key,
+                to_save.fetch_id,
+                to_save.now,
             )
-            for merged in group
-            for d in merged.changes.drifted
+            for to_save in group
+            for drift in to_save.changes.drifted
         ],
     )
 
 
 async def undo_alias(tx: Transaction, of: FeedPk, alias_uid: str, now: datetime) -> bool:
-    """The row stays, so that the same guess is not made again; False when there is none."""
+    """The row stays, so that the same guess is not made again.
+
+    False when there is no such alias.
+    """
     touched = await tx.run(
         "UPDATE entry_aliases SET undone_at = coalesce(undone_at, ?)"
         " WHERE feed_id = ? AND alias_key = ?",
@@ -254,24 +259,26 @@ async def undo_alias(tx: Transaction, of: FeedPk, alias_uid: str, now: datetime)
 
 
 async def _move_presence(tx: Transaction, group: Sequence[EntriesToSave]) -> None:
-    """Runs of presence begin and end; in between, counting is arithmetic.
+    """Begin and end runs of presence; within a run, counting is arithmetic.
 
-    An entry hidden by a document that ends early ends its run too, and begins the next one with
-    the document to come: `seen_count` is the number of documents that really showed it, and
-    `last_seen` the moment of the last of them, while it still counts as present. A run that was
-    put off like this and never began adds nothing, and leaves `last_seen` as it is.
+    When a document that ends early hides an entry, the entry's run ends too, and the next run
+    begins with the document to come: `seen_count` is the number of documents that really showed
+    the entry, and `last_seen` the moment of the last of them, while it still counts as present. A
+    run that was put off like this and never began adds nothing, and leaves `last_seen` as it is.
     """
     await tx.run_many(
         "UPDATE entries SET present_since = ? WHERE feed_id = ? AND uid_key = ?",
         [
-            (merged.before + 1, merged.feed, known.uid_key)
-            for merged in group
-            for known in merged.changes.returned
+            (to_save.before + 1, to_save.feed, known.uid_key)
+            for to_save in group
+            for known in to_save.changes.returned
         ],
     )
-    ended = [(merged, known, None) for merged in group for known in merged.changes.left]
+    ended = [(to_save, known, None) for to_save in group for known in to_save.changes.left]
     paused = [
-        (merged, known, merged.before + 2) for merged in group for known in merged.changes.hidden
+        (to_save, known, to_save.before + 2)
+        for to_save in group
+        for known in to_save.changes.hidden
     ]
     await tx.run_many(
         "UPDATE entries SET last_seen = CASE WHEN present_since <= ? THEN CAST(? AS BIGINT)"
@@ -279,20 +286,21 @@ async def _move_presence(tx: Transaction, group: Sequence[EntriesToSave]) -> Non
         " WHERE feed_id = ? AND uid_key = ?",
         [
             (
-                merged.before,
-                merged.seen_before_at,
-                merged.before + 1,
+                to_save.before,
+                to_save.seen_before_at,
+                to_save.before + 1,
                 present_since,
-                merged.feed,
+                to_save.feed,
                 known.uid_key,
             )
-            for merged, known, present_since in (*ended, *paused)
+            for to_save, known, present_since in (*ended, *paused)
         ],
     )
 
 
 async def set_away(tx: Transaction, feed: FeedPk, keys: Sequence[bytes], seen: int) -> None:
-    """Entries of an older document, just inserted: seen once, then, and not in the newest one."""
+    """For entries of an older document, just inserted: seen once, and not in the newest
+    document."""
     await tx.run_many(
         "UPDATE entries SET present_since = NULL, seen_before = 1, last_seen = ?"
         " WHERE feed_id = ? AND uid_key = ?",

@@ -22,7 +22,7 @@ ESCAPE = "!"
 class EntrySearch:
     """`since` is inclusive, `until` exclusive; both are microseconds of first_seen.
 
-    Every word of `text` must be found, each in any field.
+    Every word of `text` must occur, each in any field.
     """
 
     feed: int | None = None
@@ -39,7 +39,7 @@ class EntrySearch:
 def sql_of(
     search: EntrySearch, dialect: str, after: tuple[int, int, int, bytes] | None
 ) -> tuple[str, list[SqlValue]]:
-    """Conditions and their values; finds all that match, and perhaps a few that do not."""
+    """Conditions and their values. They select all that match, and perhaps a few that do not."""
     parts: list[tuple[str, list[SqlValue]]] = []
     if search.feed is not None:
         parts.append(("e.feed_id = ?", [search.feed]))
@@ -55,7 +55,7 @@ def sql_of(
     anywhere = f"({' OR '.join(columns)})"
     parts += [(anywhere, [_pattern(word)] * len(_TEXT)) for word in search.words]
     if after is not None:
-        parts.append(_beyond(after))
+        parts.append(_after_position(after))
     return " AND ".join(part for part, _ in parts) or "1 = 1", [v for _, vs in parts for v in vs]
 
 
@@ -63,18 +63,18 @@ _TEXT = ("title", "summary", "content")
 
 
 def matches(search: EntrySearch, row: Any) -> bool:
-    """The exact answer: databases differ in what they call the same letter."""
+    """The exact answer, because databases differ in which letters they call the same."""
     if search.category is not None and search.category not in orjson.loads(row.categories):
         return False
     # Folded, not lowered: the small sigma of a whole word depends on what stands after it.
-    odd = [word.casefold() for word in search.words if not word.isascii()]
-    if not odd:
+    non_ascii = [word.casefold() for word in search.words if not word.isascii()]
+    if not non_ascii:
         return True
     texts = [(getattr(row, name) or "").casefold() for name in _TEXT]
-    return all(any(word in text for text in texts) for word in odd)
+    return all(any(word in text for text in texts) for word in non_ascii)
 
 
-def _beyond(place: tuple[int, int, int, bytes]) -> tuple[str, list[SqlValue]]:
+def _after_position(place: tuple[int, int, int, bytes]) -> tuple[str, list[SqlValue]]:
     first_seen, sort_at, feed, uid_key = place
     condition = (
         "e.first_seen <= ? AND (e.first_seen < ? OR e.sort_at < ?"
@@ -84,12 +84,13 @@ def _beyond(place: tuple[int, int, int, bytes]) -> tuple[str, list[SqlValue]]:
 
 
 def _element(category: str) -> str:
-    """As it stands inside the stored JSON list."""
+    """The category as it is written in the stored JSON list."""
     return orjson.dumps(category).decode()
 
 
 def _pattern(text: str) -> str:
-    """SQLite folds the case of ASCII only: other letters with a case may be anything here."""
+    """SQLite folds the case of ASCII only, so any other letter with a case matches everything
+    here."""
     return f"%{''.join(_literal(letter) for letter in text)}%"
 
 
@@ -104,7 +105,7 @@ def _literal(letter: str) -> str:
 _IN_ONE_QUERY = 400
 
 _MOST_ROUNDS = 20
-"""How many times one question reads on when a filter drops most rows; then the page stays short."""
+"""How many times one search reads on when a filter drops most rows; then the page stays short."""
 _COLUMNS = (
     "e.feed_id AS feed, e.uid_key, e.entry_uid, e.canonical_link, e.title, e.summary, e.content,"
     " e.authors, e.categories, e.enclosures, e.details, e.published, e.updated, e.sort_at,"
@@ -115,12 +116,12 @@ _COLUMNS = (
 _FROM = "FROM entries e JOIN feeds f ON f.id = e.feed_id"
 
 EntryPosition = tuple[int, int, int, bytes]
-"""Where a page ended: first_seen, sort_at, feed and uid key of its last entry."""
+"""The end of a page: first_seen, sort_at, feed and uid key of its last entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawRef:
-    """Where an entry's bytes are; `note` says `expired` when they were let go."""
+    """The place of an entry's bytes; `note` is `expired` when retention has deleted them."""
 
     fetch_id: str
     offset: int | None
@@ -130,7 +131,7 @@ class RawRef:
 
 @dataclass(frozen=True, slots=True)
 class KeptEntry:
-    """An entry as it is told; lists are JSON text as stored."""
+    """An entry with everything that readers may know; lists are JSON text as stored."""
 
     feed: FeedPk
     uid_key: bytes
@@ -158,7 +159,7 @@ class KeptEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntryVersion:
-    """What an entry said before an edit; `snapshot` is JSON text of its fields then."""
+    """An entry before an edit; `snapshot` is JSON text of its fields then."""
 
     version: int
     replaced_at: datetime
@@ -169,7 +170,7 @@ class EntryVersion:
 
 @dataclass(frozen=True, slots=True)
 class EntryAlias:
-    """A uid that drifted and was taken for an entry we know, unless a person undid that."""
+    """A uid that drifted and was taken for a known entry, unless a person undid that."""
 
     alias_uid: str
     entry_uid: str
@@ -188,7 +189,7 @@ async def search_entries(
     view: View, search: EntrySearch, *, after: EntryPosition | None, limit: int
 ) -> EntrySearchPage:
     """Newest first by first_seen, which never changes: a cursor stays where it is."""
-    found: list[Row] = []
+    matching: list[Row] = []
     has_more = True
     for _ in range(_MOST_ROUNDS):
         where, values = sql_of(search, view.dialect, after)
@@ -196,15 +197,15 @@ async def search_entries(
             f"SELECT {_COLUMNS} {_FROM} WHERE {where}"
             " ORDER BY e.first_seen DESC, e.sort_at DESC, e.feed_id, e.uid_key LIMIT ?",
             *values,
-            limit + 1 - len(found),
+            limit + 1 - len(matching),
         )
-        has_more = len(rows) == limit + 1 - len(found)
-        found += [row for row in rows if matches(search, row)]
-        if len(found) > limit or not has_more:
+        has_more = len(rows) == limit + 1 - len(matching)
+        matching += [row for row in rows if matches(search, row)]
+        if len(matching) > limit or not has_more:
             break
         after = _position_of(rows[-1])
-    shown = found[:limit]
-    if len(found) > limit:
+    shown = matching[:limit]
+    if len(matching) > limit:
         after = _position_of(shown[-1])
     elif not has_more:
         after = None
@@ -227,20 +228,20 @@ async def get_entry(view: View, uid: str, feed_id: str | None = None) -> KeptEnt
 
 
 async def list_versions(view: View, of: KeptEntry) -> list[EntryVersion]:
-    """What it said before, oldest first."""
+    """The versions before the present one, oldest first."""
     rows = await view.rows(
         "SELECT * FROM entry_versions WHERE feed_id = ? AND uid_key = ? ORDER BY version",
         of.feed,
         of.uid_key,
     )
-    there = await list_unexpired(view, [row.fetch_id for row in rows])
+    unexpired = await list_unexpired(view, [row.fetch_id for row in rows])
     return [
         EntryVersion(
             row.version,
             from_micros(row.replaced_at),
             row.content_hash,
             row.snapshot,
-            _raw_ref(row, there),
+            _raw_ref(row, unexpired),
         )
         for row in rows
     ]
@@ -248,15 +249,16 @@ async def list_versions(view: View, of: KeptEntry) -> list[EntryVersion]:
 
 @dataclass(frozen=True, slots=True)
 class KeptText:
-    """What an entry says now, by the names of `merge.diff_entries`; where it stands in its raw."""
+    """The present content of an entry, by the names of `diff_entries.FIELDS`, and its place in its
+    raw."""
 
     known: KnownEntry
-    said: Mapping[str, Any]
+    values: Mapping[str, Any]
     offset: int | None
 
 
 async def list_texts_from(view: View, feed: FeedPk, fetch_id: str) -> dict[bytes, KeptText]:
-    """Entries of a feed whose present text came from this payload, by their keys."""
+    """The entries of a feed whose present text came from this payload, by their keys."""
     columns = ", ".join("canonical_link AS link" if name == "link" else name for name in FIELDS)
     rows = await view.rows(
         "SELECT entry_uid, uid_key, link_key, content_hash, version, present_since, frag_offset,"
@@ -318,36 +320,38 @@ async def _with_alias(view: View, key: bytes, feed_id: str | None) -> Sequence[R
 
 
 async def _with_raw_refs(view: View, rows: Sequence[Row]) -> list[KeptEntry]:
-    """Rows with the raw they came from, older versions' first."""
+    """Rows with the raw they came from; that of older versions comes first."""
     older = await _older_refs(view, [row for row in rows if row.version > 1])
     refs = [[*older.get((row.feed, row.uid_key), []), row] for row in rows]
-    there = await list_unexpired(view, [ref.fetch_id for some in refs for ref in some])
+    unexpired = await list_unexpired(
+        view, [ref.fetch_id for entry_refs in refs for ref in entry_refs]
+    )
     return [
-        _entry_of(row, tuple(_raw_ref(ref, there) for ref in some))
-        for row, some in zip(rows, refs, strict=True)
+        _entry_of(row, tuple(_raw_ref(ref, unexpired) for ref in entry_refs))
+        for row, entry_refs in zip(rows, refs, strict=True)
     ]
 
 
 async def _older_refs(view: View, edited: Sequence[Row]) -> dict[tuple[int, bytes], list[Row]]:
     refs: dict[tuple[int, bytes], list[Row]] = {}
     for start in range(0, len(edited), _IN_ONE_QUERY):
-        some = edited[start : start + _IN_ONE_QUERY]
-        feeds = sorted({row.feed for row in some})
+        batch = edited[start : start + _IN_ONE_QUERY]
+        feeds = sorted({row.feed for row in batch})
         rows = await view.rows(
             "SELECT feed_id, uid_key, fetch_id, frag_offset, frag_length FROM entry_versions"
             f" WHERE feed_id IN ({placeholders(len(feeds))}) AND uid_key IN "
-            f"({placeholders(len(some))})"
+            f"({placeholders(len(batch))})"
             " ORDER BY version",
             *feeds,
-            *(row.uid_key for row in some),
+            *(row.uid_key for row in batch),
         )
         for row in rows:
             refs.setdefault((row.feed_id, row.uid_key), []).append(row)
     return refs
 
 
-def _raw_ref(row: Row, there: set[str]) -> RawRef:
-    note = None if row.fetch_id in there else "expired"
+def _raw_ref(row: Row, unexpired: set[str]) -> RawRef:
+    note = None if row.fetch_id in unexpired else "expired"
     return RawRef(row.fetch_id, row.frag_offset, row.frag_length, note)
 
 
@@ -356,9 +360,9 @@ def _position_of(row: Row) -> EntryPosition:
 
 
 def _entry_of(row: Row, raw_refs: tuple[RawRef, ...]) -> KeptEntry:
-    """While an entry is in the newest document its counting is arithmetic.
+    """While an entry is in the newest document, its counting is arithmetic.
 
-    A run that begins with the next document (this one ended early) is zero long as yet.
+    A run that begins with the next document (this one ended early) has length zero so far.
     """
     present = row.present_since is not None
     run = row.documents_seen - row.present_since + 1 if present else 0

@@ -1,4 +1,4 @@
-"""A version of an entry as it is kept, and its line of JSON."""
+"""A version of an entry as it is stored, and its line of JSON."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ _NO_NUMBER = 2**31
 
 # Named tuples, not dataclasses: batches of hundreds are made and looked up while visits go on.
 class VersionKey(NamedTuple):
-    """Which entry of which feed, and which of its versions."""
+    """Names one version of one entry of a feed."""
 
     feed_id: str
     uid_key: bytes
@@ -25,8 +25,8 @@ class VersionKey(NamedTuple):
 class KeptVersion(NamedTuple):
     """A version as it is stored: lists are JSON text, moments are microseconds.
 
-    `snapshot` is JSON of what an edit replaced; what stands beside it are then the entry's
-    present words. Without one, `present` is the number of the version that the words belong to.
+    `snapshot` is JSON of the content that an edit replaced; the fields beside it then hold the
+    entry's present content. Without a snapshot, `present` is the version that the fields belong to.
     """
 
     feed_id: str
@@ -53,55 +53,55 @@ class KeptVersion(NamedTuple):
 
 
 def version_key_of(type: str, payload: Mapping[str, Any]) -> VersionKey | None:
-    """None for an event that speaks of no entry."""
+    """None for an event that is not about an entry."""
     if type not in ENTRY_EVENTS:
         return None
     feed_id, uid = payload.get("feed_id"), payload.get("entry_uid")
     number = payload.get("version", 1)
     if not (isinstance(feed_id, str) and isinstance(uid, str) and isinstance(number, int)):
         return None
-    # A database would refuse to look for these, and the batch with it.
+    # A database would refuse to look for these, and refuse the whole batch with them.
     is_askable = "\0" not in feed_id and number is not True and 0 < number < _NO_NUMBER
     return VersionKey(feed_id, index_key(uid), number) if is_askable else None
 
 
-def version_json(kept: KeptVersion) -> bytes:
-    """One line of JSON, the same each time: nothing in it changes after the version was made."""
-    kept = with_own_text(kept)
+def version_json(version: KeptVersion) -> bytes:
+    """One line of JSON, always the same: nothing in it changes after the version was made."""
+    version = with_own_text(version)
     return orjson.dumps(
         {
-            "entry_uid": kept.uid,
-            "feed_id": kept.feed_id,
-            "canonical_link": kept.link,
-            "title": kept.title,
-            "summary": kept.summary,
-            "content": kept.content,
-            "authors": orjson.Fragment(kept.authors),
-            "categories": orjson.Fragment(kept.categories),
-            "enclosures": orjson.Fragment(kept.enclosures),
-            "published": _moment(kept.published),
-            "updated": _moment(kept.updated),
-            "first_seen": _moment(kept.first_seen),
+            "entry_uid": version.uid,
+            "feed_id": version.feed_id,
+            "canonical_link": version.link,
+            "title": version.title,
+            "summary": version.summary,
+            "content": version.content,
+            "authors": orjson.Fragment(version.authors),
+            "categories": orjson.Fragment(version.categories),
+            "enclosures": orjson.Fragment(version.enclosures),
+            "published": _moment(version.published),
+            "updated": _moment(version.updated),
+            "first_seen": _moment(version.first_seen),
             "raw_refs": (
-                {"fetch_id": kept.fetch_id, "offset": kept.offset, "length": kept.length},
+                {"fetch_id": version.fetch_id, "offset": version.offset, "length": version.length},
             ),
-            "content_hash": kept.content_hash,
-            "version": kept.number,
-            "details": orjson.Fragment(kept.details),
+            "content_hash": version.content_hash,
+            "version": version.number,
+            "details": orjson.Fragment(version.details),
         },
         option=orjson.OPT_UTC_Z,
     )
 
 
-def with_own_text(kept: KeptVersion) -> KeptVersion:
-    """The words beside it are then those of this very version."""
-    if kept.snapshot is None:
-        return kept
-    said: Mapping[str, Any] = orjson.loads(kept.snapshot)
+def with_own_text(version: KeptVersion) -> KeptVersion:
+    """The version with its own content in the fields, taken from the snapshot if there is one."""
+    if version.snapshot is None:
+        return version
+    content: Mapping[str, Any] = orjson.loads(version.snapshot)
     names = ("title", "summary", "content", "authors", "categories", "enclosures", "details")
-    words = {name: said[name] for name in names}
-    moments = {name: said[name] for name in ("published", "updated")}
-    return kept._replace(link=said["canonical_link"], **words, **moments)
+    texts = {name: content[name] for name in names}
+    moments = {name: content[name] for name in ("published", "updated")}
+    return version._replace(link=content["canonical_link"], **texts, **moments)
 
 
 def _moment(micros: int | None) -> datetime | None:

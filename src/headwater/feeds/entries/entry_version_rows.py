@@ -1,4 +1,4 @@
-"""Versions of entries in the database, found in batches."""
+"""Versions of entries in the database, read in batches."""
 
 from collections.abc import Collection
 
@@ -14,7 +14,7 @@ _COLUMNS = (
     " CASE WHEN v.version IS NULL THEN e.frag_offset ELSE v.frag_offset END,"
     " CASE WHEN v.version IS NULL THEN e.frag_length ELSE v.frag_length END"
 )
-# The wanted ones come first in the join, each finds its rows by key. With `IN (VALUES …)` SQLite
+# The keys come first in the join, and each finds its rows by index. With `IN (VALUES …)` SQLite
 # reads the whole table instead; CROSS JOIN keeps it from trying another order.
 _FROM = (
     " FROM w CROSS JOIN feeds f CROSS JOIN entries e LEFT JOIN entry_versions v"
@@ -24,24 +24,22 @@ _FROM = (
 )
 
 
-async def find_versions(
-    view: View, wanted: Collection[VersionKey]
-) -> dict[VersionKey, KeptVersion]:
-    """Those that there are: a feed may have been deleted with all its entries."""
-    found: dict[VersionKey, KeptVersion] = {}
-    keys = list(dict.fromkeys(wanted))
-    for start in range(0, len(keys), _IN_ONE_QUERY):
-        some = keys[start : start + _IN_ONE_QUERY]
-        values: list[SqlValue] = [value for key in some for value in key]
-        for row in await view.rows(_sql(view, len(some)), *values):
-            kept = KeptVersion._make(row)
-            if kept.snapshot is not None or kept.present == kept.number:
-                found[VersionKey(*kept[:3])] = kept
-    return found
+async def find_versions(view: View, keys: Collection[VersionKey]) -> dict[VersionKey, KeptVersion]:
+    """The versions that exist: a feed may have been deleted with all its entries."""
+    versions: dict[VersionKey, KeptVersion] = {}
+    unique = list(dict.fromkeys(keys))
+    for start in range(0, len(unique), _IN_ONE_QUERY):
+        batch = unique[start : start + _IN_ONE_QUERY]
+        values: list[SqlValue] = [value for key in batch for value in key]
+        for row in await view.rows(_sql(view, len(batch)), *values):
+            version = KeptVersion._make(row)
+            if version.snapshot is not None or version.present == version.number:
+                versions[VersionKey(*version[:3])] = version
+    return versions
 
 
 def _sql(view: View, count: int) -> str:
-    """PostgreSQL learns the types of the first row; SQLite must not be told of BYTEA."""
+    """PostgreSQL takes the types from the first row; SQLite does not know BYTEA."""
     typed = "(CAST(? AS TEXT), CAST(? AS BYTEA), CAST(? AS INTEGER))"
     first = typed if view.dialect == "postgresql" else "(?, ?, ?)"
     rows = ", ".join([first, *["(?, ?, ?)"] * (count - 1)])

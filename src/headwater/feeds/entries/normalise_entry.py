@@ -1,4 +1,4 @@
-"""Normalise a parsed entry for keeping: canonical link, JSON lists, content hash."""
+"""Normalise a parsed entry for storage: canonical link, JSON lists, content hash."""
 
 import re
 from datetime import datetime
@@ -19,7 +19,7 @@ _PART = r"[^\s@<>()\[\],;:\"]"
 _ADDRESS = re.compile(
     rf"[<(\[]?(?<![@\w])({_PART}{{1,64}}@{_PART}{{1,255}}\.{_PART}{{2,63}})[>)\]]?"
 )
-"""Of an e-mail, in a name. `@ann@social.example` is none."""
+"""An e-mail address inside a name. `@ann@social.example` is none."""
 
 
 def normalise_entry(parsed: Entry, uid: str, emails: Emails = "keep") -> NormalisedEntry:
@@ -53,13 +53,17 @@ def normalise_entry(parsed: Entry, uid: str, emails: Emails = "keep") -> Normali
 
 
 def _hash(*parts: str | None) -> str:
-    """Dates stay out: feeds that stamp every item with the time of day are not edits."""
+    """Dates are left out: a feed that stamps every item with the time of day has not edited it."""
     return sha256(orjson.dumps(parts)).hexdigest()
 
 
 def _terms(parsed: Entry) -> list[str]:
-    """Each category once, in order; a label says it better than nothing."""
-    return list(dict.fromkeys([word for c in parsed.categories if (word := c.term or c.label)]))
+    """Each category once, in order; the label when there is no term."""
+    return list(
+        dict.fromkeys(
+            [word for category in parsed.categories if (word := category.term or category.label)]
+        )
+    )
 
 
 def _person(person: Person, emails: Emails) -> dict[str, str | None]:
@@ -75,46 +79,46 @@ def _hidden(email: str, emails: Emails) -> str | None:
 
 
 def _name_without(name: str, emails: Emails) -> str | None:
-    """Some write their address in the name's place, or that of a second person behind it."""
-    left = _ADDRESS.sub(lambda found: _hidden(found[1], emails) or "", name)
+    """Some authors put their address into the name, or that of a second person behind it."""
+    left = _ADDRESS.sub(lambda address: _hidden(address[1], emails) or "", name)
     return left.strip(" \t,;") or None
 
 
 def _enclosure(enclosure: Enclosure) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "url": enclosure.url,
         "type": enclosure.type,
         "length": enclosure.length,
     }
     if enclosure.duration is not None:
-        told["duration"] = enclosure.duration
+        fields["duration"] = enclosure.duration
     if enclosure.title is not None:
-        told["title"] = enclosure.title
+        fields["title"] = enclosure.title
     if enclosure.medium is not None:
-        told["medium"] = enclosure.medium
-    return told
+        fields["medium"] = enclosure.medium
+    return fields
 
 
 def _details(parsed: Entry, content: Content | None, emails: Emails) -> dict[str, Any]:
-    """What has no column of its own; only what is there."""
-    told = {name: value for name, value in _as_it_is(parsed) if value}
+    """The fields without a column of their own, those that are there."""
+    fields = {name: value for name, value in _as_it_is(parsed) if value}
     if (title := parsed.title) and title.type != "text":
-        told["title_type"] = title.type
+        fields["title_type"] = title.type
     if (summary := parsed.summary) and summary.type != "text":
-        told["summary_type"] = summary.type
+        fields["summary_type"] = summary.type
     if content:
-        told["content_type"] = content.type
+        fields["content_type"] = content.type
     if parsed.links:
-        told["links"] = [_link(link) for link in parsed.links]
+        fields["links"] = [_link(link) for link in parsed.links]
     if parsed.contributors:
-        told["contributors"] = [_person(person, emails) for person in parsed.contributors]
+        fields["contributors"] = [_person(person, emails) for person in parsed.contributors]
     if parsed.created:
-        told["created"] = rfc3339(parsed.created)
+        fields["created"] = rfc3339(parsed.created)
     if parsed.expired:
-        told["expired"] = rfc3339(parsed.expired)
+        fields["expired"] = rfc3339(parsed.expired)
     if source := parsed.source:
-        told["source"] = {"title": source.title, "link": source.link, "id": source.id}
-    return told
+        fields["source"] = {"title": source.title, "link": source.link, "id": source.id}
+    return fields
 
 
 def _as_it_is(parsed: Entry) -> tuple[tuple[str, Any], ...]:
@@ -130,17 +134,17 @@ def _as_it_is(parsed: Entry) -> tuple[tuple[str, Any], ...]:
 
 
 def _link(link: Link) -> dict[str, Any]:
-    """What a link says of itself; most say only where it leads, how and to what."""
-    told: dict[str, Any] = {"href": link.href, "rel": link.rel}
+    """Most links have only `href`, `rel` and `type`: the other fields are left out when empty."""
+    fields: dict[str, Any] = {"href": link.href, "rel": link.rel}
     if link.type is not None:
-        told["type"] = link.type
+        fields["type"] = link.type
     if link.title is not None:
-        told["title"] = link.title
+        fields["title"] = link.title
     if link.length is not None:
-        told["length"] = link.length
+        fields["length"] = link.length
     if link.hreflang is not None:
-        told["hreflang"] = link.hreflang
-    return told
+        fields["hreflang"] = link.hreflang
+    return fields
 
 
 def _micros(moment: datetime | None) -> int | None:
@@ -154,7 +158,7 @@ def _json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses go by their fields without help; text wrappers and mappings need a word."""
+    """orjson encodes dataclasses by itself; text wrappers and mappings need this help."""
     if isinstance(value, Text):
         return value.value
     return dict(value)

@@ -1,1 +1,1 @@
-"""Fetch a feed: one polite, conditional request, and what came of it."""
+"""Fetch a feed: one polite, conditional request, and its outcome."""

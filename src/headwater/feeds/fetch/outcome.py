@@ -119,11 +119,8 @@ def _status_decides(answer: HttpAnswer) -> bool:
 
 def _transport_failure(exchange: Exchange, answer: HttpAnswer) -> Failed:
     code = answer.error or "network_error"
-    return failed(exchange, code, answer.error_detail, truncated=_has_part_of_body(answer))
-
-
-def _has_part_of_body(answer: HttpAnswer) -> bool:
-    return answer.status is not None and answer.error in _CUT_SHORT
+    truncated = answer.status is not None and answer.error in _CUT_SHORT
+    return failed(exchange, code, answer.error_detail, truncated=truncated)
 
 
 def _document(exchange: Exchange, context: AnswerContext) -> Outcome:

@@ -17,7 +17,8 @@ _URLS = frozenset({"location", "content-location", "referer", "refresh", "link"}
 def redacted_headers(headers: Headers) -> Headers:
     """The same fields in the same order, secret values replaced, secrets in URLs too."""
     return tuple(
-        field if _is_harmless(field[0]) else (field[0], _shown(*field)) for field in headers
+        field if _is_harmless(field[0]) else (field[0], _redacted_value(*field))
+        for field in headers
     )
 
 
@@ -37,5 +38,5 @@ def _is_harmless(name: str) -> bool:
     return name.lower() not in _URLS and _SECRET.fullmatch(name.lower()) is None
 
 
-def _shown(name: str, value: str) -> str:
+def _redacted_value(name: str, value: str) -> str:
     return redacted(value) if name.lower() in _URLS else REDACTED

@@ -1,4 +1,4 @@
-"""How long after their publication new entries were seen, where that can be known."""
+"""Lateness: how long after their publication new entries were seen, where that is known."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,17 +19,17 @@ class Lateness(NamedTuple):
 UNKNOWN = Lateness()
 
 
-def lateness(new: Sequence[NormalisedEntry], looked_before: int | None, now: int) -> Lateness:
-    """Of entries published since the last successful look, and not in the future.
+def lateness(new: Sequence[NormalisedEntry], document_seen_at: int | None, now: int) -> Lateness:
+    """The lateness of entries published since the last successful visit, and not in the future.
 
-    A date before that look is not the moment of publication: the entry was not there then. A first
-    document shows what was there before us, and says nothing.
+    A date before that visit is not the moment of publication: the entry was not there then. A first
+    document shows entries that were there before us, and says nothing about lateness.
     """
-    if looked_before is None or not new:
+    if document_seen_at is None or not new:
         return UNKNOWN
     late = [
         (now - entry.published) / _MICROS
         for entry in new
-        if entry.published is not None and looked_before <= entry.published <= now
+        if entry.published is not None and document_seen_at <= entry.published <= now
     ]
     return Lateness(len(late), sum(late), sum(seconds * seconds for seconds in late))

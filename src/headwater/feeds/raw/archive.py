@@ -1,7 +1,7 @@
 """Archive raw fetches: their bytes are safe before anything refers to them.
 
-That is the first of a visit's two commits. The way back is here too: the bytes of a raw fetch,
-proved to be the same.
+This is the first of a visit's two commits. Reading the bytes back, and proving that they are the
+same, is here too.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from headwater.feeds.raw.raw_rows import ArchivedFetch
 
 @dataclass(frozen=True, slots=True)
 class ArchivedBody:
-    """A raw fetch that is safe now; `deaths` is how often this very body killed a parser."""
+    """A raw fetch that is safe now. `deaths` counts how often this very body killed a parser."""
 
     fetch_id: str
     body_sha256: str
@@ -31,23 +31,25 @@ class ArchivedBody:
 async def archive_group(
     database: Database, blobs: Blobs, group: list[RawFetch]
 ) -> list[ArchivedBody | DatabaseRefused]:
-    """Safe together; a feed that was deleted meanwhile is refused alone."""
+    """Archive a group together; a feed that was deleted meanwhile is refused alone."""
     observe_commit("archive", len(group))
     return await split_on_refusal(partial(_archive, database, blobs), group, DatabaseRefused)
 
 
 async def _archive(database: Database, blobs: Blobs, group: list[RawFetch]) -> list[ArchivedBody]:
-    """Blobs first, rows second: a row is a promise that its bytes can be had."""
+    """Blobs first, rows second: a row promises that its bytes can be had."""
     async with database.read() as view:
         generation = to_micros(view.now)
         keys = await raw_rows.list_blob_keys(view, [raw.body_sha256 for raw in group], generation)
     while True:
         await blobs.put_many([(keys[raw.body_sha256], raw.body) for raw in group])
-        archived, held = await _insert_raw_rows(database, group, keys, generation, blobs.storage)
-        if held == keys:
+        archived, locked_keys = await _insert_raw_rows(
+            database, group, keys, generation, blobs.storage
+        )
+        if locked_keys == keys:
             return archived
-        # Retention deleted one of these blobs just now, or a neighbour stored the same content.
-        keys = held
+        # Retention has just deleted one of these blobs, or another commit stored the same content.
+        keys = locked_keys
 
 
 async def _insert_raw_rows(
@@ -59,22 +61,22 @@ async def _insert_raw_rows(
 ) -> tuple[list[ArchivedBody], dict[str, str]]:
     digests = [raw.body_sha256 for raw in group]
     async with database.write() as tx:
-        held = await raw_rows.lock_blobs(tx, digests, generation)
-        if held != keys:
-            return [], held
+        locked_keys = await raw_rows.lock_blobs(tx, digests, generation)
+        if locked_keys != keys:
+            return [], locked_keys
         await raw_rows.insert_raw_fetches(tx, group, keys, storage)
         deaths = await raw_rows.count_parser_deaths(tx, digests)
     return [
-        ArchivedBody(r.fetch_id, r.body_sha256, deaths.get(r.body_sha256, 0)) for r in group
-    ], held
+        ArchivedBody(raw.fetch_id, raw.body_sha256, deaths.get(raw.body_sha256, 0)) for raw in group
+    ], locked_keys
 
 
 async def read_archived_body(database: Database, blobs: Blobs, raw: ArchivedFetch) -> bytes:
-    """The body of a raw fetch, proved to be what was served; else RawExpired or BlobDamaged."""
+    """The body of a raw fetch, proved to be as served; else RawExpired or BlobDamaged."""
     _check_not_expired(raw)
     body = await blobs.get(raw.blob_key)
     if body is None:
-        # Retention may have come between the two looks; only then is this no damage.
+        # Retention may have deleted it since the row was read; otherwise this is damage.
         async with database.read() as view:
             _check_not_expired(await raw_rows.get_raw_fetch(view, raw.fetch_id))
     if body is None or sha256(body).hexdigest() != raw.body_sha256:

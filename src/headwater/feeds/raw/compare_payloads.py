@@ -1,4 +1,4 @@
-"""Compare two payloads of a feed: both are read again, nothing is written."""
+"""Compare two payloads of a feed: both are parsed again, nothing is written."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ _OF_THE_FEED = ("format", "title", "home_link")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`feed`: what the document says of the feed itself. `same_bytes`: nothing can differ."""
+    """`feed` holds the changes of the feed's own fields. `same_bytes`: nothing can differ."""
 
     before: ArchivedFetch
     after: ArchivedFetch
@@ -35,7 +35,10 @@ class Comparison:
 async def compare_payloads(
     services: FeedServices, fetch_id: str, other_id: str | None
 ) -> Comparison:
-    """`other_id` None: the payload before this one. Whatever the order given, older → newer."""
+    """Compare the older payload with the newer, in whatever order they are named.
+
+    Without `other_id` the other is the payload before this one.
+    """
     async with services.database.read() as view:
         one = await raw_rows.get_raw_fetch(view, fetch_id)
         if other_id is None:
@@ -54,7 +57,9 @@ async def compare_payloads(
         await _parse_payload(services, before, identity),
         await _parse_payload(services, after, identity),
     )
-    return Comparison(before, after, False, _feed_changes(old, new), _entry_changes(old, new))
+    return Comparison(
+        before, after, False, _feed_changes(old, new), tuple(diff_entries(old.entries, new.entries))
+    )
 
 
 async def parse_archived_body(
@@ -65,7 +70,7 @@ async def parse_archived_body(
     *,
     url: str,
 ) -> ReadResult:
-    """A body of the archive, read as a visit would read it today. `url` is where it came from."""
+    """Parse an archived body as a visit would today. `url` is the one that it came from."""
     job = parse_job_of(url, tuple(raw.response_headers.items()), feed_id, identity)
     body = await read_archived_body(services.database, services.blobs, raw)
     return await read_document(services.parsers, job, body, services.reading)
@@ -74,21 +79,17 @@ async def parse_archived_body(
 async def _parse_payload(
     services: FeedServices, raw: ArchivedFetch, identity: dict[str, object] | None
 ) -> ReadFeed:
-    said = await parse_archived_body(services, raw, raw.feed_id, identity, url=raw.url)
-    if isinstance(said, ReadFeed):
-        return said
-    assert isinstance(said, UnreadableDocument), "no document was named as known"
+    document = await parse_archived_body(services, raw, raw.feed_id, identity, url=raw.url)
+    if isinstance(document, ReadFeed):
+        return document
+    assert isinstance(document, UnreadableDocument), "no document was named as known"
     raise ConflictError(
-        f"The payload {raw.fetch_id} cannot be read as a feed: {said.detail}.",
+        f"The payload {raw.fetch_id} cannot be read as a feed: {document.detail}.",
         fetch_id=raw.fetch_id,
-        reason=said.code,
+        reason=document.code,
     )
 
 
 def _feed_changes(before: ReadFeed, after: ReadFeed) -> tuple[FieldChange, ...]:
     pairs = ((name, getattr(before, name), getattr(after, name)) for name in _OF_THE_FEED)
     return tuple(FieldChange(name, old, new) for name, old, new in pairs if old != new)
-
-
-def _entry_changes(before: ReadFeed, after: ReadFeed) -> tuple[Difference, ...]:
-    return tuple(diff_entries(before.entries, after.entries))

@@ -1,4 +1,4 @@
-"""The raw fetch: bytes and headers exactly as served, under the name of their content."""
+"""A raw fetch: bytes and headers exactly as served, stored under the hash of the content."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -12,7 +12,7 @@ from headwater.feeds.fetch.redact_headers import redacted_headers
 
 @dataclass(frozen=True, slots=True)
 class RawFetch:
-    """One archived response. Headers and `url` are for the record: without their secrets."""
+    """A response to be archived. Headers and `url` are stored without their secrets."""
 
     fetch_id: FetchId
     feed: FeedPk
@@ -32,7 +32,7 @@ class RawFetch:
 
 
 def has_body(answer: HttpAnswer) -> bool:
-    """Whether anything was served at all."""
+    """Whether the answer has any bytes to archive."""
     return bool(answer.body) and answer.status is not None
 
 
@@ -40,7 +40,7 @@ def raw_fetch_of(
     exchange: Exchange, feed: FeedPk, fetch_id: FetchId, *, truncated: bool, error: str | None
 ) -> RawFetch:
     answer = exchange.answer
-    assert answer.status is not None, "asked before: can_be_kept"
+    assert answer.status is not None, "the caller has asked has_body"
     return RawFetch(
         fetch_id=fetch_id,
         feed=feed,
@@ -57,9 +57,9 @@ def raw_fetch_of(
 
 
 def blob_key(body_sha256: str, generation: int) -> str:
-    """Named for its content, and never used twice: a deletion that comes late hits nothing else.
+    """A key is named for its content and never used twice, so a late deletion hits nothing else.
 
-    `generation` is the moment at which this content was first wanted (again). One level of
+    `generation` is the moment at which this content was first needed (again). There is one level of
     folders: a second one would cost a new folder, and its syncing, for nearly every blob.
     """
     return f"sha256/{body_sha256[:2]}/{body_sha256}-{generation:x}"

@@ -1,4 +1,4 @@
-"""Raw fetches in the database, and the blobs behind them: first promised, then kept."""
+"""Raw fetches in the database, and the blobs with their bodies."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,36 +16,36 @@ from headwater.feeds.raw.raw_fetch import RawFetch, blob_key
 
 
 async def list_blob_keys(view: View, digests: Sequence[str], generation: int) -> dict[str, str]:
-    """The key under which each body is; for a body that is not there, or going, a new one."""
-    wanted = sorted(set(digests))
+    """The key of each body; a new one for a body that is missing, or about to be deleted."""
+    unique = sorted(set(digests))
     rows = await view.rows(
         "SELECT body_sha256, generation FROM blobs WHERE dying_since IS NULL"
-        f" AND body_sha256 IN ({placeholders(len(wanted))})",
-        *wanted,
+        f" AND body_sha256 IN ({placeholders(len(unique))})",
+        *unique,
     )
-    new = {digest: blob_key(digest, generation) for digest in wanted}
+    new = {digest: blob_key(digest, generation) for digest in unique}
     return new | {row.body_sha256: blob_key(row.body_sha256, row.generation) for row in rows}
 
 
 async def lock_blobs(tx: Transaction, digests: Sequence[str], generation: int) -> dict[str, str]:
-    """The keys again, now safe from deletion: a dying blob is never used, its content moves on.
+    """The keys again, now safe from deletion. A dying blob is never used; its content moves on.
 
-    When they differ from what `list_blob_keys` said, somebody came between: put the bodies again.
+    When they differ from those of `list_blob_keys`, somebody came between: put the bodies again.
     """
-    wanted = sorted(set(digests))
+    unique = sorted(set(digests))
     await tx.run_many(
         "INSERT INTO blobs (body_sha256, generation) VALUES (?, ?)"
         " ON CONFLICT (body_sha256) DO UPDATE SET dying_since = NULL, generation = CASE"
         " WHEN blobs.dying_since IS NULL THEN blobs.generation ELSE excluded.generation END",
-        [(digest, generation) for digest in wanted],
+        [(digest, generation) for digest in unique],
     )
-    return await list_blob_keys(tx, wanted, generation)
+    return await list_blob_keys(tx, unique, generation)
 
 
 async def insert_raw_fetches(
     tx: Transaction, raws: Sequence[RawFetch], keys: Mapping[str, str], storage: str
 ) -> None:
-    """Only after the blobs are durable: a row is a promise that its bytes can be had (R1)."""
+    """Call this only after the blobs are durable: a row promises that its bytes can be had (R1)."""
     await tx.run_many(
         "INSERT INTO raw_fetches (fetch_id, feed_id, fetched_at, url, http_status,"
         " request_headers, response_headers, storage, blob_key, body_sha256, content_type,"
@@ -75,14 +75,15 @@ async def insert_raw_fetches(
 
 
 async def set_kept(tx: Transaction, fetch_ids: Sequence[str]) -> None:
-    """These payloads brought or changed an entry."""
+    """Mark payloads that brought or changed an entry."""
     await tx.run_many(
-        "UPDATE raw_fetches SET keep = ? WHERE fetch_id = ?", [(True, each) for each in fetch_ids]
+        "UPDATE raw_fetches SET keep = ? WHERE fetch_id = ?",
+        [(True, fetch_id) for fetch_id in fetch_ids],
     )
 
 
 class ExpirableFetches(NamedTuple):
-    """Raw fetches that retention lets go. Those that are `unneeded` may be needed by now."""
+    """Raw fetches that retention may delete. An `unneeded` one may have become needed since."""
 
     unneeded: list[str]
     old: list[str]
@@ -94,9 +95,9 @@ class ExpirableFetches(NamedTuple):
 async def list_expirable(
     view: View, *, unchanged_kept: int, kept_before: datetime | None
 ) -> ExpirableFetches:
-    """Some of the unneeded payloads beyond the newest N of each feed.
+    """Some of the unneeded payloads beyond the newest `unchanged_kept` of each feed.
 
-    `kept_before` also lets go of payloads that did bring entries, when an operator says so.
+    With `kept_before`, an operator also has older payloads deleted that did bring entries.
     """
     unneeded = await view.rows(
         "SELECT fetch_id FROM (SELECT fetch_id, row_number() OVER"
@@ -115,16 +116,16 @@ async def list_expirable(
     return ExpirableFetches([row.fetch_id for row in unneeded], [row.fetch_id for row in old])
 
 
-async def set_expired(tx: Transaction, found: ExpirableFetches, now: datetime) -> None:
-    """One that has brought an entry since, by being read again, stays."""
+async def set_expired(tx: Transaction, expirable: ExpirableFetches, now: datetime) -> None:
+    """A payload that has brought an entry since, because it was parsed again, stays."""
     moment = to_micros(now)
     await tx.run_many(
         "UPDATE raw_fetches SET expired_at = ? WHERE fetch_id = ? AND NOT keep",
-        [(moment, each) for each in found.unneeded],
+        [(moment, fetch_id) for fetch_id in expirable.unneeded],
     )
     await tx.run_many(
         "UPDATE raw_fetches SET expired_at = ? WHERE fetch_id = ?",
-        [(moment, each) for each in found.old],
+        [(moment, fetch_id) for fetch_id in expirable.old],
     )
 
 
@@ -135,7 +136,7 @@ _UNUSED = (
 
 
 async def list_unused_blobs(view: View) -> list[str]:
-    """Some of the contents that no living raw fetch refers to."""
+    """Some of the contents to which no unexpired raw fetch refers."""
     rows = await view.rows(
         f"SELECT body_sha256 FROM blobs b WHERE dying_since IS NULL AND {_UNUSED} LIMIT 1000"
     )
@@ -143,7 +144,10 @@ async def list_unused_blobs(view: View) -> list[str]:
 
 
 async def mark_blobs_dying(tx: Transaction, digests: Sequence[str], now: datetime) -> list[str]:
-    """Mark those that are still unused, locked first, lest a reference slips in; their keys."""
+    """Mark the blobs that are still unused and return their keys.
+
+    They are locked first, so that no reference is added meanwhile.
+    """
     if tx.dialect == "postgresql":
         await tx.rows(
             f"SELECT 1 FROM blobs WHERE body_sha256 IN ({placeholders(len(digests))})"
@@ -160,7 +164,7 @@ async def mark_blobs_dying(tx: Transaction, digests: Sequence[str], now: datetim
 
 
 async def list_dying_blobs(view: View) -> list[str]:
-    """Keys of blobs that were marked before, the newest first: a crash may have come between."""
+    """Keys of blobs that were marked before, the newest first: a crash may have kept them."""
     rows = await view.rows(
         "SELECT body_sha256, generation FROM blobs WHERE dying_since IS NOT NULL"
         " ORDER BY dying_since DESC LIMIT 5000"
@@ -169,7 +173,7 @@ async def list_dying_blobs(view: View) -> list[str]:
 
 
 async def delete_dying_blobs(tx: Transaction, dying_before: datetime) -> None:
-    """Tombstones stay a while: whoever looked before the deletion must find out after it."""
+    """Tombstones stay a while, so that a reader from before the deletion finds out after it."""
     await tx.run("DELETE FROM blobs WHERE dying_since < ?", to_micros(dying_before))
 
 
@@ -186,11 +190,11 @@ async def upsert_parser_death(tx: Transaction, body_sha256: str, error: str, now
 
 async def count_parser_deaths(tx: Transaction, digests: Sequence[str]) -> dict[str, int]:
     """How often each of these bodies has killed its parse process."""
-    wanted = sorted(set(digests))
+    unique = sorted(set(digests))
     rows = await tx.rows(
         f"SELECT body_sha256, crashes FROM quarantine WHERE body_sha256 IN "
-        f"({placeholders(len(wanted))})",
-        *wanted,
+        f"({placeholders(len(unique))})",
+        *unique,
     )
     return {row.body_sha256: row.crashes for row in rows}
 
@@ -204,7 +208,7 @@ _IN_ONE_QUERY = 400
 
 @dataclass(frozen=True, slots=True)
 class ArchivedFetch:
-    """A raw fetch as its row tells it; `expired_at` when retention let the bytes go."""
+    """A raw fetch as it is stored; `expired_at` is when retention deleted the bytes."""
 
     fetch_id: FetchId
     feed_id: FeedId
@@ -235,22 +239,22 @@ async def get_raw_fetch(view: View, fetch_id: str) -> ArchivedFetch:
 
 
 async def list_unexpired(view: View, fetch_ids: Sequence[str]) -> set[str]:
-    """Those of these raw fetches whose bytes can still be had."""
-    wanted, there = sorted(set(fetch_ids)), set[str]()
-    for start in range(0, len(wanted), _IN_ONE_QUERY):
-        some = wanted[start : start + _IN_ONE_QUERY]
+    """The raw fetches among these whose bytes can still be had."""
+    unique, unexpired = sorted(set(fetch_ids)), set[str]()
+    for start in range(0, len(unique), _IN_ONE_QUERY):
+        batch = unique[start : start + _IN_ONE_QUERY]
         rows = await view.rows(
             "SELECT fetch_id FROM raw_fetches WHERE expired_at IS NULL"
-            f" AND fetch_id IN ({placeholders(len(some))})",
-            *some,
+            f" AND fetch_id IN ({placeholders(len(batch))})",
+            *batch,
         )
-        there.update(row.fetch_id for row in rows)
-    return there
+        unexpired.update(row.fetch_id for row in rows)
+    return unexpired
 
 
 @dataclass(frozen=True, slots=True)
 class KeptBody:
-    """Where the bytes of a raw fetch are; `expired` when retention let them go."""
+    """The place of a raw fetch's bytes; `expired` when retention has deleted them."""
 
     blob_key: str
     sha256: str
@@ -259,14 +263,14 @@ class KeptBody:
 
 
 async def find_bodies(view: View, fetch_ids: Collection[str]) -> dict[str, KeptBody]:
-    """By fetch id; one that is not known is left out."""
-    wanted, bodies = list(dict.fromkeys(fetch_ids)), dict[str, KeptBody]()
-    for start in range(0, len(wanted), _IN_ONE_QUERY):
-        some = wanted[start : start + _IN_ONE_QUERY]
+    """The bodies by fetch id; an unknown one is left out."""
+    unique, bodies = list(dict.fromkeys(fetch_ids)), dict[str, KeptBody]()
+    for start in range(0, len(unique), _IN_ONE_QUERY):
+        batch = unique[start : start + _IN_ONE_QUERY]
         rows = await view.rows(
             "SELECT fetch_id, blob_key, body_sha256, content_length, expired_at FROM raw_fetches"
-            f" WHERE fetch_id IN ({placeholders(len(some))})",
-            *some,
+            f" WHERE fetch_id IN ({placeholders(len(batch))})",
+            *batch,
         )
         for fetch_id, key, sha256, size, expired_at in rows:
             bodies[fetch_id] = KeptBody(key, sha256, size, expired_at is not None)
@@ -274,7 +278,7 @@ async def find_bodies(view: View, fetch_ids: Collection[str]) -> dict[str, KeptB
 
 
 _A_DOCUMENT = "r.error IS NULL AND NOT r.truncated AND r.http_status BETWEEN 200 AND 299"
-"""A whole answer that said yes: what a visit would have read."""
+"""A whole answer with success: a visit would have read it."""
 
 
 async def find_document_before(view: View, raw: ArchivedFetch) -> ArchivedFetch | None:
@@ -292,7 +296,7 @@ async def find_document_before(view: View, raw: ArchivedFetch) -> ArchivedFetch 
 async def list_documents(
     view: View, feed: FeedPk, *, after: str | None, limit: int
 ) -> list[ArchivedFetch]:
-    """Payloads of a feed, oldest first. Of those that have expired, the ones entries came from."""
+    """Payloads of a feed, oldest first. Of the expired ones, those that entries came from."""
     rows = await view.rows(
         "SELECT r.*, f.feed_id AS public_id FROM raw_fetches r JOIN feeds f ON f.id = r.feed_id"
         f" WHERE r.feed_id = ? AND r.fetch_id > ? AND {_A_DOCUMENT} AND (r.expired_at IS NULL OR"
@@ -332,7 +336,7 @@ def _archived_of(row: Row) -> ArchivedFetch:
 
 
 def _by_name(stored: str) -> dict[str, str]:
-    """An object; a field that came several times is joined as HTTP allows."""
+    """As an object. A field that came several times is joined, as HTTP allows."""
     joined: dict[str, str] = {}
     for name, value in orjson.loads(stored):
         joined[name] = f"{joined[name]}, {value}" if name in joined else value

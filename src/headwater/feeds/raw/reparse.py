@@ -1,7 +1,7 @@
-"""Reparse what is archived: entries are made anew, without a request, as a better parser sees them.
+"""Reparse archived payloads: a better parser makes their entries anew, without a request.
 
-Payloads are read in the order they were served. A payload speaks for the entries whose present text
-came from it, and for entries that nobody has seen yet. Nothing is ever deleted.
+Payloads are read in the order they were served. A payload decides about the entries whose present
+text came from it, and about entries that were never seen. Nothing is ever deleted.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from headwater.feeds.entries.entry_changes import ChangedUid, MergeChanges
 from headwater.feeds.entries.entry_rows import EntriesToSave, KnownEntries
 from headwater.feeds.feed_rows import FeedToReparse
 from headwater.feeds.judge_visit import entry_events
-from headwater.feeds.merge.decide_changes import decide_changes
+from headwater.feeds.merge.decide_changes import decide_changes, resolved_key
 from headwater.feeds.raw import raw_rows
 from headwater.feeds.raw.compare_payloads import parse_archived_body
 from headwater.feeds.raw.raw_rows import ArchivedFetch
@@ -30,7 +30,7 @@ from headwater.feeds.services import FeedServices
 
 @dataclass(frozen=True, slots=True)
 class UnreadPayload:
-    """A payload that gives no entries: why."""
+    """A payload without entries; `code` and `detail` say why."""
 
     fetch_id: str
     code: str
@@ -39,7 +39,7 @@ class UnreadPayload:
 
 @dataclass(slots=True)
 class ReparseResult:
-    """What some payloads of a feed say now. `next` is the last of them while there are more."""
+    """The result for some payloads of a feed. `next` is the last of them while there are more."""
 
     payloads: int = 0
     same: int = 0
@@ -50,7 +50,7 @@ class ReparseResult:
 
 @dataclass(frozen=True, slots=True)
 class _PayloadChanges:
-    """One payload beside what we have: `changes` are to be written, `differences` to be told."""
+    """A payload compared with the stored entries: `changes` to write, `differences` to report."""
 
     changes: MergeChanges
     differences: tuple[Difference, ...]
@@ -60,7 +60,7 @@ class _PayloadChanges:
 async def reparse(
     services: FeedServices, feed_id: str, *, after: str | None, limit: int, dry_run: bool
 ) -> ReparseResult:
-    """Some payloads of a feed, oldest first, from the one after `after`."""
+    """Reparse some payloads of a feed, oldest first, from the one after `after`."""
     async with services.database.read() as view:
         feed = await feed_rows.get_feed_to_reparse(view, feed_id)
         payloads = await raw_rows.list_documents(view, feed.pk, after=after, limit=limit)
@@ -79,18 +79,18 @@ async def _reparse_one(
     *,
     dry_run: bool,
 ) -> None:
-    said = await _read(services, feed, raw)
-    if not isinstance(said, ReadFeed):
-        result.unread.append(UnreadPayload(raw.fetch_id, said.code, said.detail))
+    document = await _read(services, feed, raw)
+    if not isinstance(document, ReadFeed):
+        result.unread.append(UnreadPayload(raw.fetch_id, document.code, document.detail))
         return
     async with services.database.write() as tx:
-        # Its lock keeps a visit's commit and this one apart.
-        now_feed = await feed_rows.get_feed_to_reparse(tx, feed.id, lock=True)
-        found = await _payload_changes(tx, now_feed, raw, said)
-        if found.changes != MergeChanges() and not dry_run:
-            await _write(tx, now_feed, raw, said, found.changes)
-    result.same += found.same
-    result.differences += [(raw.fetch_id, each) for each in found.differences]
+        # The lock keeps the commit of a visit and this one apart.
+        locked_feed = await feed_rows.get_feed_to_reparse(tx, feed.id, lock=True)
+        payload = await _payload_changes(tx, locked_feed, raw, document)
+        if payload.changes != MergeChanges() and not dry_run:
+            await _write(tx, locked_feed, raw, document, payload.changes)
+    result.same += payload.same
+    result.differences += [(raw.fetch_id, difference) for difference in payload.differences]
 
 
 async def _read(
@@ -101,35 +101,38 @@ async def _read(
     if deaths >= services.rules.parser_deaths_allowed:
         return UnreadableDocument("quarantined", "this very document killed its parser before")
     try:
-        said = await _read_as_then(services, feed, raw)
-    except (RawExpired, BlobDamaged) as trouble:
-        return UnreadableDocument(trouble.code, trouble.message)
-    if isinstance(said, UnreadableDocument) and killed_its_parser(said):
+        document = await _read_as_then(services, feed, raw)
+    except (RawExpired, BlobDamaged) as error:
+        return UnreadableDocument(error.code, error.message)
+    if isinstance(document, UnreadableDocument) and killed_its_parser(document):
         async with services.database.write() as tx:
-            await raw_rows.upsert_parser_death(tx, raw.body_sha256, said.code, tx.now)
-    return said
+            await raw_rows.upsert_parser_death(tx, raw.body_sha256, document.code, tx.now)
+    return document
 
 
 async def _read_as_then(
     services: FeedServices, feed: FeedToReparse, raw: ArchivedFetch
 ) -> ReadFeed | UnreadableDocument:
-    """Links in a document may begin with its own address, whose secrets the archive has not."""
+    """Links in a document may begin with its own URL, whose secrets are not in the archive."""
     readings = [
         await parse_archived_body(services, raw, feed.id, feed.identity, url=url)
         for url in _addresses(feed, raw)
     ]
-    said = readings[0]
-    assert isinstance(said, ReadFeed | UnreadableDocument), "no document was named as known"
-    if any(each != said for each in readings):
+    document = readings[0]
+    assert isinstance(document, ReadFeed | UnreadableDocument), "no document was named as known"
+    if any(reading != document for reading in readings):
         return UnreadableDocument(
             "address_hidden", "links in it need its address, whose secret is gone"
         )
-    return said
+    return document
 
 
 def _addresses(feed: FeedToReparse, raw: ArchivedFetch) -> tuple[str, ...]:
-    """Where a payload came from: the feed's own address if it is that one. Of another with a secret
-    two stand-ins: what both of them make of a document does not depend on it."""
+    """The URL that a payload came from; the feed's own one if it is the same.
+
+    For another URL with a secret there are two stand-ins: when both give the same document, it does
+    not depend on the secret.
+    """
     if redacted(feed.url) == raw.url:
         return (feed.url,)
     if REDACTED not in raw.url:
@@ -138,36 +141,40 @@ def _addresses(feed: FeedToReparse, raw: ArchivedFetch) -> tuple[str, ...]:
 
 
 async def _payload_changes(
-    tx: Transaction, feed: FeedToReparse, raw: ArchivedFetch, said: ReadFeed
+    tx: Transaction, feed: FeedToReparse, raw: ArchivedFetch, document: ReadFeed
 ) -> _PayloadChanges:
     texts = await entry_search_rows.list_texts_from(tx, feed.pk, raw.fetch_id)
-    memory = (await entry_rows.list_known_entries(tx, [(feed.pk, said.entries)]))[feed.pk]
+    known_entries = (await entry_rows.list_known_entries(tx, [(feed.pk, document.entries)]))[
+        feed.pk
+    ]
     changes = _by_place(
         decide_changes(
-            _known_at_the_time(memory, texts),
-            memory.aliases,
-            said.entries,
-            room_for_new=len(said.entries),
+            _known_at_the_time(known_entries, texts),
+            known_entries.aliases,
+            document.entries,
+            room_for_new=len(document.entries),
         ),
         texts,
     )
     edited = [
         (entry, texts[key].known, difference)
-        for key, entry in _entries_by_key(said, memory, changes).items()
+        for key, entry in _entries_by_key(document, known_entries, changes).items()
         if key in texts
         and (
-            difference := diff_entry(texts[key].known.uid, texts[key].said, compared_values(entry))
+            difference := diff_entry(
+                texts[key].known.uid, texts[key].values, compared_values(entry)
+            )
         )
     ]
-    told = [
+    differences = [
         *(Difference(entry.uid, "added", entry.title) for entry in changes.new),
         *(difference for _, _, difference in edited),
-        *(Difference(k.uid, "removed", texts[k.uid_key].said["title"]) for k in changes.left),
+        *(Difference(k.uid, "removed", texts[k.uid_key].values["title"]) for k in changes.left),
     ]
     rewritten = tuple((entry, known) for entry, known, _ in edited)
     return _PayloadChanges(
         MergeChanges(new=changes.new, edited=rewritten, drifted=changes.drifted),
-        tuple(told),
+        tuple(differences),
         len(texts) - len(edited) - len(changes.left),
     )
 
@@ -175,50 +182,52 @@ async def _payload_changes(
 def _by_place(
     changes: MergeChanges, texts: Mapping[bytes, entry_search_rows.KeptText]
 ) -> MergeChanges:
-    """An entry that stands where a known one was cut from is that one, whatever it is called."""
+    """An entry at the place of a known one is that entry, whatever its uid is now."""
     places = {texts[k.uid_key].offset: k for k in changes.left}
     places.pop(None, None)
     renamed = [ChangedUid(e, places[e.offset]) for e in changes.new if e.offset in places]
-    found = {drift.entry.uid_key for drift in renamed}
-    again = {drift.known.uid_key for drift in renamed}
+    renamed_uids = {drift.entry.uid_key for drift in renamed}
+    still_there = {drift.known.uid_key for drift in renamed}
     return replace(
         changes,
-        new=tuple(e for e in changes.new if e.uid_key not in found),
+        new=tuple(e for e in changes.new if e.uid_key not in renamed_uids),
         drifted=(*changes.drifted, *renamed),
-        left=tuple(k for k in changes.left if k.uid_key not in again),
+        left=tuple(k for k in changes.left if k.uid_key not in still_there),
     )
 
 
 def _entries_by_key(
-    said: ReadFeed, memory: KnownEntries, changes: MergeChanges
+    document: ReadFeed, known_entries: KnownEntries, changes: MergeChanges
 ) -> dict[bytes, NormalisedEntry]:
-    """By the keys of the entries they are. Of a uid that is shown twice the first one counts."""
-    named = {entry.uid_key for entry in said.entries}
-    shown = {_key(entry, memory, named): entry for entry in reversed(said.entries)}
+    """Entries of the document by the keys of the stored ones.
+
+    Of a repeated uid the first counts.
+    """
+    named = {entry.uid_key for entry in document.entries}
+    shown = {
+        resolved_key(entry, known_entries.known, known_entries.aliases, named): entry
+        for entry in reversed(document.entries)
+    }
     return shown | {drift.known.uid_key: drift.entry for drift in changes.drifted}
 
 
-def _key(entry: NormalisedEntry, memory: KnownEntries, named: set[bytes]) -> bytes:
-    meant = memory.aliases.get(entry.uid_key, entry.uid_key)
-    return entry.uid_key if meant in named or entry.uid_key in memory.known else meant
-
-
 def _known_at_the_time(
-    memory: KnownEntries, texts: Mapping[bytes, entry_search_rows.KeptText]
+    known_entries: KnownEntries, texts: Mapping[bytes, entry_search_rows.KeptText]
 ) -> dict[bytes, KnownEntry]:
-    """As if this payload were the newest one: present is what came from it."""
-    known = {key: each._replace(present_since=None) for key, each in memory.known.items()}
+    """The known entries as if this payload were the newest one: those that came from it are
+    present."""
+    known = {key: entry._replace(present_since=None) for key, entry in known_entries.known.items()}
     return known | {key: text.known._replace(present_since=1) for key, text in texts.items()}
 
 
 async def _write(
-    tx: Transaction, feed: FeedToReparse, raw: ArchivedFetch, said: ReadFeed,
+    tx: Transaction, feed: FeedToReparse, raw: ArchivedFetch, document: ReadFeed,
     changes: MergeChanges,
 ) -> None:  # fmt: skip
-    """As a visit would: the entries, their history, their events, in one transaction."""
+    """Write as a visit would: the entries, their history, their events, in one transaction."""
     now = tx.now
-    is_newest = feed.document_hash == said.document_hash
-    merged = EntriesToSave(
+    is_newest = feed.document_hash == document.document_hash
+    to_save = EntriesToSave(
         feed=feed.pk,
         changes=changes,
         fetch_id=raw.fetch_id,
@@ -226,7 +235,7 @@ async def _write(
         before=feed.documents_seen - 1,
         seen_before_at=None,
     )
-    await entry_rows.save_entries(tx, [merged])
+    await entry_rows.save_entries(tx, [to_save])
     if not is_newest:
         await entry_rows.set_away(
             tx, feed.pk, [entry.uid_key for entry in changes.new], to_micros(raw.fetched_at)

@@ -78,11 +78,9 @@ def after_whole_answer(known: Hints, document: Hints | None, fresh_for: float | 
 def after_not_modified(known: Hints, fresh_for: float | None) -> Hints:
     """A 304 updates the freshness of the last whole answer; without one it stays as it was."""
     seconds = _freshness(fresh_for)
-    return (
-        known
-        if seconds is None or seconds == known.fresh_for
-        else known._replace(fresh_for=seconds)
-    )
+    if seconds is None or seconds == known.fresh_for:
+        return known
+    return known._replace(fresh_for=seconds)
 
 
 def floors(hints: Hints, longest: float) -> dict[str, float]:

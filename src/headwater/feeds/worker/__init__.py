@@ -1,1 +1,1 @@
-"""The worker's side of feeds: claims and turns of hosts."""
+"""The worker: claims of feeds, queues of hosts, and the loop that visits."""

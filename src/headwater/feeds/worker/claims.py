@@ -134,11 +134,11 @@ class Claims:
         monotonic = services.clock.monotonic()
         since = now - round(MICROS / self._policy.requests_per_second)
         async with services.database.read() as view:
-            asked = await host_rows.list_recently_asked_hosts(view, services.worker, since)
+            recently_asked = await host_rows.list_recently_asked_hosts(view, services.worker, since)
             resting = await host_rows.list_resting_hosts(
                 view, services.schedule.initial_interval, now
             )
-        self._space_hosts(asked)
+        self._space_hosts(recently_asked)
         for host, until in resting:
             services.fetcher.turns.rest(host, monotonic + (until - now) / MICROS)
 

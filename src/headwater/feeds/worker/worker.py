@@ -83,7 +83,13 @@ class Worker:
             Chore(min(heartbeat, _TAKE_OVER_SECONDS), self._take_over),
             *self._chores,
         )
-        keepers = [asyncio.create_task(self._loop_of(chore).run()) for chore in chores]
+        clock = self._services.clock
+        # No error ends these loops, because without signs of life nothing is visited.
+        loops = [
+            Loop(chore.action, clock, chore.every, _KEEPER_LOG, pause_first=True)
+            for chore in chores
+        ]
+        keepers = [asyncio.create_task(loop.run()) for loop in loops]
         try:
             while not self._stopping:
                 await self._run_once()
@@ -298,10 +304,6 @@ class Worker:
     def _held(self) -> list[DueFeed]:
         self._drop_lapsed_claims()
         return [*self._running.values(), *self._queues.waiting(), *self._lookups.waiting()]
-
-    def _loop_of(self, chore: Chore) -> Loop:
-        """No error ends it, because without signs of life nothing is visited."""
-        return Loop(chore.action, self._services.clock, chore.every, _KEEPER_LOG, pause_first=True)
 
     def _pause(self, seconds: float) -> None:
         self._paused_until = self._services.clock.monotonic() + seconds
