@@ -51,10 +51,7 @@ class CommitServices:
 
 
 class PreparedVisit(NamedTuple):
-    """A finished visit on its way to the commit.
-
-    `writes` are known where it could be judged early.
-    """
+    """A finished visit on its way to the commit, with its `writes` if it was judged early."""
 
     finished: FinishedVisit
     luck: float

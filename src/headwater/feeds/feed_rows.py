@@ -302,9 +302,9 @@ async def set_removed(tx: Transaction, feed: FeedPk, now: datetime) -> None:
 
 
 async def delete_feed_rows(tx: Transaction, feed: FeedPk) -> None:
-    """Entries, versions, visits and raw fetches go with the row; blobs are left to retention.
+    """Delete a feed, its entries, versions, visits and raw fetches; blobs are left to retention.
 
-    So does its subscription, with its conflicts and its history.
+    Its subscription goes too, with its conflicts and its history.
     """
     await tx.run("DELETE FROM rss_subscriptions WHERE feed_id = ?", feed)
     await tx.run("DELETE FROM feeds WHERE id = ?", feed)
@@ -345,7 +345,7 @@ _FEED_COLUMNS = (
 async def list_feeds(
     view: View, *, after: int = 0, limit: int, states: Sequence[FeedState], url: str | None = None
 ) -> list[Feed]:
-    """In the order they were added, from the one after `after`."""
+    """Feeds in the order they were added, from the one after `after`."""
     values: list[SqlValue] = [after, *states]
     where = f"id > ? AND state IN ({placeholders(len(states))})"
     if url is not None:
@@ -358,7 +358,7 @@ async def list_feeds(
 
 
 async def get_feed(view: View, feed_id: str, *, lock: bool = False) -> Feed:
-    """`lock` keeps others from changing it until the transaction ends."""
+    """A feed by its id. `lock` keeps others from changing it until the transaction ends."""
     suffix = " FOR UPDATE" if lock and view.dialect == "postgresql" else ""
     row = await view.row(f"SELECT {_FEED_COLUMNS} FROM feeds WHERE feed_id = ?{suffix}", feed_id)
     if row is None:
@@ -379,7 +379,7 @@ class FeedToReparse:
 
 
 async def get_feed_to_reparse(view: View, feed_id: str, *, lock: bool = False) -> FeedToReparse:
-    """`lock` as above."""
+    """The same facts for `reparse`. `lock` is as in `get_feed`."""
     suffix = " FOR UPDATE" if lock and view.dialect == "postgresql" else ""
     row = await view.row(
         "SELECT id, feed_id, url, identity, document_hash, documents_seen FROM feeds"

@@ -92,7 +92,7 @@ def origins_of(urls: Iterable[str]) -> tuple[str, ...]:
 
 
 def bind_to_origin(url: str, credentials: Credentials) -> Credentials:
-    """The same, checked, for the origin of this URL and no other."""
+    """The same credentials, checked, for the origin of this URL and no other."""
     return check_credentials(replace(credentials, origins=origins_of([url])))
 
 
@@ -107,8 +107,7 @@ class Keyring:
     parts: tuple[Credentials, ...] = ()
 
     def headers_for(self, url: str) -> Headers:
-        """No headers, unless the URL is of the origin `home` and the secrets are for that
-        origin."""
+        """No headers, unless the URL is at the origin `home` and the secrets are for it."""
         origin = origin_of(url)
         if origin != self.home:
             return ()
@@ -116,7 +115,7 @@ class Keyring:
 
 
 def _fields(parts: Sequence[Credentials]) -> Headers:
-    """Later parts win, name by name; one login only."""
+    """The header fields of all parts. Later parts win, name by name; there is one login only."""
     fields: dict[str, tuple[str, str]] = {}
     cookies: dict[str, str] = {}
     for part in parts:

@@ -48,7 +48,7 @@ class Overrides(NamedTuple):
     ceiling_sec: float | None = None
 
     def changed(self, changes: Mapping[str, Any]) -> "Overrides":
-        """None puts a setting back to its default."""
+        """The overrides after changes; None puts a setting back to its default."""
         defaults = self._field_defaults
         values = {
             name: defaults[name] if value is None else value for name, value in changes.items()
@@ -56,8 +56,10 @@ class Overrides(NamedTuple):
         return self._replace(**values)
 
     def policy_from(self, policy: SchedulePolicy) -> SchedulePolicy:
-        """The schedule's numbers with the feed's own limits. BadInput when these contradict each
-        other."""
+        """The schedule's policy with the feed's own limits.
+
+        BadInput when they contradict each other.
+        """
         if self.min_interval_sec is None and self.max_interval_sec is None:
             return policy
         return policy.overridden(

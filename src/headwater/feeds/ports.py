@@ -34,7 +34,10 @@ class ParserReply:
 
 
 class Parsers(Protocol):
-    """Parsing in killable processes: a job is a JSON header for `read_document` and the body."""
+    """Parsing in processes that can be killed.
+
+    A job is JSON from `read_document`, beside the body.
+    """
 
     async def read(self, job: bytes, body: bytes) -> ParserReply: ...
 

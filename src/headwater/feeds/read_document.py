@@ -83,7 +83,7 @@ class ReadFeed:
 
 @dataclass(frozen=True, slots=True)
 class SameDocument:
-    """Byte for byte the document we read last time: nothing to compare."""
+    """The same document as last time, byte for byte: there is nothing to compare."""
 
     document_hash: bytes
     decoded_bytes: int | None = None

@@ -72,8 +72,7 @@ async def resume_duplicates(database: Database) -> None:
 
 
 async def delete_unused_blobs(services: FeedServices) -> int:
-    """Blobs are marked in a transaction, deleted outside of it, and their rows deleted a day
-    later."""
+    """Mark blobs in a transaction, delete them outside of it, and delete their rows a day later."""
     now, deleted = services.clock.now(), 0
     async with services.database.read() as view:
         keys = await raw_rows.list_dying_blobs(view)

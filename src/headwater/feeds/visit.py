@@ -34,10 +34,7 @@ from headwater.feeds.worker import claim_rows
 
 
 async def visit_feed(due: DueFeed, services: FeedServices) -> CommitResult:
-    """Visit a claimed feed once.
-
-    The visit makes two commits; visits at the same time share both.
-    """
+    """Visit a claimed feed. A visit makes two commits; visits at the same time share both."""
     with span("schedule") as scheduled:
         request = request_of_visit(due, services)
         scheduled.tell(describe_schedule, due, services.worker)
@@ -46,8 +43,7 @@ async def visit_feed(due: DueFeed, services: FeedServices) -> CommitResult:
 
 
 def request_of_visit(due: DueFeed, services: FeedServices) -> FetchRequest:
-    """The request asks for the document only if it has changed; now and then it asks for all of
-    it."""
+    """The document is requested only if it has changed; now and then it is requested whole."""
     now = to_micros(services.clock.now())
     whole = wants_whole_document(due, now, services.rules.whole_fetch_days)
     return FetchRequest(
@@ -96,10 +92,7 @@ async def record_visit(
 async def archive_body(
     feed: FeedPk, outcome: Outcome, services: FeedServices
 ) -> ArchivedBody | None:
-    """The first commit: the body as served.
-
-    Error pages too: one may be all that explains an error.
-    """
+    """The first commit: the body as served, also an error page, which may explain the error."""
     if not has_body(outcome.exchange.answer):
         return None
     truncated, error = False, None
@@ -144,10 +137,7 @@ async def parse_answer(
     *,
     known_document: str | None = None,
 ) -> ReadResult:
-    """Parse in a process that can be killed.
-
-    A document with the hash `known_document` is skipped.
-    """
+    """Parse in a process that can be killed. The document `known_document` is not read again."""
     job = parse_job_of(
         answer.url, answer.response_headers, feed_id, identity, known_document=known_document
     )
@@ -166,8 +156,7 @@ async def commit_visit(finished: FinishedVisit, services: FeedServices) -> Commi
 
 
 async def record_mishap(due: DueFeed, error: Exception, services: FeedServices) -> CommitResult:
-    """Record a mistake of ours like a failure of the feed, so that the visit is not repeated at
-    once."""
+    """Record a mistake of ours like a failure of the feed, so that it does not repeat at once."""
     detail = f"{type(error).__name__}: {error}"
     outcome = _outcome_without_request(due, "internal_error", detail, services)
     now = services.clock.now()

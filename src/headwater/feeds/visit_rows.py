@@ -67,8 +67,7 @@ class FeedUpdate(NamedTuple):
 
 
 class UnchangedFeedUpdate(NamedTuple):
-    """The same for a feed in good order that was not modified: its other columns stay as they
-    are."""
+    """The same for a feed in good order that was not modified: its other columns stay."""
 
     interval_sec: float
     last_decision_at: int
@@ -134,8 +133,7 @@ class VisitRow(NamedTuple):
 
 
 class QuietVisitRow(NamedTuple):
-    """The same for a visit that brought nothing and had no error: all other columns are empty or
-    0."""
+    """The same for a visit that brought nothing and had no error: other columns are empty or 0."""
 
     feed_id: FeedPk
     scheduled_at: int
@@ -253,7 +251,7 @@ async def update_feeds(
 
 
 async def insert_visits(tx: Transaction, visits: Sequence[VisitRow | QuietVisitRow]) -> None:
-    """The key (feed, scheduled_at) is what makes a second commit of one visit impossible (J1)."""
+    """The key (feed, scheduled_at) makes a second commit of one visit impossible (J1)."""
     whole = [(*visit, visit.feed_id) for visit in visits if type(visit) is VisitRow]
     await tx.run_many(_INSERT_VISIT, whole)
     quiet = [visit for visit in visits if type(visit) is QuietVisitRow]
@@ -498,7 +496,7 @@ class Visit:
 
 
 async def list_visits(view: View, of: FeedPk, *, before: int | None, limit: int) -> list[Visit]:
-    """Newest first."""
+    """Visits of a feed, newest first."""
     rows = await view.rows(
         "SELECT * FROM visits WHERE feed_id = ? AND scheduled_at < ?"
         " ORDER BY scheduled_at DESC LIMIT ?",

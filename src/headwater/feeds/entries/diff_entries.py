@@ -1,4 +1,4 @@
-"""Diff two readings of an entry, field by field, short enough to be shown."""
+"""Diff entries of two documents, field by field, short enough to be shown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,10 @@ _CONTEXT = 24
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field before and after. Of long texts, the part that differs, with … for the rest."""
+    """A field before and after.
+
+    Long texts are cut to the part that differs, with … for the rest.
+    """
 
     name: str
     before: str | None

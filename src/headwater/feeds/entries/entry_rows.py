@@ -201,7 +201,7 @@ _NOT_IN_SNAPSHOT = {"link_key", "content_hash"}
 
 
 async def _rewrite_edited(tx: Transaction, group: Sequence[EntriesToSave]) -> None:
-    """first_seen, sort_at and the uid stay: identity and order do not move (E2)."""
+    """An edit leaves first_seen, sort_at and the uid: identity and order do not change (E2)."""
     columns = (*_TEXT_COLUMNS, "version", "fetch_id", "frag_offset", "frag_length")
     assignments = ", ".join(f"{column} = ?" for column in columns)
     await tx.run_many(
@@ -299,8 +299,7 @@ async def _move_presence(tx: Transaction, group: Sequence[EntriesToSave]) -> Non
 
 
 async def set_away(tx: Transaction, feed: FeedPk, keys: Sequence[bytes], seen: int) -> None:
-    """For entries of an older document, just inserted: seen once, and not in the newest
-    document."""
+    """Entries of an older document, just inserted, were seen once and are not in the newest one."""
     await tx.run_many(
         "UPDATE entries SET present_since = NULL, seen_before = 1, last_seen = ?"
         " WHERE feed_id = ? AND uid_key = ?",

@@ -89,8 +89,7 @@ def _element(category: str) -> str:
 
 
 def _pattern(text: str) -> str:
-    """SQLite folds the case of ASCII only, so any other letter with a case matches everything
-    here."""
+    """SQLite folds the case of ASCII only: here any other letter with a case matches everything."""
     return f"%{''.join(_literal(letter) for letter in text)}%"
 
 
@@ -188,7 +187,7 @@ class EntrySearchPage:
 async def search_entries(
     view: View, search: EntrySearch, *, after: EntryPosition | None, limit: int
 ) -> EntrySearchPage:
-    """Newest first by first_seen, which never changes: a cursor stays where it is."""
+    """A page of entries, newest first by first_seen, which never changes: a cursor stays valid."""
     matching: list[Row] = []
     has_more = True
     for _ in range(_MOST_ROUNDS):
@@ -213,7 +212,10 @@ async def search_entries(
 
 
 async def get_entry(view: View, uid: str, feed_id: str | None = None) -> KeptEntry:
-    """By its uid, or by a uid that drifted to it. AmbiguousEntry when several feeds have it."""
+    """An entry by its uid, or by a uid that drifted to it.
+
+    AmbiguousEntry when several feeds have it.
+    """
     rows = await _with_uid(view, index_key(uid), feed_id)
     if not rows:
         rows = await _with_alias(view, index_key(uid), feed_id)
@@ -249,7 +251,7 @@ async def list_versions(view: View, of: KeptEntry) -> list[EntryVersion]:
 
 @dataclass(frozen=True, slots=True)
 class KeptText:
-    """The present content of an entry, by the names of `diff_entries.FIELDS`, and its place in its
+    """An entry's present content, by the names of `diff_entries.FIELDS`, and its place in its
     raw."""
 
     known: KnownEntry

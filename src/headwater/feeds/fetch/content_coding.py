@@ -22,7 +22,7 @@ _ZSTD_WINDOW = 8 * 1024 * 1024  # what RFC 9659 lets a server assume
 
 @dataclass(frozen=True, slots=True)
 class DecodedBody:
-    """The document's bytes, or the code of what was wrong with its coding."""
+    """The bytes of a document, or the error of its coding."""
 
     body: bytes = b""
     error: str | None = None

@@ -114,7 +114,7 @@ FAILURE_TEXTS: dict[str, str] = {
 
 
 def status_code_name(status: int) -> str:
-    """`http_404` for the statuses people know, `http_4xx` and `http_5xx` for the rest."""
+    """`http_404` and the like for statuses that people know, else `http_4xx` or `http_5xx`."""
     exact = f"http_{status}"
     if exact in FAILURE_TEXTS:
         return exact

@@ -27,7 +27,7 @@ def fresh_for(headers: Headers) -> float | None:
 
 
 def _directives(headers: Headers) -> Mapping[str, str]:
-    """The first of each directive, over all Cache-Control fields."""
+    """The first value of each directive, over all Cache-Control fields."""
     fields = [value for name, value in headers if name.lower() == "cache-control"]
     if not fields:
         return _NO_DIRECTIVES

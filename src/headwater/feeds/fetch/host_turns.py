@@ -90,7 +90,7 @@ class HostPacing:
         return state is not None and state.address is not None
 
     def rest(self, host: str, until: float) -> None:
-        """The whole host rests (Retry-After); a shorter rest never cuts a longer one."""
+        """Let the whole host rest (Retry-After); a shorter rest never cuts a longer one."""
         state = self._hosts.setdefault(host, _Host())
         state.rests_until = max(state.rests_until, until)
 

@@ -32,7 +32,7 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """429 or 503: the host asks for rest. `retry_after` in seconds when it said how long."""
+    """429 or 503: the host asks for a rest, of `retry_after` seconds if it said how long."""
 
     exchange: Exchange
     retry_after: float | None = None
@@ -40,7 +40,7 @@ class Throttled:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """410."""
+    """410: the feed is gone for good."""
 
     exchange: Exchange
 
@@ -50,8 +50,8 @@ class Failed:
     """Any other outcome: `code` is stable and documented, `detail` is for people.
 
     A body that came with the failure (an error page, a cut-off document) is in the exchange and
-    is archived; `truncated` says that it is not whole. `retry_after` in seconds when the answer
-    said how long to stay away, whatever its status.
+    is archived; `truncated` says that it is not whole. `retry_after` is the rest in seconds that
+    the answer asked for, whatever its status.
     """
 
     exchange: Exchange

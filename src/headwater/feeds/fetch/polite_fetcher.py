@@ -1,4 +1,4 @@
-"""Fetch politely: every request waits for its host's turn, and a host that asks for rest has it."""
+"""The polite fetcher: requests wait for their host's turn, and hosts get the rest they ask for."""
 
 import math
 from dataclasses import dataclass

@@ -31,10 +31,7 @@ HopTurn = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """A request for a URL, if it changed since these validators.
-
-    `keys` are set for a private feed.
-    """
+    """A request for a URL, if it changed since these validators; `keys` for a private feed."""
 
     url: str
     validators: Validators = field(default_factory=Validators)
@@ -122,8 +119,7 @@ def _without_secrets(answer: HttpAnswer, credential_headers: Headers) -> HttpAns
 
 
 class _RequestChain:
-    """The state of a request that follows redirects: the current URL, the hops so far, the time
-    left."""
+    """A request that follows redirects: the current URL, the hops so far, the time left."""
 
     def __init__(self, request: FetchRequest, policy: FetchPolicy, clock: Clock) -> None:
         self.url = request.url

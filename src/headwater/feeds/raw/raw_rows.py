@@ -189,7 +189,7 @@ async def upsert_parser_death(tx: Transaction, body_sha256: str, error: str, now
 
 
 async def count_parser_deaths(tx: Transaction, digests: Sequence[str]) -> dict[str, int]:
-    """How often each of these bodies has killed its parse process."""
+    """By digest, how often each of these bodies has killed its parse process."""
     unique = sorted(set(digests))
     rows = await tx.rows(
         f"SELECT body_sha256, crashes FROM quarantine WHERE body_sha256 IN "

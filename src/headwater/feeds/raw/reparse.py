@@ -214,8 +214,7 @@ def _entries_by_key(
 def _known_at_the_time(
     known_entries: KnownEntries, texts: Mapping[bytes, entry_search_rows.KeptText]
 ) -> dict[bytes, KnownEntry]:
-    """The known entries as if this payload were the newest one: those that came from it are
-    present."""
+    """The known entries as if this payload were the newest: those that came from it are present."""
     known = {key: entry._replace(present_since=None) for key, entry in known_entries.known.items()}
     return known | {key: text.known._replace(present_since=1) for key, text in texts.items()}
 

@@ -34,8 +34,8 @@ def circuit_is_open(failures: int, policy: SchedulePolicy) -> bool:
 def pause_after(failures: int, interval: float, policy: SchedulePolicy) -> float:
     """Seconds to stay away after the n-th failure in a row; the first is n = 1.
 
-    Never less than the remembered interval, and never less than an earlier failure's pause: with
-    a max interval below the backoff's cap the open circuit keeps to the cap.
+    Never below the remembered interval, and never below an earlier failure's pause: with a max
+    interval below the backoff's cap the open circuit keeps to the cap.
     """
     pause = max(interval, _doubled(failures, policy))
     if circuit_is_open(failures, policy):
@@ -180,7 +180,7 @@ def _plan_exactly(
 
 
 def _learn(inputs: DecisionInputs, visited: ReadDocument | NotModified) -> ScheduleState:
-    """The state after a success, its interval not yet moved."""
+    """The state after a success, with the interval still as it was."""
     state = inputs.state
     if isinstance(visited, NotModified):
         hints = after_not_modified(state.hints, visited.fresh_for)
@@ -211,7 +211,10 @@ def _outcome_rule(
 
 
 def interval_in_force(state: ScheduleState, policy: SchedulePolicy) -> float:
-    """The interval that errors are measured against: the user's own, or the remembered one."""
+    """The interval that counts: the user's own, or the remembered one.
+
+    Errors are measured by it.
+    """
     order = _fixed_interval(state, policy)
     if order is not None:
         return policy.clamped(order)
@@ -227,8 +230,7 @@ def _longest(state: ScheduleState, policy: SchedulePolicy) -> float:
 
 
 def _fixed_interval(state: ScheduleState, policy: SchedulePolicy) -> float | None:
-    """The interval that replaces the adaptive one: push's slow safety check, else the user's
-    own."""
+    """The interval in place of the adaptive one: push's slow safety check, else the user's."""
     overrides = state.overrides
     return policy.max_interval if overrides.push_only else overrides.interval_sec
 
@@ -331,8 +333,10 @@ def _decision_from(inputs: DecisionInputs) -> Decision:
 
 
 def add_jitter(wait: float, floor: float, ceiling: float, shift: float) -> float:
-    """Spread visits both ways. Luck that would leave the bounds is turned round, so that feeds do
-    not bunch at a bound."""
+    """Spread both ways.
+
+    Luck that would leave the bounds is turned round, lest feeds bunch there.
+    """
     moved = wait * (1 + shift)
     if not floor <= moved <= ceiling:
         moved = wait * (1 - shift)

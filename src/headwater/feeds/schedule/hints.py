@@ -59,7 +59,7 @@ def hints_of(
     update_period: str | None = None,
     update_frequency: float | None = None,
 ) -> Hints:
-    """A document's hints as the publisher wrote them, with the nonsense left out."""
+    """The hints of a document as the publisher wrote them, without absurd values."""
     ttl = _positive(ttl_minutes, LONGEST / 60)
     return Hints(
         ttl_minutes=None if ttl is None else math.ceil(ttl),
@@ -96,21 +96,21 @@ def floors(hints: Hints, longest: float) -> dict[str, float]:
 
 
 def _freshness(seconds: float | None) -> float | None:
-    """None for what is missing or not a number; below zero is stale at once."""
+    """None when it is missing or not a number; below zero means stale at once."""
     if seconds is None or math.isnan(seconds):
         return None
     return min(max(seconds, 0.0), LONGEST)
 
 
 def _positive(number: float | None, most: float) -> float | None:
-    """None for what is missing, not a number, or not above zero."""
+    """None when it is missing, not a number, or not above zero."""
     if number is None or not number > 0:
         return None
     return min(number, most)
 
 
 def _hours(values: Iterable[int]) -> tuple[int, ...]:
-    """0..23; RSS 0.91 counted 1..24, so 24 is midnight."""
+    """Hours 0..23. RSS 0.91 counted 1..24, so 24 is midnight."""
     return tuple(sorted({hour % 24 for hour in values if 0 <= hour <= 24}))
 
 

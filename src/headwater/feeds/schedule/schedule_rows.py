@@ -65,7 +65,7 @@ hints, pauses and luck in it, and never less than the stored interval."""
 
 
 async def count_active_and_overdue(view: View, now: datetime, times: float) -> tuple[int, int]:
-    """Active feeds, and how many of them have waited longer than so many chosen intervals."""
+    """The number of active feeds, and of those that waited longer than `times` the interval."""
     row = await view.row(
         "SELECT count(*) AS feeds, coalesce(sum(CASE WHEN CAST(? AS BIGINT) - began"
         f" > chosen * CAST(? AS DOUBLE PRECISION) THEN 1 ELSE 0 END), 0) AS late FROM {_CHOSEN}",
@@ -79,7 +79,7 @@ async def count_active_and_overdue(view: View, now: datetime, times: float) -> t
 async def list_overdue_feeds(
     view: View, now: datetime, times: float, limit: int
 ) -> list[OverdueFeed]:
-    """Those that have waited longer than so many chosen intervals, the longest first."""
+    """Feeds that have waited longer than `times` their chosen interval, the longest first."""
     moment = to_micros(now)
     rows = await view.rows(
         "SELECT feed_id, url, chosen, (CAST(? AS BIGINT) - began) * 1.0 / chosen AS times"

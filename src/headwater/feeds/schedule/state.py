@@ -88,7 +88,7 @@ class ReadDocument:
 
 @dataclass(frozen=True, slots=True)
 class NotModified:
-    """A 304."""
+    """A 304 to a conditional request."""
 
     fresh_for: float | None = None
 
@@ -102,7 +102,10 @@ class ToldToWait:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Any other failure; `code` is the outcome's or the parser's. `retry_after` as above."""
+    """Any other failure; `code` is the outcome's or the parser's.
+
+    `retry_after` as in `ToldToWait`.
+    """
 
     code: str
     retry_after: float | None = None
@@ -110,7 +113,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class SaidGone:
-    """410."""
+    """A 410."""
 
 
 VisitOutcome = ReadDocument | NotModified | ToldToWait | Trouble | SaidGone

@@ -143,8 +143,7 @@ async def release_own_claims(tx: Transaction, worker: WorkerId) -> list[str]:
 async def lock_claimed_feeds(
     tx: Transaction, feeds: Sequence[FeedPk], now: int
 ) -> dict[FeedPk, ClaimState]:
-    """Lock the feeds whose lease runs until the transaction ends, so that what we check stays
-    true."""
+    """Feeds whose lease runs, locked until the transaction ends, so that our checks stay true."""
     lock = " ORDER BY id FOR UPDATE" if tx.dialect == "postgresql" else ""
     rows = await tx.rows(
         "SELECT id, fence, overrides FROM feeds"

@@ -38,8 +38,10 @@ class Claims:
         return self._now() >= self._held_until
 
     async def begin(self) -> None:
-        """Feeds that we held when we died are due again; their hosts may have been requested just
-        now."""
+        """Feeds that we held when we died are due again.
+
+        Their hosts may have just been requested.
+        """
         services, now = self._services, self._now()
         async with services.database.read() as view:
             has_stepped_back = await clock_step_rows.has_clock_stepped_back(view, now, self._lease)
@@ -49,13 +51,13 @@ class Claims:
                 await clock_step_rows.reschedule_after_step_back(tx, now, self._lease)
             await clock_step_rows.cut_long_leases(tx, now, self._lease)
             now = self._now()  # waiting for the right to write may have taken long
-            await self._take_part(tx, [], now)
+            await self._share_shards(tx, [], now)
         self._held_until = now + self._lease
         await self._learn_pacing()
         self._space_hosts(hosts)
 
     async def seconds_to_next(self) -> float | None:
-        """Until the next feed of ours is due; not above zero when one is."""
+        """Seconds until the next feed of ours is due; not above zero when one is due now."""
         async with self._services.database.read() as view:
             due_at = await claim_rows.find_next_due(view, self._services.worker)
         return None if due_at is None else (due_at - self._now()) / MICROS
@@ -71,10 +73,7 @@ class Claims:
     async def give_back(
         self, later: Sequence[tuple[DueFeed, float]], reason: str | None = None
     ) -> None:
-        """Give feeds back unvisited, due again in so many seconds.
-
-        `reason` is shown with the feed.
-        """
+        """Give feeds back unvisited, due in so many seconds. `reason` is shown with each feed."""
         if not later:
             return
         now = self._now()
@@ -94,13 +93,13 @@ class Claims:
             if self._offset - offset > _STEPPED_BACK_SECONDS:
                 await clock_step_rows.reschedule_after_step_back(tx, now, self._lease)
                 await clock_step_rows.cut_long_leases(tx, now, self._lease)
-            has_taken = await self._take_part(tx, held, now)
+            has_taken = await self._share_shards(tx, held, now)
         self._offset = offset  # only after the moments were corrected in the database
         self._held_until = now + self._lease
         if has_taken:
             await self._learn_pacing()
 
-    async def _take_part(self, tx: Transaction, held: Sequence[DueFeed], now: int) -> bool:
+    async def _share_shards(self, tx: Transaction, held: Sequence[DueFeed], now: int) -> bool:
         """Take our fair share of the shards, and no more. True when some were taken."""
         worker, until = self._services.worker, now + self._lease
         await worker_rows.upsert_heartbeat(tx, worker, socket.gethostname(), os.getpid(), now)

@@ -42,7 +42,7 @@ class HostQueues:
         queue = self._queues.get(due.host)
         if queue is None:
             self._queues[due.host] = deque([due])
-            self._look_at(due.host, now)
+            self._look_again(due.host, now)
         else:
             queue.append(due)
 
@@ -55,7 +55,7 @@ class HostQueues:
                 continue
             wait = self._turns.wait_for(host, now)
             if wait > 0:
-                self._hold(host, wait, now)
+                self._delay(host, wait, now)
                 continue
             self._turns.start(host, now)
             starting.append(self._pop(host, now))
@@ -69,7 +69,7 @@ class HostQueues:
     def finished(self, host: str, now: float) -> None:
         """One of the host's visits is over, so its next feed may be looked at again."""
         if self._moment_of.get(host, now) > now:
-            self._look_at(host, now)
+            self._look_again(host, now)
 
     def next_moment(self) -> float | None:
         while self._moments and self._moment_of.get(self._moments[0][2]) != self._moments[0][0]:
@@ -87,15 +87,15 @@ class HostQueues:
     def waiting(self) -> list[DueFeed]:
         return [due for queue in self._queues.values() for due in queue]
 
-    def _look_at(self, host: str, moment: float) -> None:
+    def _look_again(self, host: str, moment: float) -> None:
         self._moment_of[host] = moment
         heapq.heappush(self._moments, (moment, next(self._numbers), host))
 
-    def _hold(self, host: str, wait: float, now: float) -> None:
+    def _delay(self, host: str, wait: float, now: float) -> None:
         if math.isinf(wait):
-            self._look_at(host, now + _FULL_HOST_SECONDS)
+            self._look_again(host, now + _FULL_HOST_SECONDS)
         elif wait <= self._patience:
-            self._look_at(host, now + wait)
+            self._look_again(host, now + wait)
         else:
             away = self._queues.pop(host)
             del self._moment_of[host]
@@ -107,7 +107,7 @@ class HostQueues:
         due = queue.popleft()
         self._waiting -= 1
         if queue:
-            self._hold(host, max(self._turns.wait_for(host, now), 1e-9), now)
+            self._delay(host, max(self._turns.wait_for(host, now), 1e-9), now)
         else:
             del self._queues[host], self._moment_of[host]
         return due

@@ -45,7 +45,7 @@ _PROBE = "probe/worker"
 
 @dataclass(frozen=True, slots=True)
 class Chore:
-    """Work of other areas that the worker does every so many seconds."""
+    """Work of other areas that the worker does every `every` seconds."""
 
     every: float
     action: Callable[[], Awaitable[None]]
@@ -97,8 +97,7 @@ class Worker:
             await self._shut_down(keepers)
 
     def stop(self) -> None:
-        """Ask the worker to stop: no new claims; visits under way may end within the policy's
-        time."""
+        """Ask the worker to stop. It claims no more, and visits under way have time to end."""
         self._stopping = True
         self._wakeup.set()
 
@@ -128,8 +127,7 @@ class Worker:
             logger.error("visit_crashed", exc_info=error)
 
     def _start_claiming(self) -> None:
-        """In a task of its own: feeds that wait already start meanwhile, as soon as a place is
-        free."""
+        """Claim in a task of its own, so that visits whose turn has come start meanwhile."""
         if self._claiming is not None:
             if not self._claiming.done():
                 return
@@ -170,8 +168,7 @@ class Worker:
         self._pause(_LOOK_AGAIN_SECONDS)
 
     async def _can_store(self) -> bool:
-        """Feeds are not fetched while their bodies would be lost: first try whether the store takes
-        bytes."""
+        """Try whether the store takes bytes, because what is fetched now would be lost if not."""
         try:
             await self._services.blobs.put_many([(_PROBE, b"room?")])
             await self._services.blobs.delete([_PROBE])
@@ -203,7 +200,7 @@ class Worker:
         self._wakeup.set()
 
     def _spread(self, later: list[tuple[DueFeed, float]]) -> list[tuple[DueFeed, float]]:
-        """One after the other at each host's own pace, not all at once when its rest ends."""
+        """Spread feeds of one host over its pace, so that not all are due when its rest ends."""
         place: dict[str, int] = {}
         spread = []
         for due, seconds in later:
