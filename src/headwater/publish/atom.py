@@ -1,4 +1,4 @@
-"""A published feed as Atom 1.0 (RFC 4287), with the links of a paged feed (RFC 5005)."""
+"""Render a published feed as Atom 1.0 (RFC 4287), with the links of a paged feed (RFC 5005)."""
 
 from lxml import etree
 
@@ -72,18 +72,18 @@ def _entry(feed: etree._Element, item: PublishedItem) -> None:
     if item.summary:
         child(entry, _atom("summary"), item.summary, type="html")
     if item.content or not link:
-        # Without an alternate link there must be content, though it be empty.
+        # An entry without an alternate link must have content, even if it is empty.
         child(entry, _atom("content"), item.content or "", type="html")
     if item.source is not None:
         _source(entry, item.source)
 
 
 def _author(parent: etree._Element, person: ItemAuthor) -> None:
-    called = name_or_none(person.name) or name_or_none(person.email) or name_or_none(person.uri)
-    if called is None:
+    name = name_or_none(person.name) or name_or_none(person.email) or name_or_none(person.uri)
+    if name is None:
         return
     author = child(parent, _atom("author"))
-    child(author, _atom("name"), called)
+    child(author, _atom("name"), name)
     if address := email_or_none(person.email):
         child(author, _atom("email"), address)
     if uri := web_url(person.uri):
@@ -91,14 +91,14 @@ def _author(parent: etree._Element, person: ItemAuthor) -> None:
 
 
 def _source(entry: etree._Element, source: ItemSource) -> None:
-    """Its name is the author of what has no other."""
-    made = child(entry, _atom("source"))
-    child(made, _atom("id"), source.id)
-    child(made, _atom("title"), source.title or "")
+    """The source's title is the author of an entry that names no author."""
+    element = child(entry, _atom("source"))
+    child(element, _atom("id"), source.id)
+    child(element, _atom("title"), source.title or "")
     if title := name_or_none(source.title):
-        child(child(made, _atom("author")), _atom("name"), title)
-    _link(made, "alternate", web_url(source.link))
-    _link(made, "self", web_url(source.feed_url))
+        child(child(element, _atom("author")), _atom("name"), title)
+    _link(element, "alternate", web_url(source.link))
+    _link(element, "self", web_url(source.feed_url))
 
 
 def _enclosure(entry: etree._Element, enclosure: ItemEnclosure) -> None:

@@ -1,4 +1,4 @@
-"""HTML of strangers made safe to hand on: an allow-list of tags, attributes and schemes."""
+"""Clean HTML of publishers by allow-lists of tags, attributes and schemes, so that it is safe."""
 
 import re
 from html import escape, unescape
@@ -7,7 +7,8 @@ import nh3
 
 MOST_CHARACTERS = 1_048_576
 MOST_TAGS = 5_000
-"""Reading takes the square of how deep tags are nested: this many cost a quarter of a second."""
+"""The parser's time grows with the square of how deep tags are nested: so many tags cost a quarter
+of a second."""
 
 _MOST_PASSES = 4
 
@@ -17,7 +18,7 @@ _TAGS = frozenset(
     "li mark ol p picture pre q rp rt ruby s samp section small source span strong sub summary sup "
     "table tbody td tfoot th thead time tr u ul var video wbr".split()
 )
-# An address outside these lists would not be looked at: `cite`, for instance, may hold any scheme.
+# Schemes are checked only in some attributes: `cite`, for instance, could hold any scheme.
 _ATTRIBUTES: dict[str, set[str]] = {
     "*": {"title", "lang", "dir"},
     "a": {"href", "hreflang"},
@@ -36,7 +37,7 @@ _ATTRIBUTES: dict[str, set[str]] = {
     "video": {"src", "poster", "controls", "width", "height"},
 }
 _EMPTIED = frozenset({"script", "style", "template", "noscript", "iframe", "object", "textarea"})
-"""What stands in these is no text for people: it goes with them."""
+"""The contents of these elements are no text for people: they are removed with them."""
 
 _START_TAG = re.compile(r"<[A-Za-z]")
 _BLANK_IN_PRE = re.compile(r"<pre>\n+")
@@ -55,13 +56,12 @@ _NO_TAGS = nh3.Cleaner(tags=set(), clean_content_tags=set(_EMPTIED))
 
 
 def clean_html(html: str, most: int = MOST_CHARACTERS) -> str:
-    """Safe, whole, at most `most` characters, and the same again when cleaned again."""
-    given = html
+    """Safe, well-formed HTML of at most `most` characters. To clean it again changes nothing."""
     while True:
-        cleaned = _steady(_bounded(given, most))
+        cleaned = _clean_until_stable(_bounded(html, most))
         if len(cleaned) <= most:
             return cleaned
-        given = given[: max(0, len(given[:most]) * most // len(cleaned) - 16)]
+        html = html[: max(0, len(html[:most]) * most // len(cleaned) - 16)]
 
 
 def html_of_text(text: str, most: int = MOST_CHARACTERS) -> str:
@@ -70,41 +70,42 @@ def html_of_text(text: str, most: int = MOST_CHARACTERS) -> str:
 
 
 def text_of_html(html: str, most: int = MOST_CHARACTERS) -> str:
-    """What a person would read of it, on one line."""
+    """The text that a person would read, on one line."""
     words = unescape(_NO_TAGS.clean(_bounded(html, most)))
     return " ".join(_OUTSIDE_XML.sub("", words).split())
 
 
 def without_links_to(url: str, cleaned: str) -> str:
-    """Cleaned HTML in which no attribute leads to this address, or to a place in it."""
-    written = escape(url, quote=False)
-    if written not in cleaned:
+    """Cleaned HTML without attributes that lead to this address, or to a fragment of it."""
+    escaped = escape(url, quote=False)
+    if escaped not in cleaned:
         return cleaned
-    return re.sub(f' (?:href|src|poster)="{re.escape(written)}(?:#[^"]*)?"', "", cleaned)
+    return re.sub(f' (?:href|src|poster)="{re.escape(escaped)}(?:#[^"]*)?"', "", cleaned)
 
 
 def _bounded(html: str, most: int) -> str:
-    """Cut where it is too long, or where there are too many tags to read it in good time."""
-    given = _OUTSIDE_XML.sub("", html[:most].replace("\r\n", "\n").replace("\r", "\n"))
-    for count, tag in enumerate(_START_TAG.finditer(given)):
+    """Cut HTML that is too long, or that has too many tags to parse it in good time."""
+    html = _OUTSIDE_XML.sub("", html[:most].replace("\r\n", "\n").replace("\r", "\n"))
+    for count, tag in enumerate(_START_TAG.finditer(html)):
         if count == MOST_TAGS:
-            return given[: tag.start()]
-    return given
+            return html[: tag.start()]
+    return html
 
 
-def _steady(html: str) -> str:
-    """Cleaned until cleaning changes nothing: what moves when it is read again is a danger.
+def _clean_until_stable(html: str) -> str:
+    """Clean until cleaning changes nothing: HTML that changes when it is parsed again is a danger.
 
-    What never comes to rest is shown as the text it holds.
+    HTML that never becomes stable is shown as its plain text.
     """
     for _ in range(_MOST_PASSES):
-        cleaned = _once(html)
+        cleaned = _clean_once(html)
         if cleaned == html:
             return cleaned
         html = cleaned
-    return _once(escape(text_of_html(html), quote=False))
+    return _clean_once(escape(text_of_html(html), quote=False))
 
 
-def _once(html: str) -> str:
-    """A parser drops the first line break of a `pre`: one that stays would be dropped later."""
+def _clean_once(html: str) -> str:
+    """A parser drops the first line break of a `pre`. We drop them all at once, so that no later
+    pass drops another."""
     return _BLANK_IN_PRE.sub("<pre>", _OUTSIDE_XML.sub("", _CLEANER.clean(html)))

@@ -1,4 +1,4 @@
-"""Which feeds a published document is made of, as its name says."""
+"""A collection's name: it says which feeds a published document is made of."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,17 +13,17 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class CollectionName:
-    """What a name means; `value` is the id, the category, the number or the group's name."""
+    """A parsed name. `value` is the id, the category, the number or the group's name."""
 
     kind: CollectionKind
     value: str
 
 
 def parse_collection_name(name: str) -> CollectionName:
-    """`all`; `feed-ID`, `category-NAME` and `group-NAME`; a group's number; else its name.
+    """Parse `all`; `feed-ID`, `category-NAME` and `group-NAME`; a group's number; else its name.
 
-    In this order, so that one name has one meaning. A group whose name means something else here
-    is found by its number, or with `group-` in front. NotFound for what no name can be.
+    The order gives each name one meaning. A group whose name means something else here is found
+    by its number, or with `group-` in front. NotFound for a text that cannot be a name.
     """
     if "\x00" in name:  # PostgreSQL holds no such text, and would refuse to look for it
         raise no_such_collection()

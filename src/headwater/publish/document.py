@@ -1,4 +1,4 @@
-"""A published feed: what it is called, where it is, and its items, newest first."""
+"""The document of a published feed: its names, its links, and its items, newest first."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,8 +36,8 @@ class ItemSource:
 
 @dataclass(frozen=True, slots=True)
 class PublishedItem:
-    """`id` never changes and is nobody else's. `title` is text; `summary` and `content` are HTML
-    that `publish.clean_html` has been through. `updated` is always known."""
+    """One item. `id` never changes, and no other item has it. `title` is text; `summary` and
+    `content` are HTML that `publish.clean_html` has cleaned. `updated` is always known."""
 
     id: str
     updated: datetime
@@ -53,7 +53,7 @@ class PublishedItem:
 
 
 def urn(*parts: str) -> str:
-    """The same URN for the same parts, and no other's: a UUID of our own making (version 8)."""
+    """A URN that the same parts always have, and no others: a UUID of our own (version 8)."""
     joined = b"".join(
         len(part).to_bytes(8) + part
         for part in (text.encode("utf-8", "surrogatepass") for text in parts)
@@ -71,8 +71,8 @@ GENERATOR = "Headwater"
 
 @dataclass(frozen=True, slots=True)
 class PublishedFeedLinks:
-    """Where a document and its neighbours are. `first` to `next` are pages of one feed; `home` is a
-    page for people, `hub` tells subscribers of news."""
+    """Addresses of a document and its neighbours. `first` to `next` are pages of one feed; `home`
+    is a page for people, and `hub` notifies subscribers of new entries."""
 
     self_url: str
     first: str | None = None
@@ -84,8 +84,8 @@ class PublishedFeedLinks:
 
 @dataclass(frozen=True, slots=True)
 class PublishedFeed:
-    """`id` is the same for all pages, and in every format. `updated` is the newest change of what
-    is shown, so that the same items always make the same bytes."""
+    """One page of a feed. `id` is the same for all pages, and in every format. `updated` is the
+    newest change of the items shown, so that the same items always make the same bytes."""
 
     id: str
     title: str

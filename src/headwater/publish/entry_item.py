@@ -1,4 +1,4 @@
-"""An entry as it is kept → an item as it is published."""
+"""Make the item that is published from an entry of the database."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ from headwater.publish.safe_text import xml_safe_text
 
 
 class PublishableEntry(Protocol):
-    """What is asked of an entry. Lists are JSON text, moments are microseconds."""
+    """The columns of an entry that publishing needs. Lists are JSON text, moments microseconds."""
 
     public_id: str
     entry_uid: str
@@ -33,43 +33,43 @@ class PublishableEntry(Protocol):
     feed_url: str
 
 
-def item_of_entry(kept: PublishableEntry, edited: int | None) -> PublishedItem:
-    """`edited` is when we last saw it say something else, if ever."""
-    details: Mapping[str, Any] = orjson.loads(kept.details)
-    changed, own = edited or kept.first_seen, kept.feed_url
+def item_of_entry(entry: PublishableEntry, edited: int | None) -> PublishedItem:
+    """`edited` is when we last saw the entry change, if ever."""
+    details: Mapping[str, Any] = orjson.loads(entry.details)
+    changed, own = edited or entry.first_seen, entry.feed_url
     return PublishedItem(
-        id=urn(kept.public_id, kept.entry_uid),
-        updated=_updated(kept, changed),
-        title=_title(kept.title or "", details.get("title_type")),
-        link=_elsewhere(kept.canonical_link, own),
-        summary=_html(kept.summary, details.get("summary_type", "text"), own),
-        content=_html(kept.content, details.get("content_type", "text"), own),
-        authors=tuple(_person(said, own) for said in orjson.loads(kept.authors)),
-        categories=tuple(orjson.loads(kept.categories)),
+        id=urn(entry.public_id, entry.entry_uid),
+        updated=_updated(entry, changed),
+        title=_title(entry.title or "", details.get("title_type")),
+        link=_elsewhere(entry.canonical_link, own),
+        summary=_html(entry.summary, details.get("summary_type", "text"), own),
+        content=_html(entry.content, details.get("content_type", "text"), own),
+        authors=tuple(_author(person, own) for person in orjson.loads(entry.authors)),
+        categories=tuple(orjson.loads(entry.categories)),
         enclosures=tuple(
-            _enclosure(said)
-            for said in orjson.loads(kept.enclosures)
-            if _elsewhere(said["url"], own)
+            _enclosure(attachment)
+            for attachment in orjson.loads(entry.enclosures)
+            if _elsewhere(attachment["url"], own)
         ),
-        published=_not_later(kept.published, kept.first_seen),
+        published=_not_later(entry.published, entry.first_seen),
         source=ItemSource(
-            f"urn:uuid:{kept.public_id}", kept.feed_title, _elsewhere(kept.home_link, own)
+            f"urn:uuid:{entry.public_id}", entry.feed_title, _elsewhere(entry.home_link, own)
         ),
     )
 
 
-def _updated(kept: PublishableEntry, changed: int) -> datetime:
-    """The publisher's own word, unless it is of the future or older than an edit we saw."""
-    if changed > kept.first_seen or kept.updated is None:
-        said = changed if changed > kept.first_seen else kept.published
+def _updated(entry: PublishableEntry, changed: int) -> datetime:
+    """The publisher's date, unless it is in the future or older than an edit we saw."""
+    if changed > entry.first_seen or entry.updated is None:
+        claimed = changed if changed > entry.first_seen else entry.published
     else:
-        said = kept.updated
-    return _not_later(said, changed) or from_micros(changed)
+        claimed = entry.updated
+    return _not_later(claimed, changed) or from_micros(changed)
 
 
-def _not_later(said: int | None, seen: int) -> datetime | None:
-    """What says it comes from the future was written when we saw it at the latest."""
-    return None if said is None else from_micros(min(said, seen))
+def _not_later(claimed: int | None, seen: int) -> datetime | None:
+    """An entry with a date in the future was written when we saw it at the latest."""
+    return None if claimed is None else from_micros(min(claimed, seen))
 
 
 def _title(title: str, kind: str | None) -> str:
@@ -78,13 +78,13 @@ def _title(title: str, kind: str | None) -> str:
     )
 
 
-def _html(words: str | None, kind: str, own: str) -> str | None:
-    """A content of another kind (an image, say) is not for reading: its link leads there."""
-    if not words:
+def _html(body: str | None, kind: str, own: str) -> str | None:
+    """None for a body of another kind (an image, say): it is no text, and its link leads there."""
+    if not body:
         return None
     if kind in ("html", "xhtml"):
-        return without_links_to(own, clean_html(words)) or None
-    return html_of_text(words) if kind == "text" else None
+        return without_links_to(own, clean_html(body)) or None
+    return html_of_text(body) if kind == "text" else None
 
 
 def _elsewhere(link: str | None, own: str) -> str | None:
@@ -92,11 +92,15 @@ def _elsewhere(link: str | None, own: str) -> str | None:
     return None if link is None or link.partition("#")[0] == own else link
 
 
-def _person(said: Mapping[str, str | None], own: str) -> ItemAuthor:
-    return ItemAuthor(said.get("name"), said.get("email"), _elsewhere(said.get("uri"), own))
+def _author(person: Mapping[str, str | None], own: str) -> ItemAuthor:
+    return ItemAuthor(person.get("name"), person.get("email"), _elsewhere(person.get("uri"), own))
 
 
-def _enclosure(said: Mapping[str, Any]) -> ItemEnclosure:
+def _enclosure(attachment: Mapping[str, Any]) -> ItemEnclosure:
     return ItemEnclosure(
-        said["url"], said.get("type"), said.get("length"), said.get("duration"), said.get("title")
+        attachment["url"],
+        attachment.get("type"),
+        attachment.get("length"),
+        attachment.get("duration"),
+        attachment.get("title"),
     )

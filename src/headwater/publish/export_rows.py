@@ -1,4 +1,4 @@
-"""What may be asked for an export: entries as the log told of them last, payloads in order."""
+"""Export rows: read entries as the event log last named them, and raw fetches in order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from headwater.feeds.entries.entry_version import (
 from headwater.feeds.entries.entry_version_rows import find_versions
 
 _AT_ONCE = 32
-"""Entries whose words are read together: each may be a megabyte."""
+"""Entries whose texts are read together: each may be a megabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +49,30 @@ class ExportedFetch:
 
 
 async def list_latest_entries(
-    view: View, parcels: Sequence[WireEvent], *, until: int, most_bytes: int
+    view: View, events: Sequence[WireEvent], *, until: int, most_bytes: int
 ) -> LatestEntries:
-    """Each entry at the last event up to `until` that speaks of it, as that event told of it.
+    """Each entry at its last event up to `until`, in the version that the event names.
 
-    So an export of several pages has every entry once, however often it is edited meanwhile. Ends
-    early when there are more than `most_bytes`.
+    So an export of several pages has each entry once, however often it is edited meanwhile. The
+    list ends early when it has more than `most_bytes`.
     """
-    found: list[tuple[int, bytes]] = []
+    entries: list[tuple[int, bytes]] = []
     size = 0
-    for start in range(0, len(parcels), _AT_ONCE):
-        some = parcels[start : start + _AT_ONCE]
-        for seq, kept in await _last_of(view, some, until):
-            found.append((seq, version_json(kept)))
-            size += len(found[-1][1])
+    for start in range(0, len(events), _AT_ONCE):
+        batch = events[start : start + _AT_ONCE]
+        for seq, version in await _list_last_versions(view, batch, until):
+            encoded = version_json(version)
+            entries.append((seq, encoded))
+            size += len(encoded)
         if size > most_bytes:
-            return LatestEntries(tuple(found), some[-1].seq)
-    return LatestEntries(tuple(found), until)
+            return LatestEntries(tuple(entries), batch[-1].seq)
+    return LatestEntries(tuple(entries), until)
 
 
 async def list_raw_fetches_after(
     view: View, after: str, *, before: str, limit: int, feed_id: str | None
 ) -> list[ExportedFetch]:
-    """In the order of their ids, which is the order of time."""
+    """Raw fetches in the order of their ids, which is the order of time."""
     where, values = "r.fetch_id > ? AND r.fetch_id < ?", list[SqlValue]((after, before))
     if feed_id is not None:
         where += " AND f.feed_id = ?"
@@ -82,33 +83,31 @@ async def list_raw_fetches_after(
         *values,
         limit,
     )
-    return [_raw_of(row) for row in rows]
+    return [_exported_fetch_of(row) for row in rows]
 
 
-async def _last_of(
-    view: View, parcels: Sequence[WireEvent], until: int
+async def _list_last_versions(
+    view: View, events: Sequence[WireEvent], until: int
 ) -> list[tuple[int, KeptVersion]]:
-    """What was deleted for good is nowhere. What was edited since is here only if that was told
-    after `until`."""
-    told = [(parcel.seq, version_key_of(parcel.type, parcel.payload)) for parcel in parcels]
-    kept = await find_versions(view, [version for _, version in told if version is not None])
-    edited = [version for version, each in kept.items() if each.present > each.number]
-    later = await _versions_in_later_events(
-        view, until, sorted({version.feed_id for version in edited})
-    )
+    """Leaves out entries that were deleted for good. An entry that was edited since is here only
+    if the event of its edit is after `until`."""
+    named = [(event.seq, version_key_of(event.type, event.payload)) for event in events]
+    versions = await find_versions(view, [key for _, key in named if key is not None])
+    edited = [key for key, version in versions.items() if version.present > version.number]
+    later = await _versions_in_later_events(view, until, sorted({key.feed_id for key in edited}))
     return [
-        (seq, each)
-        for seq, version in told
-        if version is not None
-        and (each := kept.get(version)) is not None
-        and (each.present == each.number or _next(version) in later)
+        (seq, version)
+        for seq, key in named
+        if key is not None
+        and (version := versions.get(key)) is not None
+        and (version.present == version.number or key._replace(number=key.number + 1) in later)
     ]
 
 
 async def _versions_in_later_events(
     view: View, until: int, feed_ids: Sequence[str]
 ) -> set[VersionKey]:
-    """Versions that the log tells of after that number: what was edited while an export runs."""
+    """Versions that events after that number name: entries that were edited during an export."""
     if not feed_ids:
         return set()
     rows = await view.rows(
@@ -117,23 +116,19 @@ async def _versions_in_later_events(
         until,
         *feed_ids,
     )
-    told = (version_key_of(row.type, orjson.loads(row.payload)) for row in rows)
-    return {version for version in told if version is not None}
+    keys = (version_key_of(row.type, orjson.loads(row.payload)) for row in rows)
+    return {key for key in keys if key is not None}
 
 
-def _next(version: VersionKey) -> VersionKey:
-    return version._replace(number=version.number + 1)
-
-
-def _raw_of(row: Row) -> ExportedFetch:
+def _exported_fetch_of(row: Row) -> ExportedFetch:
     return ExportedFetch(
         fetch_id=row.fetch_id,
         feed_id=row.public_id,
         fetched_at=from_micros(row.fetched_at),
         url=row.url,
         http_status=row.http_status,
-        request_headers=_pairs(row.request_headers),
-        response_headers=_pairs(row.response_headers),
+        request_headers=_decode_headers(row.request_headers),
+        response_headers=_decode_headers(row.response_headers),
         body_sha256=row.body_sha256,
         content_length=row.content_length,
         truncated=bool(row.truncated),
@@ -142,7 +137,7 @@ def _raw_of(row: Row) -> ExportedFetch:
     )
 
 
-def _pairs(stored: str) -> Headers:
+def _decode_headers(stored: str) -> Headers:
     return tuple((name, value) for name, value in orjson.loads(stored))
 
 
@@ -150,6 +145,6 @@ FIRST = "00000000-0000-0000-0000-000000000000"
 
 
 def first_id_at(moment: datetime) -> str:
-    """The smallest UUIDv7 of that moment: every id made earlier sorts before it."""
+    """The smallest UUIDv7 of that moment: all ids made earlier sort before it."""
     digits = f"{max(0, to_micros(moment) // 1000):012x}"
     return f"{digits[:8]}-{digits[8:]}-7000-8000-000000000000"

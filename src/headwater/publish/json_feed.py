@@ -1,4 +1,4 @@
-"""A published feed as JSON Feed 1.1."""
+"""Render a published feed as JSON Feed 1.1."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ VERSION = "https://jsonfeed.org/version/1.1"
 
 def render_json_feed(document: PublishedFeed) -> bytes:
     places = document.places
-    said = {
+    record = {
         "version": VERSION,
         "title": name_or_none(document.title) or GENERATOR,
         "description": name_or_none(document.description),
@@ -38,7 +38,7 @@ def render_json_feed(document: PublishedFeed) -> bytes:
         "feed_url": places.self_url,
         "next_url": places.next,
         "hubs": [{"type": "WebSub", "url": places.hub}] if places.hub else None,
-        # Beyond the standard, under a name it leaves to us.
+        # An extension: the standard leaves names that begin with `_` to us.
         "_headwater": {
             "id": document.id,
             "updated": rfc3339(document.updated),
@@ -46,29 +46,29 @@ def render_json_feed(document: PublishedFeed) -> bytes:
         },
     }
     items = [_item(item) for item in document.items]
-    return orjson.dumps(_sound(_without_empty(said) | {"items": items}))
+    return orjson.dumps(_xml_safe(_without_empty(record) | {"items": items}))
 
 
 def _item(item: PublishedItem) -> dict[str, Any]:
     """`content_html` is always there, as one of the two contents must be; it may be empty."""
-    said = {
+    record = {
         "id": item.id,
         "url": web_url(item.link, MAGNET),
         "title": xml_safe_text(item.title),
         "summary": text_of_html(item.summary) if item.summary else None,
         "date_published": rfc3339(item.published) if item.published else None,
         "date_modified": rfc3339(item.updated),
-        "authors": _listed(_author(person) for person in item.authors),
+        "authors": _non_empty(_author(person) for person in item.authors),
         "tags": readable_names(item.categories),
-        "attachments": _listed(_attachment(enclosure) for enclosure in item.enclosures),
+        "attachments": _non_empty(_attachment(enclosure) for enclosure in item.enclosures),
         "_source": _source(item),
     }
-    return _without_empty(said) | {"content_html": item.content or item.summary or ""}
+    return _without_empty(record) | {"content_html": item.content or item.summary or ""}
 
 
 def _author(person: ItemAuthor) -> dict[str, Any]:
-    called = name_or_none(person.name) or name_or_none(person.email)
-    return _without_empty({"name": called, "url": web_url(person.uri)})
+    name = name_or_none(person.name) or name_or_none(person.email)
+    return _without_empty({"name": name, "url": web_url(person.uri)})
 
 
 def _attachment(enclosure: ItemEnclosure) -> dict[str, Any]:
@@ -96,20 +96,20 @@ def _source(item: PublishedItem) -> dict[str, Any] | None:
     return {"id": source.id} | _without_empty(named | {"feed_url": web_url(source.feed_url)})
 
 
-def _listed(records: Any) -> list[dict[str, Any]]:
+def _non_empty(records: Any) -> list[dict[str, Any]]:
     return [record for record in records if record]
 
 
 def _without_empty(record: dict[str, Any]) -> dict[str, Any]:
-    """Without what is empty; nought is something."""
+    """Drop empty values; zero is not empty."""
     return {key: value for key, value in record.items() if value not in (None, "", [])}
 
 
-def _sound(value: Any) -> Any:
+def _xml_safe(value: Any) -> Any:
     if isinstance(value, str):
         return xml_safe_text(value)
     if isinstance(value, list):
-        return [_sound(each) for each in value]
+        return [_xml_safe(each) for each in value]
     if isinstance(value, dict):
-        return {key: _sound(each) for key, each in value.items()}
+        return {key: _xml_safe(each) for key, each in value.items()}
     return value

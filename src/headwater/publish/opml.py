@@ -1,4 +1,4 @@
-"""Lists of feeds as OPML: read as the world writes it, written as the standard says."""
+"""OPML lists of feeds: parse the ones in use, also faulty ones, and render them by the standard."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -26,8 +26,8 @@ _CHARSET = re.compile(
 )
 _OUTLINE = re.compile(r"<outline\b", re.IGNORECASE)
 _QUOTE = re.compile(r"""(=\s*")|(")(?=\s*(?:[/?]?>|[\w:.-]+\s*=\s*["']|\Z))|\"""")
-"""One that opens a value, one that closes it, or one that does neither."""
-_XMLS_OWN = frozenset({"amp", "lt", "gt", "quot", "apos"})
+"""A quote that opens a value, one that closes it, or one that does neither."""
+_XML_ENTITIES = frozenset({"amp", "lt", "gt", "quot", "apos"})
 _NO_FEED = frozenset({"link", "include"})
 """Types whose `url` leads to a page or to another list."""
 _FEED = frozenset({"rss", "atom"})
@@ -47,7 +47,7 @@ class OpmlRow:
 
 
 def parse_opml(body: bytes, most_bytes: int = MOST_BYTES) -> tuple[OpmlRow, ...]:
-    """Each feed once, in the order of the list; one that is in several folders has them all."""
+    """Each feed once, in the order of the list. A feed in several folders has all of them."""
     if len(body) > most_bytes:
         raise BadInput(f"an OPML list may have {most_bytes} bytes, this has more")
     root = _tree(body)
@@ -56,8 +56,8 @@ def parse_opml(body: bytes, most_bytes: int = MOST_BYTES) -> tuple[OpmlRow, ...]
     rows: dict[str, OpmlRow] = {}
     for place, row in enumerate(_rows(root)):
         key = row.url or f" {place}"
-        known = rows.get(key)
-        rows[key] = row if known is None else _joined(known, row)
+        earlier = rows.get(key)
+        rows[key] = row if earlier is None else _join(earlier, row)
     return tuple(rows.values())
 
 
@@ -80,20 +80,20 @@ def render_opml(rows: Iterable[OpmlRow], title: str, now: datetime) -> bytes:
 
 
 def _tree(body: bytes) -> etree._Element | None:
-    """As it stands when it is well-formed; else with its usual mistakes mended."""
+    """Parse the list as it is when it is well-formed; otherwise repair its usual mistakes first."""
     declared = _CHARSET.match(body)
     label = declared[1].decode("ascii") if declared else None
-    if codec_of_label(label) is None:  # an old charset is often claimed for what is in UTF-8
+    if codec_of_label(label) is None:  # lists in UTF-8 often claim an old charset
         try:
             return etree.fromstring(body, hardened_parser(recover=False))
         except etree.XMLSyntaxError:
             pass
     text = _PROLOG.sub("", decode_page(body, label))
-    whole = _parsed(text, recover=False)
-    return _parsed(_mended(text), recover=True) if whole is None else whole
+    well_formed = _parse_xml(text, recover=False)
+    return _parse_xml(_repair(text), recover=True) if well_formed is None else well_formed
 
 
-def _parsed(text: str, *, recover: bool) -> etree._Element | None:
+def _parse_xml(text: str, *, recover: bool) -> etree._Element | None:
     try:
         parser = hardened_parser(recover=recover, encoding="utf-8")
         return etree.fromstring(text.encode("utf-8"), parser)
@@ -101,34 +101,34 @@ def _parsed(text: str, *, recover: bool) -> etree._Element | None:
         return None
 
 
-def _mended(text: str) -> str:
+def _repair(text: str) -> str:
     first = _OUTLINE.search(text)
-    at = first.start() if first else len(text)  # before it quotes may be those of a DOCTYPE
-    quoted = text[:at] + _QUOTE.sub(_sound_quote, text[at:])
-    return _REFERENCE.sub(_sound_reference, _NOT_XML.sub("", quoted))
+    at = first.start() if first else len(text)  # quotes before it may be those of a DOCTYPE
+    quoted = text[:at] + _QUOTE.sub(_repair_quote, text[at:])
+    return _REFERENCE.sub(_repair_reference, _NOT_XML.sub("", quoted))
 
 
-def _sound_quote(found: re.Match[str]) -> str:
+def _repair_quote(match: re.Match[str]) -> str:
     """A bare quote in a title would end it, and the address behind it would be lost."""
-    opening, closing = found.groups()
+    opening, closing = match.groups()
     return opening or ('" ' if closing else "&quot;")
 
 
-def _sound_reference(found: re.Match[str]) -> str:
-    """A bare `&` (mostly in URLs) is meant as one; HTML's names are not XML's."""
-    name = found[1]
+def _repair_reference(match: re.Match[str]) -> str:
+    """A bare `&` (mostly in URLs) stands for itself. XML does not have HTML's names."""
+    name = match[1]
     if name is None:
         return "&amp;"
-    if name in _XMLS_OWN or name.startswith("#"):
-        return found[0]
-    meant = unescape(found[0])
-    if meant == found[0]:
+    if name in _XML_ENTITIES or name.startswith("#"):
+        return match[0]
+    letters = unescape(match[0])
+    if letters == match[0]:
         return f"&amp;{name};"
-    return "".join(f"&#{ord(letter)};" for letter in meant)
+    return "".join(f"&#{ord(letter)};" for letter in letters)
 
 
 def _rows(root: etree._Element) -> Iterator[OpmlRow]:
-    """Walks without recursion; each outline with the names of the folders it stands in."""
+    """Walk without recursion. Each outline gets the names of the folders it stands in."""
     walk: list[tuple[etree._Element, tuple[str, ...]]] = [(root, ())]
     while walk:
         element, folders = walk.pop()
@@ -136,7 +136,7 @@ def _rows(root: etree._Element) -> Iterator[OpmlRow]:
         if _name(element) == "outline":
             attributes = {str(key).lower(): value for key, value in element.attrib.items()}
             url = _feed_url(attributes)
-            if url or _is_meant_as_feed(element, attributes):
+            if url or _is_feed_without_url(element, attributes):
                 yield _row(url, attributes, folders)
             elif len(folders) < MOST_FOLDERS:
                 name = _clean(attributes.get("text") or attributes.get("title") or "")
@@ -162,8 +162,8 @@ def _feed_url(attributes: dict[str, str]) -> str:
     return _clean(url)
 
 
-def _is_meant_as_feed(element: etree._Element, attributes: dict[str, str]) -> bool:
-    """Without an address, and yet no folder."""
+def _is_feed_without_url(element: etree._Element, attributes: dict[str, str]) -> bool:
+    """Whether an outline without an address is a feed and no folder."""
     kind = attributes.get("type", "").strip().lower()
     return not len(element) and ("xmlurl" in attributes or kind in _FEED)
 
@@ -173,17 +173,17 @@ def _outlines(root: etree._Element) -> Iterator[etree._Element]:
 
 
 def _name(element: etree._Element) -> str:
-    """The local name in lower case; nothing for what is no element."""
+    """The local name in lower case; empty for a node that is no element."""
     tag = element.tag
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
 
-def _joined(known: OpmlRow, again: OpmlRow) -> OpmlRow:
+def _join(earlier: OpmlRow, again: OpmlRow) -> OpmlRow:
     return OpmlRow(
-        known.url,
-        known.title or again.title,
-        known.home_page or again.home_page,
-        _distinct((*known.categories, *again.categories)),
+        earlier.url,
+        earlier.title or again.title,
+        earlier.home_page or again.home_page,
+        _distinct((*earlier.categories, *again.categories)),
     )
 
 
@@ -191,8 +191,8 @@ def _joined(known: OpmlRow, again: OpmlRow) -> OpmlRow:
 
 
 def _path(categories: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders of a row: the first category, or all when one could not stand in a list; where
-    that is deeper than we read, the first and those that could not."""
+    """The folders of a row: its first category, or all categories when one of them cannot stand in
+    the `category` attribute. Where that is deeper than we read, the first and those that cannot."""
     unlistable = [name for name in categories[1:] if "," in name or name != name.strip("/ ")]
     if unlistable and len(categories) <= MOST_FOLDERS:
         return categories
@@ -203,9 +203,9 @@ def _folder(
     path: tuple[str, ...], folders: dict[tuple[str, ...], etree._Element]
 ) -> etree._Element:
     for depth in range(1, len(path) + 1):
-        here = path[:depth]
-        if here not in folders:
-            folders[here] = etree.SubElement(folders[here[:-1]], "outline", text=here[-1])
+        outer = path[:depth]
+        if outer not in folders:
+            folders[outer] = etree.SubElement(folders[outer[:-1]], "outline", text=outer[-1])
     return folders[path]
 
 
@@ -214,8 +214,8 @@ def _attributes(row: OpmlRow, path: tuple[str, ...]) -> dict[str, str]:
     attributes = {"type": "rss", "text": title, "title": title, "xmlUrl": row.url}
     if row.home_page:
         attributes["htmlUrl"] = row.home_page
-    if listed := [name for name in row.categories if name not in path]:
-        attributes["category"] = ",".join(listed)
+    if names := [name for name in row.categories if name not in path]:
+        attributes["category"] = ",".join(names)
     return attributes
 
 
@@ -230,7 +230,7 @@ def _cleaned(row: OpmlRow) -> OpmlRow:
 
 
 def _clean(text: str) -> str:
-    """One line of what XML can carry."""
+    """The text on one line, without characters that XML cannot hold."""
     return _SPACES.sub(" ", _NOT_XML.sub("", text)).strip()
 
 

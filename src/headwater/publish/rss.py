@@ -1,4 +1,4 @@
-"""A published feed as RSS 2.0, with Atom's links, whole contents and the names of authors."""
+"""Render a published feed as RSS 2.0, with Atom's links, whole contents and names of authors."""
 
 from lxml import etree
 
@@ -53,54 +53,54 @@ def render_rss(document: PublishedFeed) -> bytes:
 
 
 def _item(channel: etree._Element, item: PublishedItem) -> None:
-    made = child(channel, "item")
+    element = child(channel, "item")
     if title := xml_safe_text(item.title):
-        child(made, "title", title)
+        child(element, "title", title)
     if link := _link(item):
-        child(made, "link", link)
-    child(made, "guid", item.id, isPermaLink="false")
-    child(made, "pubDate", rfc822(item.published or item.updated))
+        child(element, "link", link)
+    child(element, "guid", item.id, isPermaLink="false")
+    child(element, "pubDate", rfc822(item.published or item.updated))
     for person in item.authors:
         if creator := name_or_none(person.name) or name_or_none(person.email):
-            child(made, f"{{{DUBLIN_CORE}}}creator", creator)
+            child(element, f"{{{DUBLIN_CORE}}}creator", creator)
     for category in readable_names(item.categories):
-        child(made, "category", category)
+        child(element, "category", category)
     for enclosure in item.enclosures:
-        _enclosure(made, enclosure)
+        _enclosure(element, enclosure)
     if item.summary or not title:
-        # An item has a title or a description; an empty one says that there is nothing to say.
-        child(made, "description", item.summary or "")
+        # An item must have a title or a description, even if it is empty.
+        child(element, "description", item.summary or "")
     if item.content:
-        child(made, f"{{{CONTENT}}}encoded", item.content)
+        child(element, f"{{{CONTENT}}}encoded", item.content)
     if item.source is not None:
-        _source(made, item.source)
+        _source(element, item.source)
 
 
 def _link(item: PublishedItem) -> str | None:
-    """A magnet of what leads nowhere else: download clients look for one here, as RSS has no
-    enclosures of its kind."""
-    attached = (web_url(each.url, MAGNET) for each in item.enclosures)
+    """The item's link, or else a magnet link: download clients look for it here, because RSS has
+    no enclosures with magnet links."""
+    attached = (web_url(enclosure.url, MAGNET) for enclosure in item.enclosures)
     magnets = (url for url in attached if url and url.startswith(MAGNET))
     return web_url(item.link, MAGNET) or next(magnets, None)
 
 
-def _enclosure(made: etree._Element, enclosure: ItemEnclosure) -> None:
-    """All three attributes are required; what is not known is said in the usual way.
+def _enclosure(parent: etree._Element, enclosure: ItemEnclosure) -> None:
+    """All three attributes are required: unknown ones get the usual values.
 
-    The address must be of the web: any other is told by a link of Atom, which takes all.
+    RSS wants a web address. Any other stands in a link of Atom, which takes all schemes.
     """
     url, length = web_url(enclosure.url, MAGNET), amount_or_none(enclosure.length)
     if url is None:
         return
     kind = media_type_or_none(enclosure.type)
     if web_url(url):
-        child(made, "enclosure", url=url, length=str(length or 0), type=kind or OCTETS)
+        child(parent, "enclosure", url=url, length=str(length or 0), type=kind or OCTETS)
     else:
-        said = None if length is None else str(length)
-        child(made, f"{{{ATOM}}}link", rel="enclosure", href=url, type=kind, length=said)
+        size = None if length is None else str(length)
+        child(parent, f"{{{ATOM}}}link", rel="enclosure", href=url, type=kind, length=size)
 
 
-def _source(made: etree._Element, source: ItemSource) -> None:
-    """RSS wants the address of the feed itself, which only some sources let everybody know."""
+def _source(parent: etree._Element, source: ItemSource) -> None:
+    """RSS wants the address of the feed itself, which is public for some sources only."""
     if url := web_url(source.feed_url):
-        child(made, "source", source.title or "", url=url)
+        child(parent, "source", source.title or "", url=url)

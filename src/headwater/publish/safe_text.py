@@ -1,4 +1,4 @@
-"""Text, addresses and moments as they may stand in a document that goes out."""
+"""Safe text: texts, addresses and moments in a form that published documents may hold."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]{1,127}/[\w!#$&^.+-]{1,127}", re.ASCII)
 _WEB = ("http://", "https://")
-# Browsers leave these as they are; RFC 3986 does not have them, nor do strict readers of feeds.
+# Browsers accept these characters. RFC 3986 does not, and neither do strict feed readers.
 _NOT_IN_URI = re.compile(r"[^A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]|%(?![0-9A-Fa-f]{2})")
 _AUTHORITY = re.compile(r"[a-z]+://[^/?#]*")
 _MOST = 2**53 - 1
@@ -23,29 +23,29 @@ MAGNET = "magnet:"
 
 
 def xml_safe_text(text: str) -> str:
-    """Without what XML cannot carry: controls, lone surrogates, U+FFFE and U+FFFF."""
+    """Drop characters that XML cannot hold: controls, lone surrogates, U+FFFE and U+FFFF."""
     return _NOT_XML.sub("", text)
 
 
 def web_url(text: str | None, *also: str) -> str | None:
     """An absolute http or https URL as one parser spells it; None for anything else.
 
-    `also` are further schemes that may stand there, such as `magnet:`. What a URI may not hold
-    (RFC 3986) is percent-encoded, so that it leads to the same place for strict readers too.
+    `also` are further schemes that are accepted, such as `magnet:`. Characters that a URI may not
+    hold (RFC 3986) are percent-encoded, so that strict readers can follow the link too.
     """
     url = resolve(None, text) if text else None
     return _strict(url) if url and url.startswith((*_WEB, *also)) else None
 
 
 def name_or_none(text: str | None) -> str | None:
-    """What somebody or something is called; None when there is nothing to read in it."""
-    called = xml_safe_text(text or "")
-    return called if called.strip() else None
+    """The name of a person or thing; None when it is blank."""
+    name = xml_safe_text(text or "")
+    return name if name.strip() else None
 
 
 def readable_names(texts: Iterable[str]) -> list[str]:
-    """Each that can be read, once."""
-    return list(dict.fromkeys(called for text in texts if (called := name_or_none(text))))
+    """The names that are not blank, each once."""
+    return list(dict.fromkeys(name for text in texts if (name := name_or_none(text))))
 
 
 def amount_or_none(number: int | None) -> int | None:
@@ -69,14 +69,10 @@ def rfc822(moment: datetime) -> str:
 
 
 def _strict(url: str) -> str:
-    """Brackets stand only around the address of a host, `#` only where the fragment begins."""
-    spelled = _NOT_IN_URI.sub(_encoded, url)
-    host = _AUTHORITY.match(spelled)
+    """Allow brackets only around the address of a host, and `#` only before the fragment."""
+    encoded = _NOT_IN_URI.sub(lambda match: quote(match[0], safe=""), url)
+    host = _AUTHORITY.match(encoded)
     before = host[0] if host else ""
-    rest, mark, fragment = spelled.removeprefix(before).partition("#")
+    rest, mark, fragment = encoded.removeprefix(before).partition("#")
     after = f"{rest}{mark}{fragment.replace('#', '%23')}"
     return before + after.replace("[", "%5B").replace("]", "%5D")
-
-
-def _encoded(found: re.Match[str]) -> str:
-    return quote(found[0], safe="")

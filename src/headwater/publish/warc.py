@@ -1,4 +1,4 @@
-"""Raw fetches as records of a web archive: WARC 1.1 (ISO 28500), byte for byte as served."""
+"""Render raw fetches as WARC 1.1 records (ISO 28500) of a web archive, byte for byte as served."""
 
 import re
 import zlib
@@ -19,13 +19,13 @@ _BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
 _NO_TOKEN = re.compile(r"[^!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NOT_IN_URL = re.compile(r"[\x00-\x20<>\"]")
 
-# Our payloads are without it, and readers would try to undo what is not there.
+# Our payloads have no transfer coding any more, and readers would try to undo it.
 _UNDONE = {"transfer-encoding": "X-Archive-Orig-Transfer-Encoding"}
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """One raw fetch; `payload` still in its content coding, out of its transfer coding."""
+    """One raw fetch. `payload` is in its content coding, without its transfer coding."""
 
     fetch_id: str
     feed_id: str
@@ -40,14 +40,14 @@ class Capture:
 
 
 def warcinfo(software: str, made_at: datetime, about: str) -> bytes:
-    """The first record of a file: who wrote it, and what is in it."""
-    said = {
+    """The first record of a file: it names the software that wrote it, and its contents."""
+    info = {
         "software": software,
         "format": "WARC File Format 1.1",
         "conformsTo": CONFORMS_TO,
         "description": about,
     }
-    block = _lines(tuple(said.items()))
+    block = _lines(tuple(info.items()))
     fields = (
         ("WARC-Type", "warcinfo"),
         ("WARC-Record-ID", f"<{urn('warcinfo', rfc3339(made_at), about)}>"),
@@ -80,7 +80,7 @@ def render_response(capture: Capture) -> bytes:
 
 
 def render_request(capture: Capture) -> bytes:
-    """What was asked, secrets hidden."""
+    """The request with its headers; secrets in them are hidden."""
     parts = urlsplit(_uri(capture.url))
     target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
     host = () if header(capture.request_headers, "host") else (("Host", parts.netloc),)
@@ -99,7 +99,7 @@ def render_request(capture: Capture) -> bytes:
 
 
 def gzip_record(record: bytes) -> bytes:
-    """One gzip member for one record: a reader can begin at any of them."""
+    """One gzip member for one record: a reader can begin at any record."""
     packer = zlib.compressobj(6, zlib.DEFLATED, 31)
     return packer.compress(record) + packer.flush()
 
@@ -110,15 +110,15 @@ def _record(fields: tuple[tuple[str, str], ...], block: bytes) -> bytes:
 
 
 def _lines(fields: Headers) -> bytes:
-    """Header values came as Latin-1 and leave so; a field can end neither itself nor the block."""
-    made = b""
+    """Header values came as Latin-1 and stay so. No value can end its field or the block."""
+    lines = b""
     for name, value in fields:
         line = f"{_NO_TOKEN.sub('_', name) or '_'}: {_BREAKS.sub(' ', value)}\r\n"
         try:
-            made += line.encode("latin-1")
+            lines += line.encode("latin-1")
         except UnicodeEncodeError:
-            made += line.encode("utf-8", "replace")
-    return made
+            lines += line.encode("utf-8", "replace")
+    return lines
 
 
 def _status(status: int) -> str:

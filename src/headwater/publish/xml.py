@@ -1,4 +1,4 @@
-"""Elements that can hold nothing but what XML can carry, and their bytes without a DTD."""
+"""Build XML elements whose texts hold only what XML can carry, and render them without a DTD."""
 
 from lxml import etree
 
@@ -10,17 +10,17 @@ DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 
 
 def root(name: str, namespaces: dict[str | None, str], **attributes: str) -> etree._Element:
-    return etree.Element(name, _sound(attributes), nsmap=namespaces)
+    return etree.Element(name, _xml_safe(attributes), nsmap=namespaces)
 
 
 def child(
     parent: etree._Element, name: str, text: str | None = None, **attributes: str | None
 ) -> etree._Element:
-    """An attribute that is None is left out."""
-    made = etree.SubElement(parent, name, _sound(attributes))
+    """Add a child element. An attribute that is None is left out."""
+    element = etree.SubElement(parent, name, _xml_safe(attributes))
     if text is not None:
-        made.text = xml_safe_text(text)
-    return made
+        element.text = xml_safe_text(text)
+    return element
 
 
 def render_xml(tree: etree._Element) -> bytes:
@@ -28,5 +28,5 @@ def render_xml(tree: etree._Element) -> bytes:
     return bytes(etree.tostring(tree, encoding="utf-8", xml_declaration=True))
 
 
-def _sound(attributes: dict[str, str | None] | dict[str, str]) -> dict[str, str]:
+def _xml_safe(attributes: dict[str, str | None] | dict[str, str]) -> dict[str, str]:
     return {name: xml_safe_text(value) for name, value in attributes.items() if value is not None}

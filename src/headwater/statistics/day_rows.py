@@ -1,4 +1,4 @@
-"""Counting visits: each once, in the same transaction that says it has been counted."""
+"""Day rows: count each visit once, in the transaction that also marks it as counted."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,7 +23,7 @@ SAVED_BYTES = (
     " WHERE r.feed_id = v.feed_id AND r.fetched_at <= v.started_at AND r.error IS NULL"
     " AND r.http_status BETWEEN 200 AND 299 ORDER BY r.fetched_at DESC LIMIT 1), 0) ELSE 0 END"
 )
-"""What the visit `v` did not have to fetch: the last document of that feed, as it was served."""
+"""Bytes that the visit `v` did not have to fetch: the feed's last document, as it was served."""
 
 _COUNTED_COLUMNS = (
     "v.feed_id, v.scheduled_at, v.finished_at, v.fetcher_id, f.host, v.outcome, v.error,"
@@ -32,13 +32,13 @@ _COUNTED_COLUMNS = (
 )
 
 ANSWERED_OUTCOMES = frozenset({"fetched", "unchanged", "unreadable"})
-"""Outcomes of visits that were answered with a document, or with the word that it is the same."""
+"""Outcomes of visits that were answered with a document, or with "it has not changed"."""
 
 
 async def count_visits(tx: Transaction, most: int) -> int:
-    """The oldest visits that are not in the counts yet; answers how many now are.
+    """Count the oldest visits that are not counted yet. Returns how many were counted.
 
-    Rows that somebody else is counting, or deleting, are left to them: nobody waits for anybody.
+    Rows that another process counts or deletes are left to it, so that no process waits.
     """
     skip = " FOR UPDATE OF v SKIP LOCKED" if tx.dialect == "postgresql" else ""
     rows = await tx.rows(
@@ -48,11 +48,11 @@ async def count_visits(tx: Transaction, most: int) -> int:
     )
     if not rows:
         return 0
-    owners = await _owners(tx, sorted({row.feed_id for row in rows}))
+    owners = await _hold_owners(tx, sorted({row.feed_id for row in rows}))
     ours = [row for row in rows if row.feed_id not in owners.being_deleted]
     visits = [_counted_visit_of(row, owners.of.get(row.feed_id)) for row in ours]
-    await _add_to_subscriptions(tx, by_subscription(visits))
-    await _add_to_fetchers(tx, by_fetcher(visits))
+    await tx.run_many(_ADD_SUBSCRIPTION_DAY, by_subscription(visits))
+    await tx.run_many(_ADD_FETCHER_DAY, by_fetcher(visits))
     await tx.run_many(_ADD_LATENCY_DAY, by_latency(visits))
     await tx.run_many(_ADD_DAY_TOTAL, by_day(visits))
     await tx.run_many(
@@ -63,23 +63,23 @@ async def count_visits(tx: Transaction, most: int) -> int:
 
 
 class _Owners(NamedTuple):
-    """Feed → its subscription, safe from deletion until the transaction ends."""
+    """The subscription of each feed, held against deletion until the transaction ends."""
 
     of: dict[int, int]
     being_deleted: set[int]
 
 
-async def _owners(tx: Transaction, feeds: Sequence[int]) -> _Owners:
-    ask = (
+async def _hold_owners(tx: Transaction, feeds: Sequence[int]) -> _Owners:
+    sql = (
         "SELECT feed_id, subscription_id FROM rss_subscriptions"
         f" WHERE feed_id IN ({placeholders(len(feeds))})"
     )
     hold = " FOR KEY SHARE SKIP LOCKED" if tx.dialect == "postgresql" else ""
-    of = {row.feed_id: row.subscription_id for row in await tx.rows(ask + hold, *feeds)}
+    of = {row.feed_id: row.subscription_id for row in await tx.rows(sql + hold, *feeds)}
     if len(of) == len(feeds):
         return _Owners(of, set())
-    there = {row.feed_id for row in await tx.rows(ask, *feeds)}
-    return _Owners(of, there - of.keys())
+    subscribed = {row.feed_id for row in await tx.rows(sql, *feeds)}
+    return _Owners(of, subscribed - of.keys())
 
 
 def _counted_visit_of(row: Row, subscription_id: int | None) -> CountedVisit:
@@ -105,7 +105,7 @@ def _counted_visit_of(row: Row, subscription_id: int | None) -> CountedVisit:
 
 
 def _upsert_sql(table: str, fields: tuple[str, ...], keys: int) -> str:
-    """Sums add up, and the last moment is the later one."""
+    """Add to the sums of a row, and keep the later `last_at`."""
     later = f"CASE WHEN excluded.last_at > {table}.last_at THEN excluded.last_at"
     sums = [
         f"last_at = {later} ELSE {table}.last_at END"
@@ -125,16 +125,8 @@ _ADD_LATENCY_DAY = _upsert_sql("latency_days", LatencyDay._fields, 2)
 _ADD_DAY_TOTAL = _upsert_sql("day_totals", DayTotal._fields, 1)
 
 
-async def _add_to_subscriptions(tx: Transaction, days: Sequence[SubscriptionDay]) -> None:
-    await tx.run_many(_ADD_SUBSCRIPTION_DAY, days)
-
-
-async def _add_to_fetchers(tx: Transaction, days: Sequence[FetcherDay]) -> None:
-    await tx.run_many(_ADD_FETCHER_DAY, days)
-
-
 async def delete_fetcher_days(tx: Transaction, before: int) -> int:
-    """What a fetcher did so long ago says nothing about it any more."""
+    """Delete days before that one: visits so long ago say nothing about a fetcher any more."""
     return await tx.run("DELETE FROM fetcher_days WHERE day < ?", before)
 
 
@@ -143,19 +135,20 @@ async def delete_latency_days(tx: Transaction, before: int) -> int:
 
 
 async def gather_old_days(tx: Transaction, before: int, most: int) -> int:
-    """A subscription's days before that one become part of its one sum of everything older."""
-    alone = ""
+    """Merge a subscription's days before that one into its one sum of all older days."""
+    skip = ""
     if tx.dialect == "postgresql":
-        alone = " FOR UPDATE OF d SKIP LOCKED FOR KEY SHARE OF s SKIP LOCKED"
+        skip = " FOR UPDATE OF d SKIP LOCKED FOR KEY SHARE OF s SKIP LOCKED"
     rows = await tx.rows(
         "DELETE FROM subscription_days WHERE (subscription_id, day, error) IN"
         " (SELECT d.subscription_id, d.day, d.error FROM subscription_days d"
         " JOIN rss_subscriptions s ON s.subscription_id = d.subscription_id"
-        f" WHERE d.day > ? AND d.day < ? ORDER BY d.day LIMIT ?{alone})"
+        f" WHERE d.day > ? AND d.day < ? ORDER BY d.day LIMIT ?{skip})"
         f" RETURNING {', '.join(SubscriptionDay._fields)}",
         OLDER,
         before,
         most,
     )
-    await _add_to_subscriptions(tx, older(SubscriptionDay(*row) for row in rows))
+    days = [SubscriptionDay(*row) for row in rows]
+    await tx.run_many(_ADD_SUBSCRIPTION_DAY, older(days))
     return len(rows)

@@ -1,4 +1,4 @@
-"""Finished visits become sums by day: what happened, how often, and when last."""
+"""Days: sum up finished visits by day, subscription, fetcher and latency."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -8,15 +8,15 @@ from headwater.core.values.latency import SMALL_BYTES, bucket_of
 DAY_MICROS = 86_400_000_000
 
 OLDER = 0
-"""The day under which everything stands that is older than the days kept."""
+"""The number of the day that stands for all days older than those kept."""
 
 
 class CountedVisit(NamedTuple):
     """One finished visit, as far as it is counted. `error` is empty when it succeeded.
 
-    `brought` a document, or the word that it has not changed: then it counts how long that took.
-    `saved_bytes` is what a 304 spared us, `decoded_bytes` what the document was once unpacked, None
-    when nothing was.
+    `brought`: it brought a document, or a 304; then its latency is counted. `saved_bytes` are the
+    bytes that a 304 spared us, `decoded_bytes` the size of the unpacked document, None when
+    nothing was unpacked.
     """
 
     subscription_id: int | None
@@ -43,12 +43,13 @@ class CountedVisit(NamedTuple):
 
     @property
     def encoded_bytes(self) -> int:
-        """What came over the wire of a document that was unpacked."""
+        """Bytes over the wire of a document that was unpacked."""
         return 0 if self.decoded_bytes is None else self.bytes_in
 
 
 class SubscriptionDay(NamedTuple):
-    """What one day brought for one subscription, of visits that ended alike."""
+    """Sums of one subscription's visits on one day that ended with the same error. It is empty for
+    visits that succeeded."""
 
     subscription_id: int
     day: int
@@ -69,7 +70,7 @@ class SubscriptionDay(NamedTuple):
 
 
 class FetcherDay(NamedTuple):
-    """What one fetcher's visits to one host brought on one day, of those that ended alike."""
+    """Sums of one fetcher's visits to one host on one day that ended with the same error."""
 
     host: str
     fetcher_id: int
@@ -84,7 +85,8 @@ class FetcherDay(NamedTuple):
 
 
 class LatencyDay(NamedTuple):
-    """How many fetches of one day took so long; `small` are those of a megabyte at most."""
+    """How many fetches of one day fell into one bucket of latency; `small` are those of a megabyte
+    at most."""
 
     day: int
     bucket: int
@@ -93,7 +95,7 @@ class LatencyDay(NamedTuple):
 
 
 class DayTotal(NamedTuple):
-    """What one day brought, of all feeds together."""
+    """Sums of all visits on one day."""
 
     day: int
     visits: int
@@ -114,7 +116,7 @@ def day_of(micros: int) -> int:
 
 
 def by_subscription(visits: Iterable[CountedVisit]) -> list[SubscriptionDay]:
-    """In the order of their keys, so that two who write them never wait for each other."""
+    """Sums in the order of their keys, so that two writers never wait for each other."""
     sums: dict[tuple[Any, ...], list[Any]] = {}
     for visit in visits:
         if visit.subscription_id is not None:
@@ -130,7 +132,7 @@ def by_subscription(visits: Iterable[CountedVisit]) -> list[SubscriptionDay]:
 
 
 def by_fetcher(visits: Iterable[CountedVisit]) -> list[FetcherDay]:
-    """As above. Visits of before anybody was named as their fetcher are nobody's."""
+    """Sums in the order of their keys. Older visits have no fetcher and are left out."""
     sums: dict[tuple[Any, ...], list[Any]] = {}
     for visit in visits:
         if visit.fetcher_id is not None:
@@ -144,7 +146,7 @@ def by_fetcher(visits: Iterable[CountedVisit]) -> list[FetcherDay]:
 
 
 def by_latency(visits: Iterable[CountedVisit]) -> list[LatencyDay]:
-    """Only of visits that brought something: how long a failure took says little."""
+    """Count only visits that brought something: how long a failure took says little."""
     sums: dict[tuple[Any, ...], list[Any]] = {}
     for visit in visits:
         if visit.brought:
@@ -154,7 +156,7 @@ def by_latency(visits: Iterable[CountedVisit]) -> list[LatencyDay]:
 
 
 def by_day(visits: Iterable[CountedVisit]) -> list[DayTotal]:
-    """Of all of them, whoever made them and whether or not anybody is subscribed any more."""
+    """Sum up all visits, of every fetcher, also those of feeds without a subscription."""
     sums: dict[tuple[Any, ...], list[Any]] = {}
     for visit in visits:
         _add(
@@ -169,7 +171,7 @@ def by_day(visits: Iterable[CountedVisit]) -> list[DayTotal]:
 
 
 def older(days: Iterable[SubscriptionDay]) -> list[SubscriptionDay]:
-    """Days that are not kept one by one any more, together as one that stands for them all."""
+    """Merge days that are not kept one by one any more into the one that stands for them all."""
     sums: dict[tuple[Any, ...], list[Any]] = {}
     for day in days:
         _add(sums, (day.subscription_id, OLDER, day.error), *day[3:-1], last_at=day.last_at)
@@ -179,10 +181,10 @@ def older(days: Iterable[SubscriptionDay]) -> list[SubscriptionDay]:
 def _add(
     sums: dict[tuple[Any, ...], list[Any]], key: tuple[Any, ...], *numbers: Any, last_at: int
 ) -> None:
-    before = sums.get(key)
-    if before is None:
+    totals = sums.get(key)
+    if totals is None:
         sums[key] = [*numbers, last_at]
         return
     for place, number in enumerate(numbers):
-        before[place] += number
-    before[-1] = max(before[-1], last_at)
+        totals[place] += number
+    totals[-1] = max(totals[-1], last_at)

@@ -1,4 +1,4 @@
-"""Counts of one fetcher's visits to one host, and the rates they give."""
+"""Fetcher counts: one fetcher's visits to one host, and the rates that follow from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from headwater.core.values.ids import FetcherId
 
 UNJUDGED_ERRORS = frozenset({"http_404", "http_410", "internal_error", "parser_unavailable"})
-"""Failures that are the source's own or ours: whoever had asked would have met them."""
+"""Failures of the source or of ourselves: any fetcher would have met them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +14,8 @@ class FetcherCounts:
     """One fetcher's visits to one host.
 
     `errors` counts failed visits by their code. `dated_entries` are new entries published between
-    two successful visits: how late each was seen is known, and `late_sec` is the sum of that,
-    `late_squares` the sum of its squares.
+    two successful visits. For these we know how late each was seen: `late_sec` is the sum of the
+    delays, `late_squares` the sum of their squares.
     """
 
     fetcher_id: FetcherId
@@ -34,7 +34,7 @@ class FetcherCounts:
 
     @property
     def judged(self) -> int:
-        """The visits that say something about the fetcher."""
+        """Visits whose outcome depends on the fetcher."""
         return self.visits - sum(self.errors.get(code, 0) for code in UNJUDGED_ERRORS)
 
     @property

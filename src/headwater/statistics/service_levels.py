@@ -1,4 +1,4 @@
-"""What Headwater promises of itself, and whether it keeps it: speed, failures, freshness."""
+"""Service levels: the promises on speed, failures and freshness, and whether they are kept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ Unit = Literal["seconds", "share"]
 
 P99 = 0.99
 TIMES = 2.0
-"""A feed is fresh while it has not waited longer than so many of its chosen intervals."""
+"""A feed is fresh until it has waited longer than so many of its chosen intervals."""
 
 _JUDGED_FAILURES = FailureFilter(never=codes_of("theirs"), sometimes=codes_of("network"))
 """Publishers' faults never count; the network's only on days when everybody has them."""
@@ -29,8 +29,8 @@ _JUDGED_FAILURES = FailureFilter(never=codes_of("theirs"), sometimes=codes_of("n
 
 @dataclass(frozen=True, slots=True)
 class ServiceTargets:
-    """Targets. On a day when more than `network_share` of all visits fail in the network it is our
-    own network that has trouble: then those failures count as ours."""
+    """Targets of the promises. On a day when more than `network_share` of all visits fail in the
+    network, the trouble is in our own network: then those failures count as ours."""
 
     p99_ms: float = 5_000.0
     failed_share: float = 0.02
@@ -40,7 +40,7 @@ class ServiceTargets:
 
 @dataclass(frozen=True, slots=True)
 class Offender:
-    """A feed that keeps a promise from being kept, with its own figure and what it is about."""
+    """A feed that breaks a promise, with its own figure and an explanation."""
 
     feed_id: FeedId
     url: str
@@ -52,7 +52,7 @@ class Offender:
 class ServiceLevel:
     """One promise. `value` and `met` are None while there is nothing to judge.
 
-    `measured` fetches or feeds, of which so many are `beyond` the target.
+    `measured` counts the fetches or feeds; `beyond` counts those of them that miss the target.
     """
 
     name: ServiceLevelName
@@ -70,7 +70,7 @@ class ServiceLevel:
 async def service_levels(
     database: Database, promises: ServiceTargets, window: Window, *, worst: int
 ) -> tuple[ServiceLevel, ...]:
-    """All three, from the sums: visits of the last minute may not be counted yet."""
+    """All three service levels, from the sums: visits of the last minute may be missing."""
     if window.days is None:
         raise BadInput("window must be a number of days, such as 1d.", field="window")
     now = database.clock.now()
@@ -87,27 +87,27 @@ async def _fetch_latency(
 ) -> ServiceLevel:
     first = window.first_day(now)
     counts = await total_rows.latencies(view, first)
-    found = quantile_ms(counts, P99)
+    p99_ms = quantile_ms(counts, P99)
     target = promises.p99_ms / 1000
     return ServiceLevel(
         name="fetch_latency",
         promise=f"99 of 100 fetches of up to 1 MiB take {target:g} s at most.",
         unit="seconds",
         target=target,
-        value=None if found is None else found / 1000,
-        met=None if found is None else found <= promises.p99_ms,
-        window=_in_days(window),
+        value=None if p99_ms is None else p99_ms / 1000,
+        met=None if p99_ms is None else p99_ms <= promises.p99_ms,
+        window=f"{window.days}d",
         measured=sum(counts.values()),
         beyond=slower_than(counts, promises.p99_ms),
         worst=tuple(
-            _slow(each) for each in await total_rows.list_slowest_feeds(view, first, worst)
+            _slow_offender(feed) for feed in await total_rows.list_slowest_feeds(view, first, worst)
         ),
     )
 
 
-def _slow(slow: SlowFeed) -> Offender:
-    detail = f"on average, in {format_count(slow.visits, 'visit', 'visits')}"
-    return Offender(slow.feed_id, slow.url, slow.mean_ms / 1000, detail)
+def _slow_offender(feed: SlowFeed) -> Offender:
+    detail = f"on average, in {format_count(feed.visits, 'visit', 'visits')}"
+    return Offender(feed.feed_id, feed.url, feed.mean_ms / 1000, detail)
 
 
 async def _failed_fetches(
@@ -116,9 +116,9 @@ async def _failed_fetches(
     first, share = window.first_day(now), promises.failed_share
     days = await total_rows.list_day_failures(view, first, _JUDGED_FAILURES)
     blame = replace(_JUDGED_FAILURES, days=network_trouble_days(days, promises.network_share))
-    found = await total_rows.list_most_failed_days(view, first, blame, max(1, worst))
-    measured = sum(_judged(day, blame) for day in days)
-    value = found[0].share if found else 0.0
+    failed = await total_rows.list_most_failed_days(view, first, blame, max(1, worst))
+    measured = sum(_count_judged(day, blame) for day in days)
+    value = failed[0].share if failed else 0.0
     return ServiceLevel(
         name="failed_fetches",
         promise=f"No feed fails {share:.0%} of its fetches on a day, publishers' faults left out.",
@@ -126,35 +126,35 @@ async def _failed_fetches(
         target=share,
         value=value if measured else None,
         met=value < share if measured else None,
-        window=_in_days(window),
+        window=f"{window.days}d",
         measured=measured,
         beyond=await total_rows.count_over_budget(view, first, blame, share),
-        worst=tuple(_failing(each) for each in found[:worst]),
+        worst=tuple(_failing_offender(feed_day) for feed_day in failed[:worst]),
     )
 
 
 def network_trouble_days(days: Sequence[DayFailures], network_share: float) -> tuple[int, ...]:
-    """Days on which so many visits failed in the network that it was not the hosts."""
+    """Days on which too many visits failed in the network for the hosts to be the cause."""
     return tuple(day.day for day in days if day.sometimes > day.visits * network_share)
 
 
-def _judged(day: DayFailures, blame: FailureFilter) -> int:
+def _count_judged(day: DayFailures, blame: FailureFilter) -> int:
     left_out = day.never if day.day in blame.days else day.never + day.sometimes
     return day.visits - left_out
 
 
-def _failing(judged: FeedDayFailures) -> Offender:
-    fetches = format_count(judged.visits, "fetch", "fetches")
-    detail = f"{judged.failures} of {fetches} on {date_of(judged.day).isoformat()}"
-    return Offender(judged.feed_id, judged.url, judged.share, detail)
+def _failing_offender(feed_day: FeedDayFailures) -> Offender:
+    fetches = format_count(feed_day.visits, "fetch", "fetches")
+    detail = f"{feed_day.failures} of {fetches} on {date_of(feed_day.day).isoformat()}"
+    return Offender(feed_day.feed_id, feed_day.url, feed_day.share, detail)
 
 
 async def _freshness(
     view: View, promises: ServiceTargets, now: datetime, worst: int
 ) -> ServiceLevel:
-    feeds, late = await schedule_rows.count_active_and_overdue(view, now, TIMES)
-    share = (feeds - late) / feeds if feeds else None
-    waiting = await schedule_rows.list_overdue_feeds(view, now, TIMES, worst) if late else []
+    feeds, overdue = await schedule_rows.count_active_and_overdue(view, now, TIMES)
+    share = (feeds - overdue) / feeds if feeds else None
+    waiting = await schedule_rows.list_overdue_feeds(view, now, TIMES, worst) if overdue else []
     return ServiceLevel(
         name="freshness",
         promise=f"{promises.fresh_share:.0%} of active feeds are visited within {TIMES:g} times"
@@ -165,15 +165,11 @@ async def _freshness(
         met=None if share is None else share >= promises.fresh_share,
         window="now",
         measured=feeds,
-        beyond=late,
+        beyond=overdue,
         worst=tuple(
             Offender(
-                each.feed_id, each.url, each.times, f"times {format_duration(each.chosen_sec)}"
+                feed.feed_id, feed.url, feed.times, f"times {format_duration(feed.chosen_sec)}"
             )
-            for each in waiting
+            for feed in waiting
         ),
     )
-
-
-def _in_days(window: Window) -> str:
-    return f"{window.days}d"

@@ -1,4 +1,4 @@
-"""Statistics in the database: of one subscription, of the worst, of fetchers at one host."""
+"""Statistics rows: read statistics of a subscription, of the worst, and of fetchers at a host."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,9 +16,9 @@ from headwater.statistics.subscriptions import Statistics, Window, WorstSubscrip
 async def get_statistics(
     view: View, subscription_id: int, feed: FeedPk, window: Window, now: datetime
 ) -> Statistics:
-    """To the last visit: those that wait to be counted are counted here and now.
+    """Statistics up to the last visit: visits that are not counted yet are added here.
 
-    One statement, so that no visit is in both parts, or in neither.
+    It is one statement, so that no visit is in both parts, or in neither.
     """
     first = window.first_day(now)
     rows = await view.rows(
@@ -42,7 +42,7 @@ async def get_statistics(
 async def list_worst_subscriptions(
     view: View, window: Window, now: datetime, *, min_visits: int, limit: int
 ) -> list[WorstSubscription]:
-    """Active ones whose visits fail: by the share that does, then by failures in a row."""
+    """Active subscriptions whose visits fail: by the share that fails, then by those in a row."""
     first = window.first_day(now)
     rows = await view.rows(
         "SELECT * FROM (SELECT s.subscription_id, f.feed_id, s.source_url, f.overrides,"
@@ -87,7 +87,7 @@ def _worst_of(row: Row) -> WorstSubscription:
 async def list_fetcher_counts(
     view: View, host: str, fetchers: Sequence[FetcherId], first_day: int
 ) -> list[FetcherCounts]:
-    """Of those of these fetchers that are enabled, also when they have never been at this host."""
+    """Counts of each of these fetchers that is enabled, even if it never visited this host."""
     if not fetchers:
         return []
     rows = await view.rows(
@@ -105,19 +105,19 @@ async def list_fetcher_counts(
     by_fetcher: dict[int, list[Row]] = {}
     for row in rows:
         by_fetcher.setdefault(row.fetcher_id, []).append(row)
-    return [_fetcher_counts_of(some) for some in by_fetcher.values()]
+    return [_fetcher_counts_of(fetcher_rows) for fetcher_rows in by_fetcher.values()]
 
 
 def _fetcher_counts_of(rows: Sequence[Row]) -> FetcherCounts:
-    met = [row for row in rows if row.error is not None]
+    visited = [row for row in rows if row.error is not None]
     return FetcherCounts(
         fetcher_id=FetcherId(rows[0].fetcher_id),
         name=rows[0].name,
-        visits=sum(int(row.visits) for row in met),
-        successes=sum(int(row.visits) for row in met if not row.error),
-        errors={row.error: int(row.visits) for row in met if row.error},
-        new_entries=sum(int(row.new_entries) for row in met),
-        dated_entries=sum(int(row.dated_entries) for row in met),
-        late_sec=sum(row.late_sec for row in met),
-        late_squares=sum(row.late_squares for row in met),
+        visits=sum(int(row.visits) for row in visited),
+        successes=sum(int(row.visits) for row in visited if not row.error),
+        errors={row.error: int(row.visits) for row in visited if row.error},
+        new_entries=sum(int(row.new_entries) for row in visited),
+        dated_entries=sum(int(row.dated_entries) for row in visited),
+        late_sec=sum(row.late_sec for row in visited),
+        late_squares=sum(row.late_squares for row in visited),
     )

@@ -1,4 +1,4 @@
-"""How a subscription goes: what its visits brought in a window of days, as counts and rates."""
+"""Statistics of subscriptions: counts and rates of their visits in a window of days."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Whole days in UTC, today among them. None: everything ever counted."""
+    """A number of whole days in UTC, today among them. None: everything ever counted."""
 
     days: int | None
 
@@ -30,22 +30,22 @@ class Window:
 
 
 def parse_window(text: str, days_kept: int) -> Window:
-    """`7d` or `all`. Single days are kept for so long; what is older is in `all` only."""
-    return Window(None) if text == "all" else _days_of(text, days_kept, ", or all")
+    """Parse `7d` or `all`. Single days are kept for `days_kept`; older ones are in `all` only."""
+    return Window(None) if text == "all" else _parse_days(text, days_kept, ", or all")
 
 
 def parse_days_window(text: str, days_kept: int) -> Window:
-    """`7d`, where `all` would say nothing."""
-    return _days_of(text, days_kept, "")
+    """Parse `7d`, where `all` would have no meaning."""
+    return _parse_days(text, days_kept, "")
 
 
-def _days_of(text: str, days_kept: int, also: str) -> Window:
-    given = _DAYS.fullmatch(text)
-    if given is None or int(given[1]) > days_kept:
+def _parse_days(text: str, days_kept: int, also: str) -> Window:
+    match = _DAYS.fullmatch(text)
+    if match is None or int(match[1]) > days_kept:
         raise BadInput(
             f"window must be a number of days from 1d to {days_kept}d{also}.", field="window"
         )
-    return Window(int(given[1]))
+    return Window(int(match[1]))
 
 
 def date_of(day: int) -> date:
@@ -63,7 +63,7 @@ class FailureCount:
 
 @dataclass(frozen=True, slots=True)
 class StatisticsDay:
-    """`on` is None for all that is older than the days kept."""
+    """Counts of one day. `on` is None for all days older than those kept."""
 
     on: date | None
     visits: int
@@ -81,8 +81,8 @@ class StatisticsDay:
 class Statistics:
     """Counts of finished visits. `errors`: the most frequent first; `days`: the newest first.
 
-    `saved_bytes` is what 304s spared us; `decoded_bytes` what documents were once unpacked, and
-    `encoded_bytes` what came over the wire of those.
+    `saved_bytes` are the bytes that 304s spared us. `decoded_bytes` is the size of documents that
+    were unpacked, and `encoded_bytes` their size over the wire.
     """
 
     visits: int
@@ -115,7 +115,7 @@ class Statistics:
 
     @property
     def compression_ratio(self) -> float | None:
-        """How many times smaller documents came than they were."""
+        """How many times smaller unpacked documents were over the wire."""
         return self.decoded_bytes / self.encoded_bytes if self.encoded_bytes else None
 
     @property
@@ -129,7 +129,7 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class WorstSubscription:
-    """A subscription whose visits fail. `in_a_row`: failures since its last success."""
+    """A subscription whose visits fail. `in_a_row` counts failures since its last success."""
 
     subscription_id: int
     feed_id: FeedId
@@ -150,7 +150,7 @@ class WorstSubscription:
 
 
 def statistics_of(days: Sequence[SubscriptionDay]) -> Statistics:
-    """The sum of all of them, by kind of failure and by day."""
+    """Sum up all days, by kind of failure and by day."""
     visits = sum(day.visits for day in days)
     dated = sum(day.dated_entries for day in days)
     return Statistics(
@@ -177,35 +177,40 @@ def _failures(days: Iterable[SubscriptionDay]) -> int:
 
 
 def _failure_counts(days: Sequence[SubscriptionDay]) -> tuple[FailureCount, ...]:
-    met: dict[str, list[SubscriptionDay]] = {}
+    by_error: dict[str, list[SubscriptionDay]] = {}
     for day in days:
         if day.error:
-            met.setdefault(day.error, []).append(day)
-    kinds = [
-        FailureCount(error, sum(d.visits for d in some), from_micros(max(d.last_at for d in some)))
-        for error, some in met.items()
+            by_error.setdefault(day.error, []).append(day)
+    counts = [
+        FailureCount(
+            error,
+            sum(day.visits for day in failed),
+            from_micros(max(day.last_at for day in failed)),
+        )
+        for error, failed in by_error.items()
     ]
-    return tuple(sorted(kinds, key=lambda kind: (-kind.visits, kind.error)))
+    return tuple(sorted(counts, key=lambda count: (-count.visits, count.error)))
 
 
 def _by_day(days: Sequence[SubscriptionDay]) -> tuple[StatisticsDay, ...]:
-    met: dict[int, list[SubscriptionDay]] = {}
+    by_number: dict[int, list[SubscriptionDay]] = {}
     for day in days:
-        met.setdefault(day.day, []).append(day)
-    return tuple(_day(number, some) for number, some in sorted(met.items(), reverse=True))
+        by_number.setdefault(day.day, []).append(day)
+    newest_first = sorted(by_number.items(), reverse=True)
+    return tuple(_statistics_day_of(number, parts) for number, parts in newest_first)
 
 
-def _day(number: int, some: Sequence[SubscriptionDay]) -> StatisticsDay:
-    visits = sum(day.visits for day in some)
+def _statistics_day_of(number: int, parts: Sequence[SubscriptionDay]) -> StatisticsDay:
+    visits = sum(part.visits for part in parts)
     return StatisticsDay(
         on=None if number == OLDER else date_of(number),
         visits=visits,
-        failures=_failures(some),
-        new_entries=sum(day.new_entries for day in some),
-        bytes_in=sum(day.bytes_in for day in some),
-        unchanged=sum(day.unchanged for day in some),
-        retries=sum(day.retries for day in some),
-        updated_entries=sum(day.updated_entries for day in some),
-        saved_bytes=sum(day.saved_bytes for day in some),
-        mean_latency_ms=sum(day.latency_ms for day in some) / visits if visits else 0.0,
+        failures=_failures(parts),
+        new_entries=sum(part.new_entries for part in parts),
+        bytes_in=sum(part.bytes_in for part in parts),
+        unchanged=sum(part.unchanged for part in parts),
+        retries=sum(part.retries for part in parts),
+        updated_entries=sum(part.updated_entries for part in parts),
+        saved_bytes=sum(part.saved_bytes for part in parts),
+        mean_latency_ms=sum(part.latency_ms for part in parts) / visits if visits else 0.0,
     )

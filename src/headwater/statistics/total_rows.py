@@ -1,4 +1,4 @@
-"""What may be asked of all feeds together: sums, promises that are broken, which stand out."""
+"""Total rows: read sums over all feeds, broken promises, and the feeds that stand out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from headwater.statistics.days import DAY_MICROS
 
 @dataclass(frozen=True, slots=True)
 class DayFailures:
-    """One day's visits of all subscriptions; how many failed with one of certain codes."""
+    """One day's visits of all subscriptions, and how many failed with the codes of a filter."""
 
     day: int
     visits: int
@@ -20,7 +20,7 @@ class DayFailures:
 
 @dataclass(frozen=True, slots=True)
 class FeedDayFailures:
-    """One feed on one day: of the visits that are judged, so many failed."""
+    """One feed on one day: how many visits are judged, and how many of these failed."""
 
     feed_id: FeedId
     url: str
@@ -35,7 +35,7 @@ class FeedDayFailures:
 
 @dataclass(frozen=True, slots=True)
 class SlowFeed:
-    """A feed and how long its successful visits took on average."""
+    """A feed with the mean latency of its successful visits."""
 
     feed_id: FeedId
     url: str
@@ -45,7 +45,7 @@ class SlowFeed:
 
 @dataclass(frozen=True, slots=True)
 class TopFeed:
-    """A feed that stands out, with its rhythm: the interval chosen, and the gap between posts."""
+    """A feed that stands out, with its chosen interval and the gap between its posts."""
 
     feed_id: FeedId
     count: int
@@ -54,7 +54,7 @@ class TopFeed:
 
 
 async def latencies(view: View, first_day: int, *, small_only: bool = True) -> dict[int, int]:
-    """Fetches by bucket; only those of a megabyte at most, unless all are wanted."""
+    """Count fetches by bucket of latency. `small_only`: only those of a megabyte at most."""
     column = "small" if small_only else "fetches"
     rows = await view.rows(
         f"SELECT bucket, sum({column}) AS many FROM latency_days WHERE day >= ? GROUP BY bucket",
@@ -64,34 +64,35 @@ async def latencies(view: View, first_day: int, *, small_only: bool = True) -> d
 
 
 async def p99_of_feed(view: View, feed: FeedPk, first_day: int) -> float | None:
-    """The exact one, in milliseconds, of the visits that are remembered one by one."""
+    """The exact 99th percentile in milliseconds, of the visits that are stored one by one."""
     since = first_day * DAY_MICROS
     row = await view.row(
         "SELECT count(*) AS visits FROM visits WHERE feed_id = ? AND finished_at >= ?", feed, since
     )
     if row is None or not row.visits:
         return None
-    found = await view.row(
+    slow = await view.row(
         "SELECT latency_ms FROM visits WHERE feed_id = ? AND finished_at >= ?"
         " ORDER BY latency_ms DESC LIMIT 1 OFFSET ?",
         feed,
         since,
         int(row.visits) // 100,
     )
-    return None if found is None else float(found.latency_ms)
+    return None if slow is None else float(slow.latency_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class FailureFilter:
-    """Which failures are judged: none of the codes `never`, and those of `sometimes` only on
-    certain `days`. Visits that failed with a code that is not judged are left out altogether."""
+    """A filter of failures: those with a code of `never` are not judged, and those with a code of
+    `sometimes` only on certain `days`. Visits that failed with a code that is not judged are left
+    out altogether."""
 
     never: Sequence[str]
     sometimes: Sequence[str]
     days: Sequence[int] = ()
 
     def condition(self) -> tuple[str, list[SqlValue]]:
-        """True for failures that are judged, of the row `d`."""
+        """SQL that is true for a row `d` of failures that are judged, and its values."""
         days = placeholders(len(self.days)) or "-1"
         sql = (
             f"(d.error <> '' AND d.error NOT IN ({placeholders(len(self.never))})"
@@ -101,7 +102,7 @@ class FailureFilter:
 
 
 async def list_day_failures(view: View, first_day: int, blame: FailureFilter) -> list[DayFailures]:
-    """With the failures that `blame` never judges, and those that it judges sometimes."""
+    """Each day with the failures that `blame` never judges, and those it judges sometimes."""
     never, sometimes = placeholders(len(blame.never)), placeholders(len(blame.sometimes))
     rows = await view.rows(
         "SELECT day, sum(visits) AS visits,"
@@ -118,14 +119,14 @@ async def list_day_failures(view: View, first_day: int, blame: FailureFilter) ->
 
 
 def _judged_sql(blame: FailureFilter, first_day: int) -> tuple[str, list[SqlValue]]:
-    """Every subscription on every day with such a failure."""
-    blamed, values = blame.condition()
+    """SQL for each subscription and day with a failure that is judged, and its values."""
+    condition, values = blame.condition()
     sql = (
         "WITH judged AS (SELECT failed.subscription_id, failed.day, failed.failures,"
         " (SELECT sum(d.visits) FROM subscription_days d"
         " WHERE d.subscription_id = failed.subscription_id AND d.day = failed.day"
-        f" AND (d.error = '' OR {blamed})) AS visits FROM (SELECT d.subscription_id, d.day,"
-        f" sum(d.visits) AS failures FROM subscription_days d WHERE d.day >= ? AND {blamed}"
+        f" AND (d.error = '' OR {condition})) AS visits FROM (SELECT d.subscription_id, d.day,"
+        f" sum(d.visits) AS failures FROM subscription_days d WHERE d.day >= ? AND {condition}"
         " GROUP BY d.subscription_id, d.day) failed)"
     )
     return sql, [*values, first_day, *values]
@@ -134,7 +135,7 @@ def _judged_sql(blame: FailureFilter, first_day: int) -> tuple[str, list[SqlValu
 async def list_most_failed_days(
     view: View, first_day: int, blame: FailureFilter, limit: int
 ) -> list[FeedDayFailures]:
-    """The largest share of failures on one day first."""
+    """Feeds and days with failures, the largest share of failures first."""
     judged, values = _judged_sql(blame, first_day)
     rows = await view.rows(
         f"{judged} SELECT f.feed_id, f.url, j.day, j.visits, j.failures FROM judged j"
@@ -152,7 +153,7 @@ async def list_most_failed_days(
 
 
 async def count_over_budget(view: View, first_day: int, blame: FailureFilter, share: float) -> int:
-    """Subscriptions that failed this share of their visits, or more, on at least one day."""
+    """Count subscriptions that failed at least this share of their visits on at least one day."""
     judged, values = _judged_sql(blame, first_day)
     row = await view.row(
         f"{judged} SELECT count(DISTINCT subscription_id) AS many FROM judged"
@@ -164,7 +165,7 @@ async def count_over_budget(view: View, first_day: int, blame: FailureFilter, sh
 
 
 async def list_slowest_feeds(view: View, first_day: int, limit: int) -> list[SlowFeed]:
-    """By the mean of their successful visits."""
+    """The slowest feeds by the mean latency of their successful visits."""
     rows = await view.rows(
         "SELECT f.feed_id, f.url, slow.visits, slow.mean_ms FROM (SELECT subscription_id,"
         " sum(visits) AS visits, sum(latency_ms) / sum(visits) AS mean_ms FROM subscription_days"
@@ -182,15 +183,15 @@ async def list_slowest_feeds(view: View, first_day: int, limit: int) -> list[Slo
 
 async def list_busiest_feeds(view: View, first_day: int, limit: int) -> list[TopFeed]:
     """Feeds with the most new entries since that day."""
-    return await _top(view, "new_entries", "new_entries > 0", first_day, limit)
+    return await _list_top_feeds(view, "new_entries", "new_entries > 0", first_day, limit)
 
 
 async def list_most_failing_feeds(view: View, first_day: int, limit: int) -> list[TopFeed]:
     """Feeds with the most failed visits since that day."""
-    return await _top(view, "visits", "error <> ''", first_day, limit)
+    return await _list_top_feeds(view, "visits", "error <> ''", first_day, limit)
 
 
-async def _top(
+async def _list_top_feeds(
     view: View, column: str, condition: str, first_day: int, limit: int
 ) -> list[TopFeed]:
     rows = await view.rows(
@@ -219,13 +220,13 @@ async def list_failing_hosts(view: View, first_day: int, limit: int) -> list[tup
 
 
 async def saved_bytes(view: View) -> int:
-    """By 304s, of all feeds, ever."""
+    """Bytes that 304s ever spared us, of all feeds."""
     row = await view.row("SELECT coalesce(sum(saved_bytes), 0) AS saved FROM day_totals")
     return int(row.saved) if row else 0
 
 
 async def count_uncounted_visits(view: View, most: int) -> int:
-    """Visits that are in no sum yet, counted up to so many."""
+    """Count visits that are in no sum yet, up to `most`."""
     row = await view.row(
         "SELECT count(*) AS many FROM (SELECT 1 AS one FROM visits WHERE NOT counted LIMIT ?) few",
         most,

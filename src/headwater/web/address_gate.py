@@ -1,7 +1,4 @@
-"""The address gate: where requests may lead.
-
-To public addresses and ordinary ports, and to the places that the operator opened.
-"""
+"""The address gate: requests go to public addresses, ordinary ports, and hosts opened by settings."""
 
 import re
 from collections.abc import Iterable

@@ -1,9 +1,7 @@
 """Look up host names on threads of our own.
 
-libcurl has twenty threads for that, and twenty dead name servers block them all.
-
-The system's resolver cannot be interrupted. A lookup that hangs costs one thread until it ends, and
-delays no other lookup.
+libcurl has twenty such threads, and twenty dead name servers block them all. The system's resolver
+cannot be interrupted. A lookup that hangs costs one thread until it ends, and delays no other.
 """
 
 import asyncio
