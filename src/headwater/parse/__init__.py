@@ -1,4 +1,4 @@
-"""Bytes to a document: feeds of every format in one shape. Wholly pure.
+"""Parse bytes to a document: feeds of all formats in one shape, without any I/O.
 
 >>> from headwater.parse import parse
 >>> parse(b"<rss><channel><title>News</title></channel></rss>").feed.title.value

@@ -1,4 +1,4 @@
-"""Two ways to the same answers: compiled where it could be compiled, and Python everywhere."""
+"""The accelerator: the compiled backend of the parser where it was built, else plain Python."""
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -14,7 +14,7 @@ from headwater.parse.plain_entries import PlainEntryReader
 
 
 class EntryReader(Protocol):
-    """Reads the children of the entries of one document."""
+    """Read the children of the entries of one document."""
 
     def draft(self) -> EntryDraft: ...
     def spare(self) -> DraftNotes: ...
@@ -22,7 +22,7 @@ class EntryReader(Protocol):
 
 
 class ParserBackend(NamedTuple):
-    """How entries are read and finished, and how long texts are taken out before."""
+    """How to read and finish entries, and how to lift long texts out of a document before."""
 
     reader: Callable[[Context, Dispatch], EntryReader]
     finished: Callable[[Sequence[EntryDraft], Sequence[str]], tuple[Entry, ...]]
@@ -30,19 +30,19 @@ class ParserBackend(NamedTuple):
 
 
 def _load_compiled() -> tuple[ParserBackend | None, str]:
-    """With what is in its way where it is not there."""
+    """The compiled backend, or None with the reason why it cannot be loaded."""
     try:
         entries = import_module("headwater.parse.native.entries")
         lifting = import_module("headwater.parse.native.lifting")
-    except Exception as missing:  # noqa: BLE001 -- compiled for another lxml or Headwater: not ours
-        return None, str(missing)
+    except Exception as trouble:  # noqa: BLE001 -- compiled for another lxml or Headwater: not ours
+        return None, str(trouble)
     return ParserBackend(entries.EntryReader, entries.finished_entries, lifting.lifted), ""
 
 
 PLAIN = ParserBackend(PlainEntryReader, finished_entries, lift.lifted)
 COMPILED, _missing = _load_compiled()
 in_use = COMPILED or PLAIN
-"""The one that is taken."""
+"""The backend that the parser uses."""
 
 
 def describe() -> str:

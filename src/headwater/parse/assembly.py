@@ -1,4 +1,4 @@
-"""The last step of every format: entries get their names and become unchangeable."""
+"""Assembly, the last step of all formats: entries get their uids and become immutable."""
 
 from collections.abc import Sequence
 
@@ -11,6 +11,6 @@ _NO_MEMORY = IdentityMemory()
 
 
 def named_entries(drafts: Sequence[EntryDraft], url: str | None) -> tuple[Entry, ...]:
-    """With uids as a first document's: the feed's own memory is the merge's to apply."""
+    """Uids are given as for a first document: the merge applies the feed's own memory."""
     uids, _ = identify(drafts, url or "", _NO_MEMORY)
     return accelerator.in_use.finished(drafts, uids)

@@ -1,4 +1,4 @@
-"""Tags put in order: a document whose elements do not close properly, made well-formed."""
+"""Balance tags: make a document well-formed whose elements do not close properly."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from headwater.parse.repair_text import CDATA, MARKUP, sections
 
 # An address in angle brackets, <a@b.org> or <https://b.org>, is no tag.
 # Quoted values stop soon after a "<", so that no quote can make the scan look far ahead twice.
-# One that holds whole tags must end where a value ends: else it is one that lost its quote.
+# A value that holds whole tags must end where a value ends: otherwise it has lost its quote.
 _TOKEN = re.compile(
     rb"<\?[^<]*?\?>"
     rb"|<(/\s*+)?([A-Za-z_][\w:.-]*+)(?!@|(?<=:)//)((?:[^<>\"']++"
@@ -39,7 +39,7 @@ _STRUCTURE = ENTRIES | _PARENTS
 _PLAIN_FIELDS = frozenset(
     (b"title", b"link", b"guid", b"pubdate", b"category", b"comments", b"author")
 )
-# No markup of text: one that begins in a field that was not closed stands after it.
+# These are no markup of text: one that begins in an unclosed field stands after that field.
 _OTHER_FIELDS = frozenset(
     b"description enclosure language copyright generator lastbuilddate image ttl id updated"
     b" published summary content rights subtitle name email uri modified issued created"
@@ -57,7 +57,7 @@ _GROUPS = frozenset((b"author", b"contributor", b"source", b"image", b"group", b
 class Balanced:
     """The repaired text; `is_cut` when the document ended before its root did.
 
-    `is_verbatim` when every tag in it is written as in the document: only ends were added.
+    `is_verbatim` when all its tags are written as in the document: only ends were added.
     """
 
     document: bytes
@@ -67,7 +67,7 @@ class Balanced:
 
 @dataclass(frozen=True, slots=True)
 class _Element:
-    """What is to be known of an element by its name."""
+    """The facts about an element that follow from its name."""
 
     name: bytes
     lowered: bytes
@@ -90,7 +90,7 @@ class _State:
     repairs: int = 0
     is_verbatim: bool = True
     root_closed: bool = False
-    # The markup that is looked at, how much of it is in the pieces, and where the next tag begins.
+    # The current markup, how much of it is in the pieces, and where the next tag begins.
     markup: bytes = b""
     done: int = 0
     at: int = 0
@@ -120,7 +120,7 @@ def balance_tags(document: bytes, depth: int, tally: ProblemTally) -> Balanced:
 
 
 def _without_torn_tag(document: bytes) -> tuple[bytes, bytes]:
-    """The document up to a tag that was cut off at its end, and what there is of that tag."""
+    """The document up to a tag that was cut off at its end, and the rest of that tag."""
     at = document.rfind(b"<")
     if at < 0 or _TORN_TAG.match(document, at) is None:
         return document, b""
@@ -128,7 +128,8 @@ def _without_torn_tag(document: bytes) -> tuple[bytes, bytes]:
 
 
 def _end_with(torn_tag: bytes, state: _State) -> None:
-    """Enough of an end tag to see that the element was complete; the root is not."""
+    """Close the element when enough of its end tag is left to see that it was complete. The root
+    stays open."""
     ended = torn_tag[2:].rstrip().lower()
     if torn_tag[1:2] == b"/" and state.stack[1:] and state.stack[-1].lowered.startswith(ended):
         state.repairs += 1
@@ -136,24 +137,24 @@ def _end_with(torn_tag: bytes, state: _State) -> None:
 
 
 def _unclosed_and_surplus(document: bytes) -> tuple[frozenset[bytes], dict[bytes, int]]:
-    """Lower-case names that begin more often than they end: what follows is not inside them.
+    """Lower-case names that begin more often than they end: later elements are not inside them.
 
-    And how many ends of each name are too many: one inside another element ends nothing.
+    And how many ends of each name are too many: such an end inside another element ends nothing.
     """
-    counted = Counter(_TAG_NAME.findall(document.lower()))
+    counts = Counter(_TAG_NAME.findall(document.lower()))
     unclosed, surplus = set(), {}
-    for name, count in counted.items():
+    for name, count in counts.items():
         if name[:1] == b"/":
-            too_many = count - counted.get(name[1:], 0)
+            too_many = count - counts.get(name[1:], 0)
             if too_many > 0:
                 surplus[name[1:]] = too_many
-        elif count > counted.get(b"/" + name, 0) and name.rpartition(b":")[2] not in _STRUCTURE:
+        elif count > counts.get(b"/" + name, 0) and name.rpartition(b":")[2] not in _STRUCTURE:
             unclosed.add(name)
     return frozenset(unclosed), surplus
 
 
 def _balance(markup: bytes, state: _State) -> None:
-    """Text between tags is kept, tags are put in order; what needs no change is not taken apart."""
+    """Keep the text between tags and put the tags in order. Markup without faults is kept whole."""
     state.markup, state.done, end = markup, 0, 0
     for token in _TOKEN.finditer(markup):
         state.at, end = token.span()
@@ -187,13 +188,13 @@ def _keep_up_to(at: int, state: _State) -> None:
 
 
 def _instead(piece: bytes, state: _State) -> None:
-    """In the place of a tag, or before it."""
+    """Add a piece in the place of a tag, or before it."""
     _keep_up_to(state.at, state)
     state.pieces.append(piece)
 
 
 def _keep_as_text(bracket: bytes, state: _State, is_last: bool) -> None:
-    """A bracket that opens no tag; instructions (`<?`) are not needed."""
+    """Escape a bracket that opens no tag. Processing instructions (`<?`) are dropped."""
     if bracket[1:2] == b"?":
         return
     if not is_last:
@@ -202,10 +203,10 @@ def _keep_as_text(bracket: bytes, state: _State, is_last: bool) -> None:
 
 
 def _open_tag(element: _Element, rest: bytes, state: _State, stays: bool) -> bool:
-    """Whether the tag stays as it is written."""
+    """Open an element. Returns whether the tag stays as it is written."""
     stack = state.stack
     if stack:
-        _end_what_was_left_open(element, state)
+        _close_left_open(element, state)
     if len(stack) >= state.depth:
         state.repairs += 1
         return False
@@ -230,8 +231,8 @@ def _open_tag(element: _Element, rest: bytes, state: _State, stays: bool) -> boo
     return stays
 
 
-def _end_what_was_left_open(element: _Element, state: _State) -> None:
-    """What this element cannot stand in."""
+def _close_left_open(element: _Element, state: _State) -> None:
+    """Close the open elements that this element cannot stand in."""
     stack, unclosed = state.stack, state.unclosed
     if element.is_entry and not stack[-1].is_parent:
         _close_up_to_parent(state)
@@ -254,15 +255,16 @@ def _slash_is_of_value(lowered: bytes, rest: bytes, state: _State) -> bool:
 
 
 def _close_up_to_parent(state: _State) -> None:
-    """An entry stands in a channel or feed: what was left open before it ends here."""
-    if any(held.is_parent for held in state.stack):
+    """An entry stands in a channel or feed: elements left open before it end here."""
+    if any(outer.is_parent for outer in state.stack):
         while not state.stack[-1].is_parent:
             _pop(state)
             state.repairs += 1
 
 
 def _close_tag(name: bytes, state: _State, stays: bool) -> bool:
-    """Whether the tag stays as it is written: it ends what was opened last, and nothing else."""
+    """Close an element. Returns whether the tag stays as it is written, which is so when it ends
+    the innermost element and nothing else."""
     stack = state.stack
     if not stack:
         return False
@@ -273,7 +275,7 @@ def _close_tag(name: bytes, state: _State, stays: bool) -> bool:
         if stack[-1].lowered != lowered and state.surplus.get(lowered):
             state.surplus[lowered] -= 1
             return False
-        if all(held.lowered != lowered for held in stack):
+        if all(outer.lowered != lowered for outer in stack):
             return False
         while stack[-1].lowered != lowered:
             _pop(state)
@@ -283,7 +285,7 @@ def _close_tag(name: bytes, state: _State, stays: bool) -> bool:
 
 
 def _pop(state: _State, is_written: bool = False) -> None:
-    """Ends the innermost element, with a tag of our own unless the document has it."""
+    """End the innermost element, with a tag of our own unless the document has one."""
     element = state.stack.pop()
     if not is_written:
         _instead(b"</%b>" % element.name, state)
@@ -308,7 +310,8 @@ def _element(name: bytes) -> _Element:
 
 
 def _end_early(state: _State, is_torn: bool) -> None:
-    """Cut off: an entry that did not end is left out, the elements around it are closed."""
+    """End a document that was cut off: leave out an entry that did not end, and close the elements
+    around it."""
     if state.entry_starts:
         del state.pieces[state.entry_starts[0] :]
         while state.stack and not state.stack[-1].is_entry:
@@ -321,10 +324,10 @@ def _end_early(state: _State, is_torn: bool) -> None:
         state.pieces.append(b"</%b>" % state.stack.pop().name)
 
 
-def _sound_attributes(given: bytes) -> bytes:
-    """Quotes where they are missing, no attribute twice."""
+def _sound_attributes(markup: bytes) -> bytes:
+    """Add missing quotes, and keep each attribute once."""
     attributes: dict[bytes, bytes] = {}
-    for match in _ATTRIBUTE.finditer(given):
+    for match in _ATTRIBUTE.finditer(markup):
         name, value = match.groups()
         value = value or b""
         if value[:1] in (b'"', b"'"):

@@ -1,4 +1,4 @@
-"""Categories, tags, subjects and keywords."""
+"""Read categories, tags, subjects and keywords."""
 
 from lxml import etree
 
@@ -12,25 +12,25 @@ MEDIA_SCHEME = "http://search.yahoo.com/mrss/category_schema"
 
 
 def add_category(term: str, scheme: str | None, label: str | None, context: Context) -> None:
-    """Once each; longer terms are cut."""
-    limits, held = context.limits, context.spare.categories
+    """Add a category once. A term that is too long is cut."""
+    limits, categories = context.limits, context.spare.categories
     key = (term, scheme, label)
-    known = context.terms.get(key)
-    if known is not None and len(held) < limits.categories:
-        held[key] = known  # which changes nothing when it is held already
+    category = context.terms.get(key)
+    if category is not None and len(categories) < limits.categories:
+        categories[key] = category  # this changes nothing when it is there already
         return
     if len(term) > limits.title_chars:
         context.tally.note("category_cut", f"longer than {limits.title_chars} characters, cut")
         key = (term[: limits.title_chars], scheme, label)
-    if key in held:
+    if key in categories:
         return
-    if len(held) >= limits.categories:
+    if len(categories) >= limits.categories:
         context.tally.note("categories_cut", f"more than {limits.categories} categories, cut")
         return
-    known = context.terms.get(key)
-    if known is None:
-        known = context.terms[key] = Category(*key)
-    held[key] = known
+    category = context.terms.get(key)
+    if category is None:
+        category = context.terms[key] = Category(*key)
+    categories[key] = category
 
 
 def categories_of(context: Context) -> tuple[Category, ...]:
@@ -38,7 +38,7 @@ def categories_of(context: Context) -> tuple[Category, ...]:
 
 
 def read_category(draft: Draft, element: etree._Element, context: Context) -> None:
-    """RSS's text with a domain, or Atom's term with scheme and label."""
+    """Read RSS's text with a domain, or Atom's term with scheme and label."""
     if not element.keys():
         term = text_of(element)
         if term:
@@ -56,17 +56,17 @@ def read_category(draft: Draft, element: etree._Element, context: Context) -> No
 
 
 def read_subject(draft: Draft, element: etree._Element, context: Context) -> None:
-    """Dublin Core's; RDF puts several into a bag."""
+    """Read Dublin Core's subject. RDF puts several into a bag."""
     bag = element.iter(RDF + "li") if len(element) else ()
-    listed = list(filter(None, map(text_of, bag)))
-    for term in listed:
+    terms = list(filter(None, map(text_of, bag)))
+    for term in terms:
         add_category(term, None, None, context)
-    if not listed:
+    if not terms:
         read_category(draft, element, context)
 
 
 def read_categories(draft: Draft, element: etree._Element, context: Context) -> None:
-    """A list around categories, which no specification has and many tools write."""
+    """Read a list around categories. No specification has it, and many tools write it."""
     for child in element:
         if isinstance(child.tag, str) and plain_name(child.tag) in ("category", "tag"):
             read_category(draft, child, context)
@@ -87,13 +87,13 @@ def read_media_category(draft: Draft, element: etree._Element, context: Context)
 
 
 def read_itunes_category(draft: Draft, element: etree._Element, context: Context) -> None:
-    """May nest: the inner one is the narrower subject."""
-    for one in (element, *element):
-        term = one.get("text")
-        if term is None and add_usual_attributes(one):
-            term = one.get("text")
-        if term is None and not len(one):
-            term = one.text
+    """Read a category, which may hold another: the inner one is the narrower subject."""
+    for category in (element, *element):
+        term = category.get("text")
+        if term is None and add_usual_attributes(category):
+            term = category.get("text")
+        if term is None and not len(category):
+            term = category.text
         if term and term.strip():
             add_category(term.strip(), ITUNES_SCHEME, None, context)
 
@@ -114,7 +114,7 @@ def _add_keywords(text: str, scheme: str | None, context: Context) -> None:
 
 
 def read_topic(draft: Draft, element: etree._Element, context: Context) -> None:
-    """RSS 1.0's taxonomy: a bag of resources."""
+    """Read RSS 1.0's taxonomy: a bag of resources."""
     for item in element.iter(RDF + "li"):
         resource = item.get(RDF + "resource") or item.get("resource")
         if resource:

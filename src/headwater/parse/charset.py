@@ -1,4 +1,4 @@
-"""Bytes to UTF-8: which charset a document is in, when header, BOM and prolog disagree."""
+"""Find the charset of a document, also when header, BOM and prolog disagree, and decode it."""
 
 import codecs
 import re
@@ -37,14 +37,15 @@ LANGUAGE_CHARSETS: dict[str, str] = {
     "th": "windows-874",
     "vi": "windows-1258",
 }
-"""What undeclared bytes most likely are, by the language the feed names. Goes when all is UTF-8."""
+"""The most likely charset of undeclared bytes, by the language that the feed names. This table may
+go when all feeds are UTF-8."""
 _PROLOG = re.compile(rb"<\?xml[^>]{0,400}?encoding\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{1,40})[\s\"'?]")
 _HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
 _LANGUAGE = re.compile(
     rb"<(?:dc:)?language>\s*([A-Za-z]{2}(?:-[A-Za-z]{2})?)|xml:lang\s*=\s*[\"']([A-Za-z]{2}"
     rb"(?:-[A-Za-z]{2})?)"
 )
-# Which byte is a quote differs from one EBCDIC to the next.
+# The byte of a quote differs from one EBCDIC charset to the next.
 _EBCDIC_NAME = re.compile(r"encoding\s*=\s*.\s*([A-Za-z0-9._:-]{1,40})")
 _YEAR = re.compile(r"(?<=\d)[:-](?:19|20)\d\d$")
 _FEFF = "\ufeff"
@@ -117,7 +118,7 @@ _MANY_BYTES = RARE_MANY_BYTES | {
     "cp949": "cp949",
     "johab": "johab",
 }
-# ASCII bytes that are not ASCII text: these must be decoded even when every byte is below 128.
+# ASCII bytes that are not ASCII text: these must be decoded even when all bytes are below 128.
 _STATEFUL = RARE_STATEFUL | {
     "iso-2022-jp": "iso2022_jp_2",
     "iso-2022-kr": "iso2022_kr",
@@ -186,7 +187,7 @@ class Utf8Document(NamedTuple):
 
 
 def decode_document(body: bytes, headers: Mapping[str, str], tally: ProblemTally) -> Utf8Document:
-    """The document as UTF-8, by BOM, then header, then prolog, then what the bytes can be."""
+    """Decode the document by its BOM, then its header, then its prolog, then by trial."""
     is_marked = body[:2] not in _USUAL_STARTS
     space = _WIDE_SPACE.match(body) if is_marked else None
     start = space.end() if space is not None else 0
@@ -211,7 +212,7 @@ def decode_document(body: bytes, headers: Mapping[str, str], tally: ProblemTally
 
 
 def _bom_length(body: bytes) -> int:
-    """The length of a byte order mark before narrow characters: no wide tag is without a zero."""
+    """The length of a byte order mark before narrow characters: wide tags have zero bytes."""
     if body.startswith(codecs.BOM_UTF8):
         return 3
     return 2 if body.startswith(_BOM_UTF16) and b"\x00" not in body[2:_SAMPLE] else 0
@@ -220,7 +221,7 @@ def _bom_length(body: bytes) -> int:
 def _note_other_claim(
     label: str, body: bytes, headers: Mapping[str, str], tally: ProblemTally
 ) -> None:
-    """Told when the first claim about a marked document is not what its mark says."""
+    """Note when the first declared charset of a marked document is not the one of its mark."""
     claims = _declared(body, headers, ProblemTally())
     if (
         claims and CODEC_BY_LABEL[claims[0]][:6] != CODEC_BY_LABEL[label][:6]
@@ -229,14 +230,14 @@ def _note_other_claim(
 
 
 def decode_false_utf8(body: bytes, headers: Mapping[str, str], tally: ProblemTally) -> Utf8Document:
-    """For a document that claimed to be UTF-8 and is not."""
+    """Decode a document that claims to be UTF-8 and is not."""
     return _decode_by_trial(
         body[_bom_length(body) :], _declared(body, headers, ProblemTally()), tally
     )
 
 
 def decode_like(whole: Utf8Document, part: bytes) -> Utf8Document:
-    """A part of a document in the charset of the whole, whatever the part alone could be."""
+    """Decode a part of a document in the charset of the whole, whatever the part looks like."""
     if whole.is_body:
         utf8 = part[whole.skipped :]
     else:
@@ -246,7 +247,7 @@ def decode_like(whole: Utf8Document, part: bytes) -> Utf8Document:
 
 
 def header_value(headers: Mapping[str, str], name: str) -> str | None:
-    """A header field by its lower-case name, however the caller spelled it."""
+    """A header field by its lower-case name, in whatever case its key is."""
     for key, value in headers.items():
         if key.lower() == name:
             return value
@@ -262,36 +263,36 @@ def is_valid_utf8(document: bytes) -> bool:
 
 
 def _declared(body: bytes, headers: Mapping[str, str], tally: ProblemTally) -> list[str]:
-    """Labels we know, the header's before the prolog's."""
-    found: list[str] = []
+    """Declared labels that we know, the header's before the prolog's."""
+    labels: list[str] = []
     content_type = header_value(headers, "content-type") if headers else None
     in_header = _HEADER.search(content_type[:1024]) if content_type else None
     for label in (in_header[1] if in_header else None, _label_in_prolog(body)):
         if label is None:
             continue
-        known = _known(label.lower())
-        if known in EBCDIC and not body.startswith(_EBCDIC_BRACKET):
+        known_label = _find_label(label.lower())
+        if known_label in EBCDIC and not body.startswith(_EBCDIC_BRACKET):
             continue  # some gateways translate the document and forget its label
-        if known is not None:
-            found.append(known)
+        if known_label is not None:
+            labels.append(known_label)
         else:
             tally.note("encoding_unknown", f"charset {label[:40]!r} is not one we read")
-    return found
+    return labels
 
 
-def _known(label: str) -> str | None:
-    """The label of a charset on the list, by that label or another of its names."""
+def _find_label(label: str) -> str | None:
+    """The label of a charset that we read, by that label or another of its names."""
     if label in CODEC_BY_LABEL:
         return label
     label = label.replace("_", "-")
-    other = label if label in CODEC_BY_LABEL else OTHER_LABELS.get(label)
-    return other or (_known(_YEAR.sub("", label)) if _YEAR.search(label) else None)
+    usual = label if label in CODEC_BY_LABEL else OTHER_LABELS.get(label)
+    return usual or (_find_label(_YEAR.sub("", label)) if _YEAR.search(label) else None)
 
 
 def _label_in_prolog(body: bytes) -> str | None:
     if body.startswith(_EBCDIC_PROLOG):
-        found = _EBCDIC_NAME.search(body[:512].decode("cp037"))
-        return found[1] if found and _known(found[1].lower()) in EBCDIC else "cp037"
+        name = _EBCDIC_NAME.search(body[:512].decode("cp037"))
+        return name[1] if name and _find_label(name[1].lower()) in EBCDIC else "cp037"
     end = body.find(b"?>", 0, 512)
     if end <= 0:
         return None
@@ -302,13 +303,13 @@ def _label_in_prolog(body: bytes) -> str | None:
 
 
 def _decode_by_trial(body: bytes, labels: list[str], tally: ProblemTally) -> Utf8Document:
-    """The first charset that fits the bytes; real UTF-8 wins over a single-byte claim.
+    """The first charset that fits the bytes. Valid UTF-8 wins over a single-byte claim.
 
-    And over any other, when there is so much of it that it cannot be chance.
+    It wins over any other claim when there is so much of it that it cannot be chance.
     """
     tried = [label for label in labels if label not in _ASCII]
     if len(tried) < len(labels):
-        tried.append("windows-1252")  # what has other bytes is not ASCII, whoever says so
+        tried.append("windows-1252")  # a document with other bytes is not ASCII, whatever it claims
     if all(label in _SINGLE_BYTE or label in _UTF8 or label in _WIDE for label in labels):
         tried.insert(0, "utf-8")
     else:
@@ -339,7 +340,7 @@ def _with_replacements(body: bytes, labels: list[str], tally: ProblemTally) -> U
     text = _join_surrogates(body)
     if text is not None:
         tally.note("bad_bytes", "halves of characters were joined or replaced")
-        # No part of it may be read alone as if it were UTF-8.
+        # No part of such a document may be read alone as if it were UTF-8.
         return _document_from_text(text, "utf-8")._replace(codec="utf-16")
     text = body.decode("utf-8", "replace")
     bad = text.count("\ufffd")
@@ -358,7 +359,7 @@ def _with_replacements(body: bytes, labels: list[str], tally: ProblemTally) -> U
 
 
 def _join_surrogates(body: bytes) -> str | None:
-    """As UTF-8 in which some characters are written in two halves, as UTF-16 has them."""
+    """Decode UTF-8 in which some characters are written in two halves, as in UTF-16."""
     try:
         halves = body.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -367,7 +368,7 @@ def _join_surrogates(body: bytes) -> str | None:
 
 
 def _fits_mostly(body: bytes, label: str) -> bool:
-    """Whether a charset of several bytes was meant, although some do not fit."""
+    """Whether the bytes are in a multi-byte charset, although some of them do not fit."""
     if label not in _MANY_BYTES:
         return False
     text = body.decode(CODEC_BY_LABEL[label], "replace")

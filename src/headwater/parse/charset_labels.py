@@ -1,4 +1,4 @@
-"""Other names of the charsets we read: those of the Encoding standard, of Python, of the wild."""
+"""Labels of charsets: other names from the Encoding standard, from Python, and from real feeds."""
 
 
 def _by_label(codecs: str) -> dict[str, str]:
@@ -13,7 +13,7 @@ RARE_SINGLE_BYTE = _by_label(
 RARE_MANY_BYTES = _by_label("euc_jis_2004 euc_jisx0213 shift_jis_2004 shift_jisx0213")
 RARE_STATEFUL = _by_label("iso2022_jp_1 iso2022_jp_2004 iso2022_jp_3 iso2022_jp_ext")
 EBCDIC = _by_label("cp037 cp273 cp424 cp500 cp875 cp1026 cp1140")
-"""Charsets in which no letter is ASCII's, by label."""
+"""Charsets in which no letter has its ASCII byte, by label."""
 
 _OTHERS = {
     "utf-8": "utf unicode11utf8 unicode20utf8 x-unicode20utf8",
@@ -48,7 +48,7 @@ _OTHERS = {
     "utf-16": "unicode csunicode",
 }
 
-# Those that only Python has, and those of its codecs.
+# Names that only Python has, and names of codecs that only Python has.
 _PYTHONS = {
     "us-ascii": "646 ansi-x3.4-1986 cp367 csascii ibm367 iso-646.irv:1991 iso-ir-6 iso646-us us",
     "utf-8": "cp65001 u8 utf8-ucs2 utf8-ucs4",

@@ -1,4 +1,4 @@
-"""A publisher's date, in whatever shape, to an aware UTC moment, or None."""
+"""Parse dates of publishers, in whatever shape, to aware UTC moments."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -35,23 +35,23 @@ _ZONE_OFFSET = re.compile(r"(?:gmt|utc|etc/gmt)?([+-])(\d\d?)(?::?(\d\d))?(?!\d)
 def utc_moment(
     year: int, month: int, day: int, clock: tuple[int, int, int, int], offset: int | None
 ) -> datetime | None:
-    """A UTC moment from its parts, or None when they make none that is plausible."""
+    """A UTC moment from its parts, or None when these make no plausible moment."""
     if offset is None or year < EARLIEST_YEAR:
         return None
     hour, minute, second, micro = clock
     try:
         if hour == 24 and not minute and not second:
-            found = datetime(year, month, day, tzinfo=UTC) + timedelta(days=1)
+            moment = datetime(year, month, day, tzinfo=UTC) + timedelta(days=1)
         else:
-            found = datetime(year, month, day, hour, minute, second, micro, UTC)
-        return found - timedelta(minutes=offset) if offset else found
+            moment = datetime(year, month, day, hour, minute, second, micro, UTC)
+        return moment - timedelta(minutes=offset) if offset else moment
     except (ValueError, OverflowError):
         return None
 
 
 @lru_cache(maxsize=256)
 def zone_minutes(zone: str) -> int | None:
-    """Minutes east of UTC; None for an offset no place on Earth has; unknown names are UTC."""
+    """Minutes east of UTC. None for an offset that no place on Earth has. Unknown names are UTC."""
     if not zone or zone == "Z" or zone == "GMT" or zone == "+0000":
         return 0
     zone = zone.lower()
@@ -82,7 +82,7 @@ _AFTERNOON = re.compile(r"p\.?\s?m\b\.?|오후|下午|午後|晚上|μ\.?μ\b\.?
 _MORNING = re.compile(
     r"(?<![^\W\d])a\.?\s?m\b\.?|오전|上午|午前|凌晨|早上|π\.?μ\b\.?", re.IGNORECASE
 )
-# Words too short or too usual to mean that elsewhere.
+# These words are too short or too common to mean the half of the day in another place.
 _THEN_AFTERNOON = re.compile(
     r"\s*(?:ös\b|e\.h\.|du\.|odp\.|pop\.|popiet|ip\.|ch\b|ptg\b|pasdites|пп\b|сл\.\s?об"
     r"|по подне|попладне|م\b|بعدازظهر|אחה|หลังเที่ยง)",
@@ -94,7 +94,7 @@ _THEN_MORNING = re.compile(
 )
 
 _ASIDE = r"(?:[(（][^()（）]{1,20}[)）]\s*)?"
-"""The same year in another calendar: `2024年（令和6年）5月1日`."""
+"""The same year in another calendar, in brackets: `2024年（令和6年）5月1日`."""
 _CJK = re.compile(
     rf"(?<!\d)(?P<year>\d{{4}}|\d\d)\s*[年년]\s*{_ASIDE}(?P<month>\d{{1,2}})\s*[月월]\s*(?P<day>\d{{1,2}})\s*[日일号號]?"
 )
@@ -112,7 +112,7 @@ _YEAR_FIRST = re.compile(
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?!\d)")
 _DOTTED = re.compile(r"(?<!\d)(\d{1,2})\s*[.-]\s*(\d{1,2})\s*[.-]\s*(\d{4}|\d\d)(?!\d)")
 _OFFSET = re.compile(r"(?:GMT|UTC)?\s*(?<!\d)([+-]\d{1,2}(?::?\d\d)?)(?!\d)")
-# Months that languages count instead of naming: Chinese, Japanese, Korean, Vietnamese.
+# Chinese, Japanese, Korean and Vietnamese number the months instead of naming them.
 _COUNTED = re.compile(r"(?<!\d)(\d{1,2})\s*[月월]|\b(?:tháng|thg)\s*(\d{1,2})", re.IGNORECASE)
 _COUNTED_DAY = re.compile(r"\bth(?:ứ)?\.?\s*[2-7]\b", re.IGNORECASE)
 _LETTERS = r"(?:[^\W\d_]|[\u0900-\u0963\u0e01-\u0e4e])++"  # with Hindi's and Thai's vowel signs
@@ -189,7 +189,7 @@ def _with_counted_month(text: str) -> tuple[int, int, int] | None:
 
 
 def _with_month_name(text: str) -> tuple[int, int, int] | None:
-    """The last name before the last number counts: "mar" is a Tuesday too, and stands before it."""
+    """The last name before the last number counts: "mar" may be a Tuesday too, and comes first."""
     words = [(word.end(), word[0].casefold()) for word in _WORD.finditer(text)]
     is_croatian = any(word.rstrip(".") in CROATIAN_DAYS for _, word in words)
     first = CROATIAN_MONTHS if is_croatian else {}
@@ -219,10 +219,10 @@ def _in_month(month: int, text: str) -> tuple[int, int, int] | None:
 
 
 def _month_number(word: str) -> int | None:
-    found = MONTHS.get(word) or MONTHS.get(word.rstrip("."))
-    if found is None and len(word) > 3:
-        found = MONTHS.get(word[:3]) if word[:3].isascii() else MONTHS.get(word[:4])
-    return found
+    number = MONTHS.get(word) or MONTHS.get(word.rstrip("."))
+    if number is None and len(word) > 3:
+        number = MONTHS.get(word[:3]) if word[:3].isascii() else MONTHS.get(word[:4])
+    return number
 
 
 LONGEST = 128
@@ -247,17 +247,17 @@ _EPOCH = re.compile(r"\d{10}|\d{13}")
 
 
 def _offsets() -> dict[str, timedelta]:
-    """How far east of UTC, by the ending of nearly all dates; without a zone it is UTC."""
-    found = {name: timedelta() for name in ("", "Z", "GMT", "UTC", "UT")}
+    """Offsets east of UTC, by the ending of nearly all dates. No zone is UTC."""
+    offsets = {name: timedelta() for name in ("", "Z", "GMT", "UTC", "UT")}
     for minutes in range(0, 14 * 60 + 1, 15):
         hour, minute, east = minutes // 60, minutes % 60, timedelta(minutes=minutes)
         for written in (f"{hour:02}{minute:02}", f"{hour:02}:{minute:02}"):
-            found["+" + written], found["-" + written] = east, -east
+            offsets["+" + written], offsets["-" + written] = east, -east
         if not minute:
-            found[f"+{hour:02}"], found[f"-{hour:02}"] = east, -east
+            offsets[f"+{hour:02}"], offsets[f"-{hour:02}"] = east, -east
     for name in ("EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT", "CET", "CEST"):
-        found[name] = timedelta(minutes=ZONES[name.lower()])
-    return found
+        offsets[name] = timedelta(minutes=ZONES[name.lower()])
+    return offsets
 
 
 OFFSET_BY_ZONE = _offsets()
@@ -268,31 +268,31 @@ def parse_date(text: str) -> datetime | None:
     """The moment a text names, in UTC; a text without a zone counts as UTC.
 
     The two shapes that nearly all feeds write are read by position, "2004-01-05T10:00:00+01:00"
-    and "Mon, 05 Jan 2004 10:00:00 +0100": the C parser beats any regex of ours.
+    and "Mon, 05 Jan 2004 10:00:00 +0100": the C parser is faster than any regex.
     """
     try:
         if text[4] == "-" and len(text) > 18:
-            found, east = _from_iso(text[:19] + "Z"), OFFSET_BY_ZONE[text[19:]]
+            moment, east = _from_iso(text[:19] + "Z"), OFFSET_BY_ZONE[text[19:]]
         elif len(text) == 10:
-            found, east = _from_iso(text + "T00:00:00Z"), OFFSET_BY_ZONE["Z"]
+            moment, east = _from_iso(text + "T00:00:00Z"), OFFSET_BY_ZONE["Z"]
         elif text[25] == " " and text[3] == ",":
             _, day, month, year, clock, zone = text.split(" ")
-            found, east = (
+            moment, east = (
                 _from_iso(f"{year}{ISO_MONTHS[month]}{day}T{clock}Z"),
                 OFFSET_BY_ZONE[zone],
             )
         else:
-            return _unusual(text.strip())
-        if found.year > 1900:
-            return found - east if east else found
+            return _parse_unusual(text.strip())
+        if moment.year > 1900:
+            return moment - east if east else moment
     except (ValueError, LookupError, OverflowError):
-        pass  # it is written in another way after all
-    return _unusual(text.strip())
+        pass  # the date is written in another way after all
+    return _parse_unusual(text.strip())
 
 
 @lru_cache(maxsize=256)
-def _unusual(text: str) -> datetime | None:
-    """Every other shape, and years that need a second look."""
+def _parse_unusual(text: str) -> datetime | None:
+    """Parse all other shapes, and years that need a second look."""
     if not text or len(text) > LONGEST:
         return None
     text = text.replace("\u2212", "-")  # the minus sign that ISO 8601 names first
@@ -300,33 +300,33 @@ def _unusual(text: str) -> datetime | None:
         return _iso(text)
     match = _RFC822.fullmatch(text)
     if match is not None:
-        named = _rfc822(match)
-        if named is not None:
-            return named
+        moment = _rfc822(match)
+        if moment is not None:
+            return moment
     is_compact = (text[0] in "-0123456789" and " " not in text) or text[:8].isdecimal()
     return _compact(text) if is_compact else loose_date(text)
 
 
 def _iso(text: str) -> datetime | None:
-    day = _ZONED_DAY.fullmatch(text)  # whose zone Python takes for a time
+    day = _ZONED_DAY.fullmatch(text)  # Python would take its zone for a time
     if day is not None:
         text = f"{day[1]}T00:00{day[2]}"
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return _iso_slowly(text)
-    return _in_utc(found)
+    return _in_utc(moment)
 
 
-def _in_utc(found: datetime) -> datetime | None:
-    if found.year < EARLIEST_YEAR:
+def _in_utc(moment: datetime) -> datetime | None:
+    if moment.year < EARLIEST_YEAR:
         return None
-    if found.tzinfo is UTC:
-        return found
-    if found.tzinfo is None:
-        return found.replace(tzinfo=UTC)
+    if moment.tzinfo is UTC:
+        return moment
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
     try:
-        return found.astimezone(UTC)
+        return moment.astimezone(UTC)
     except OverflowError:
         return None
 
@@ -354,7 +354,7 @@ def _rfc822(match: re.Match[str]) -> datetime | None:
 
 
 def _is_half_of_day(zone: str | None) -> bool:
-    """Whether what stands after the clock is the half of the day instead of a zone."""
+    """Whether the text after the clock is a half of the day instead of a zone."""
     return zone is not None and zone.lower().replace(".", "") in ("am", "pm")
 
 
@@ -364,16 +364,16 @@ def _day_of_year(ordinal: re.Match[str]) -> datetime | None:
     if first is None or not 1 <= int(day) <= 366:
         return None
     try:
-        found = first + timedelta(days=int(day) - 1)
+        moment = first + timedelta(days=int(day) - 1)
     except OverflowError:
         return None
-    if found.year != first.year:
+    if moment.year != first.year:
         return None
-    return _iso(f"{found:%Y-%m-%d}T{clock}") if clock else found
+    return _iso(f"{moment:%Y-%m-%d}T{clock}") if clock else moment
 
 
 def _compact(text: str) -> datetime | None:
-    """Digits without separators: 20031231, 031231, 2003335, 200312, seconds since 1970."""
+    """Parse digits without separators: 20031231, 031231, 2003335, 200312, seconds since 1970."""
     if _EPOCH.fullmatch(text):
         seconds = int(text[:10])
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
@@ -383,9 +383,9 @@ def _compact(text: str) -> datetime | None:
     if match is not None:
         year, month, day, hour, minute, second, zone = match.groups()
         clock = (int(hour or 0), int(minute or 0), int(second or 0), 0)
-        found = utc_moment(full_year(year), int(month), int(day), clock, zone_minutes(zone or ""))
-        if found is not None:
-            return found
+        moment = utc_moment(full_year(year), int(month), int(day), clock, zone_minutes(zone or ""))
+        if moment is not None:
+            return moment
     ordinal = _ORDINAL.fullmatch(text)
     if ordinal is not None:
         return _day_of_year(ordinal)

@@ -1,4 +1,4 @@
-"""The parsed document: one shape for every kind of feed."""
+"""The parsed document: one shape for feeds of all formats."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words with their kind: `text`, `html` or `xhtml` (an inner fragment, never sanitised)."""
+    """A text with its kind: `text`, `html` or `xhtml` (an inner fragment, never sanitised)."""
 
     value: str
     type: str = "text"
@@ -16,7 +16,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Content(Text):
-    """A body. `type` may also be a media type (`image/svg+xml`) where Atom allows one."""
+    """A body. Its `type` may also be a media type (`image/svg+xml`) where Atom allows one."""
 
     src: str | None = None
     language: str | None = None
@@ -24,7 +24,7 @@ class Content(Text):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A resolved link; `rel` is `alternate` when the publisher named none."""
+    """A resolved link. `rel` is `alternate` when the publisher named none."""
 
     href: str
     rel: str = "alternate"
@@ -81,7 +81,7 @@ class Cloud:
 
 
 class Fragment(NamedTuple):
-    """Where an entry's own XML stands, in bytes of the body handed to `parse`.
+    """The place of an entry's own XML, in bytes of the body that `parse` got.
 
     That body is the document after content decoding (gzip, br, …) and *before* charset
     decoding, so `body[offset:offset + length]` is the slice in the document's own charset.
@@ -92,7 +92,7 @@ class Fragment(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Something repaired, cut or refused: a stable code and a sentence for people."""
+    """A repair, cut or refusal: a stable code and a sentence for people."""
 
     code: str
     detail: str
@@ -104,7 +104,7 @@ Extensions = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """What the document says about itself. Times are aware UTC."""
+    """The document's facts about itself. Times are aware UTC."""
 
     title: Text | None = None
     subtitle: Text | None = None
@@ -136,7 +136,7 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One post. `uid` identifies it within its feed; `native_id` is the guid or id as given."""
+    """One post. `uid` identifies it within its feed. `native_id` is the publisher's guid or id."""
 
     native_id: str | None = None
     id_is_permalink: bool = False
@@ -165,7 +165,7 @@ class Entry:
 
     @property
     def content(self) -> Content | None:
-        """The best body: the first with markup, else the first with words, else the first."""
+        """The best body: the first with markup, else the first with text, else the first."""
         for body in self.contents:
             if body.value and body.type in ("html", "xhtml"):
                 return body
@@ -177,7 +177,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A feed as it was served. `format` is `rss`, `atom`, `json`, or `unknown` for no feed."""
+    """A feed as it was served. `format` is `rss`, `atom`, `json`, or else `unknown`."""
 
     format: str
     version: str

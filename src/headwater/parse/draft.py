@@ -1,4 +1,4 @@
-"""What is gathered while walking: the document's context, and feeds and entries in the making."""
+"""Drafts of feeds and entries that the walk fills, and the context of their document."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -28,7 +28,7 @@ CategoryKey = tuple[str, str | None, str | None]
 """Term, scheme and label."""
 
 PersonKey = tuple[str | None, tuple[tuple[str, str], ...]]
-"""The base of relative addresses, and what is said by each tag."""
+"""The base of relative addresses, and the text of each child element by its tag."""
 
 _values_of = attrgetter(*Entry.__slots__)
 _LANG = XML + "lang"
@@ -36,7 +36,7 @@ _MOST_TAGS = 4_096
 
 
 class EntryDraft:
-    """An entry in the making, with the slots of Entry, which cannot be filled bit by bit."""
+    """A draft of an entry, with the slots of Entry. An Entry itself cannot be filled bit by bit."""
 
     __slots__ = Entry.__slots__
 
@@ -74,7 +74,7 @@ def finished_entries(drafts: Sequence[EntryDraft], uids: Sequence[str]) -> tuple
 
 
 class FeedDraft:
-    """The feed in the making; what is not said stays at the class's default."""
+    """A draft of the feed. A field that the document lacks keeps the class's default."""
 
     native_id: str | None = None
     title: Text | None = None
@@ -106,11 +106,11 @@ Draft = EntryDraft | FeedDraft
 
 
 Captions = tuple[tuple[tuple[str, str], Text], ...]
-"""What was said of files, each with the name of its element."""
+"""Captions of files, each with the name of its element."""
 
 
 class DraftNotes:
-    """What is remembered while one feed or entry is read, and then forgotten."""
+    """Notes for the time in which one feed or entry is read."""
 
     __slots__ = (
         "captions",
@@ -139,7 +139,7 @@ class DraftNotes:
 
 
 class Context:
-    """What holds for the whole document: bases, languages, limits, and the tally of repairs."""
+    """The context of a document: its bases and languages, the limits, and the tally of repairs."""
 
     __slots__ = (
         "base",
@@ -161,19 +161,19 @@ class Context:
     def __init__(self, base: str | None, limits: ParseLimits, tally: ProblemTally) -> None:
         self.base = base
         self.limits = limits
-        # So few characters fit into the limit in bytes whatever they are.
+        # So many characters always fit into the limit in bytes.
         self.short_enough = limits.content_bytes // 4
         self.tally = tally
         self.is_atom = False
         self.unwraps_div = False
         self.spare = DraftNotes()
-        # Who and what was named before in this document is not made again.
+        # People and categories that this document named before are used again.
         self.people: dict[str | PersonKey, Person | None] = {}
         self.terms: dict[CategoryKey, Category] = {}
         self.has_base = False
         self.has_lang = False
         self.language: str | None = None
-        """What the header says of the whole document."""
+        """The language of the whole document, from its header."""
         self.lifted: dict[str, str] = {}
         self.relative: AttributePatterns = ALL_ATTRIBUTES
 
@@ -181,27 +181,27 @@ class Context:
         """The URL that relative references inside an element are resolved against."""
         if not self.has_base:
             return self.base
-        given = element.base
-        if given is None:
+        declared = element.base
+        if declared is None:
             return self.base
-        found = resolve(self.base, given)
-        return found if found is not None and found.startswith("http") else self.base
+        url = resolve(self.base, declared)
+        return url if url is not None and url.startswith("http") else self.base
 
     def language_of(self, element: etree._Element) -> str | None:
-        """The nearest `xml:lang`; an empty one says that the language is not known."""
+        """The nearest `xml:lang`. An empty one means that the language is not known."""
         if not self.has_lang:
             return self.language
         at: etree._Element | None = element
         while at is not None:
-            given = at.get(_LANG)
-            if given is not None:
-                return language_tag(given)
+            declared = at.get(_LANG)
+            if declared is not None:
+                return language_tag(declared)
             at = at.getparent()
         return self.language
 
 
-def language_tag(given: str) -> str | None:
-    return given.strip().replace("_", "-")[:64] or None
+def language_tag(text: str) -> str | None:
+    return text.strip().replace("_", "-")[:64] or None
 
 
 EntryHandler = Callable[[EntryDraft, etree._Element, Context], None]
@@ -209,7 +209,7 @@ FeedHandler = Callable[[FeedDraft, etree._Element, Context], None]
 
 
 class Dispatch(dict[Any, Any]):
-    """Raw tag to handler; a tag not met before is translated once and, within bounds, kept."""
+    """Handlers by raw tag. A new tag is looked up by its plain name once, and kept within bounds."""
 
     __slots__ = ("_by_name", "_otherwise")
 
@@ -231,4 +231,4 @@ class Dispatch(dict[Any, Any]):
 
 
 def ignore(draft: Any, element: etree._Element, context: Context) -> None:
-    """Known, and deliberately not read."""
+    """The handler of an element that is known and deliberately not read."""

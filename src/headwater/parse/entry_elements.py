@@ -1,4 +1,4 @@
-"""An entry's own elements, whatever the format: one table from name to reader."""
+"""Read the elements of an entry in any format: one table leads from names to readers."""
 
 from lxml import etree
 
@@ -66,12 +66,12 @@ def read_title(draft: EntryDraft, element: etree._Element, context: Context) -> 
 
 
 def read_dc_title(draft: Draft, element: etree._Element, context: Context) -> None:
-    """It stands in only when there is no title of the format's own."""
+    """Use Dublin Core's title only when there is no title of the format's own."""
     stand_in_title(draft, element, context, 2)
 
 
 def read_lesser_title(draft: Draft, element: etree._Element, context: Context) -> None:
-    """media:title is that of a file."""
+    """Rank this title low: media:title is the title of a file."""
     stand_in_title(draft, element, context, 3)
 
 
@@ -92,7 +92,8 @@ def title_within(value: str, context: Context) -> str:
 
 
 def read_description(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """RSS's own is the summary of an item with a body, though a module's may stand before it."""
+    """RSS's own description is the summary of an item with a body, even when one of a module stands
+    before it."""
     spare, before = context.spare, context.spare.more_summaries
     _summary(draft, element, "html", context)
     if spare.more_summaries is not before and spare.description is None:
@@ -105,7 +106,7 @@ def read_summary(draft: EntryDraft, element: etree._Element, context: Context) -
 
 
 def _summary(draft: EntryDraft, element: etree._Element, default: str, context: Context) -> None:
-    """A second summary is kept aside: it becomes the body of an entry that has none."""
+    """Read a summary. A second one is kept aside: it becomes the body of an entry without one."""
     value, kind = read_text_construct(element, default, context)
     if not value:
         return
@@ -120,7 +121,7 @@ def _summary(draft: EntryDraft, element: etree._Element, default: str, context: 
 
 
 def read_caption(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """media:description tells of a file, often for those who cannot see it: no body of a post."""
+    """media:description describes a file, often for people who cannot see it. It is no body."""
     value, kind = read_text_construct(element, "text", context)
     if not value:
         return
@@ -134,7 +135,8 @@ def read_caption(draft: EntryDraft, element: etree._Element, context: Context) -
 
 
 def read_content(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """Atom's content: typed, perhaps elsewhere (`src`), in Atom 0.3 perhaps several in one."""
+    """Read Atom's content: it has a type and may be at another address (`src`). One element of Atom
+    0.3 may hold several contents."""
     if len(element) and element.get("type") == "multipart/alternative":
         for child in element:
             if isinstance(child.tag, str) and plain_name(child.tag) == "content":
@@ -151,7 +153,7 @@ def read_encoded(draft: EntryDraft, element: etree._Element, context: Context) -
 
 
 def read_content_items(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """The content module's first syntax: a bag of items, each with a value."""
+    """Read the content module's first syntax: a bag of items, each with a value."""
     for value in element.iter(RDF + "value"):
         _content(draft, value, "html", None, context)
 
@@ -161,7 +163,7 @@ def read_body(draft: EntryDraft, element: etree._Element, context: Context) -> N
 
 
 def read_plain_body(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """A body of no namespace: tags of its own, or HTML that was escaped."""
+    """Read a body without a namespace: it holds tags, or escaped HTML."""
     _content(draft, element, "xhtml" if len(element) else "html", None, context)
 
 
@@ -195,7 +197,7 @@ def read_updated(draft: EntryDraft, element: etree._Element, context: Context) -
 
 
 def read_issued(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """Dublin Core's day does not replace the minute that the format's own element names."""
+    """Dublin Core's day does not replace the exact time of the format's own element."""
     if draft.published is None:
         read_published(draft, element, context)
 
@@ -229,7 +231,7 @@ def read_rights(draft: EntryDraft, element: etree._Element, context: Context) ->
 
 
 def read_source(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """RSS's `<source url>title</source>`, or Atom's copy of the feed it came from."""
+    """Read RSS's `<source url>title</source>`, or Atom's copy of the original feed."""
     url = element.get("url")
     if url is not None or not len(element):
         title = shorten_text(text_of(element), context.limits.title_chars, context) or None
@@ -258,7 +260,7 @@ _SOURCE: dict[str, EntryHandler] = {
 
 
 def read_media_content(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """A file, with a title of its own; other things said inside are said of the entry."""
+    """Read a file with its own title. All other elements inside describe the entry."""
     href = file_of(element)
     title = None
     for child in element if len(element) else ():
@@ -274,7 +276,7 @@ def read_media_content(draft: EntryDraft, element: etree._Element, context: Cont
 
 
 def read_group(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """A media:group only binds its children together."""
+    """Read the children of a media:group as the entry's own."""
     for child in element:
         if isinstance(child.tag, str):
             name = plain_name(child.tag)
@@ -364,12 +366,12 @@ BY_NAME: dict[str, EntryHandler] = {
     "item": ignore,
     "entry": ignore,
 }
-"""Readers by plain name. What is not here goes to `extensions`."""
+"""Readers by plain name. All other elements go to `extensions`."""
 BY_NAME |= {f"dcterms:{name[3:]}": read for name, read in BY_NAME.items() if name[:3] == "dc:"}
 
 
 def complete_entry(draft: EntryDraft, fallback: tuple[Person, ...], context: Context) -> None:
-    """What can be said only after all elements were read; `fallback` are the feed's authors."""
+    """Complete an entry after all its elements were read. `fallback` are the feed's authors."""
     spare = context.spare
     if spare.categories:
         draft.categories = tuple(spare.categories.values())
@@ -378,8 +380,8 @@ def complete_entry(draft: EntryDraft, fallback: tuple[Person, ...], context: Con
     if spare.captions:
         _place_captions(draft, spare.captions, context)
     if spare.more_summaries and not draft.contents:
-        more = [one for one in spare.more_summaries if not says_the_same(one, draft.summary)]
-        draft.contents = tuple(Content(one.value, one.type, None, None) for one in more)
+        more = [text for text in spare.more_summaries if not says_the_same(text, draft.summary)]
+        draft.contents = tuple(Content(text.value, text.type, None, None) for text in more)
     elif spare.description is not None:
         draft.summary = spare.description
     if spare.duration is not None and draft.enclosures:
@@ -387,7 +389,7 @@ def complete_entry(draft: EntryDraft, fallback: tuple[Person, ...], context: Con
 
 
 def _place_captions(draft: EntryDraft, captions: Captions, context: Context) -> None:
-    """The first stands in for words that the entry lacks; no other is lost."""
+    """The first caption is the summary of an entry without any text. The others are kept too."""
     if draft.summary is None and not draft.contents:
         draft.summary = captions[0][1]
         captions = captions[1:]

@@ -1,4 +1,4 @@
-"""What has no field of its own is kept by namespace and name."""
+"""Extensions: keep elements that have no field of their own, by namespace and name."""
 
 from functools import lru_cache
 
@@ -13,7 +13,7 @@ _FEW = 16
 
 
 def keep_extension(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """An unknown element: its text, its attributes, and what is nested in it."""
+    """Keep an unknown element: its text, its attributes, and its nested elements."""
     if len(element) or element.keys():
         _keep(draft, element, context, _DEEPEST)
         return
@@ -49,7 +49,7 @@ def _keep_attributes(
         context.tally.note("attributes_cut", f"more than {limit} attributes, cut")
     if len(names) <= _FEW:
         values = element.values()
-    else:  # by name, and no more than are kept: asking for all values takes quadratic time
+    else:  # by name, and only those that are kept: to ask for all values takes quadratic time
         values = [element.get(attribute) or "" for attribute in names[:limit]]
     for attribute, value in zip(names, values, strict=False):
         add_value(draft, uri, _attribute_name(name, str(attribute)), str(value), context)
@@ -79,7 +79,7 @@ def add_value(draft: EntryDraft, uri: str, name: str, value: str, context: Conte
 
 
 def read_indexer_attribute(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """`<torznab:attr name="seeders" value="5"/>` is kept as seeders: 5."""
+    """Keep `<torznab:attr name="seeders" value="5"/>` as seeders: 5."""
     name, value = element.get("name"), element.get("value")
     uri, _ = split_name(str(element.tag))
     if name and value is not None:

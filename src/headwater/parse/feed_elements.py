@@ -1,4 +1,4 @@
-"""A feed's own elements, whatever the format: one table from name to reader."""
+"""Read the elements of a feed in any format: one table leads from names to readers."""
 
 from lxml import etree
 
@@ -34,7 +34,7 @@ _LONGEST_WORD = 32
 
 
 def _number(text: str) -> int | None:
-    """A bounded whole number; what is none says nothing."""
+    """A bounded whole number, or None for any other text."""
     text = text.strip().partition(".")[0]
     if not text.isascii() or not text.isdecimal() or len(text) > 12:
         return None
@@ -48,7 +48,7 @@ def read_ttl(draft: FeedDraft, element: etree._Element, context: Context) -> Non
 
 
 def read_skip_hours(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    """0–23; 24 is midnight in some older feeds."""
+    """Read the hours 0–23. In some older feeds 24 is midnight."""
     hours: set[int] = set()
     for child in element:
         hour = _number(text_of(child))
@@ -65,7 +65,8 @@ def read_skip_days(draft: FeedDraft, element: etree._Element, context: Context) 
 
 
 def read_update_period(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    """As it stands there: left out, a word that we do not know would count as the usual day."""
+    """Keep the period as it is written, also an unknown word. Without it the feed would count as
+    one with the usual period of a day."""
     draft.update_period = text_of(element).lower()[:_LONGEST_WORD] or None
 
 
@@ -142,7 +143,7 @@ def read_generator(draft: FeedDraft, element: etree._Element, context: Context) 
 
 
 def read_generator_agent(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    """Only an address: a name says more."""
+    """Read the generator's address, when there is no name, which says more."""
     if draft.generator is None:
         value = resource_of(element) or text_of(element)
         draft.generator = shorten_text(value, context.limits.title_chars, context) or None

@@ -1,4 +1,4 @@
-"""Which format a root element announces, and in which version."""
+"""Find the format and version of a feed by its root element, and describe other documents."""
 
 import re
 
@@ -34,20 +34,20 @@ def format_of(root: etree._Element, is_netscape: bool) -> tuple[str, str] | None
 
 def _atom_version(root: etree._Element) -> str:
     if str(root.tag).startswith(_ATOM_1):
-        return "1.0"  # which has no attribute that could say so
-    given = _ATOM_OLD.get((root.get("version") or "").strip())
-    if given is not None:
-        return given
+        return "1.0"  # this version has no attribute for it
+    version = _ATOM_OLD.get((root.get("version") or "").strip())
+    if version is not None:
+        return version
     return "0.3" if "purl.org/atom" in str(root.tag).lower() else "1.0"
 
 
 def _rss_version(root: etree._Element) -> str:
-    given = (root.get("version") or "").strip()
-    if given.startswith("2"):
+    version = (root.get("version") or "").strip()
+    if version.startswith("2"):
         return "2.0"
-    if given.startswith("0.91"):
+    if version.startswith("0.91"):
         return "0.91"
-    return given if given in _RSS else "2.0"
+    return version if version in _RSS else "2.0"
 
 
 def _rdf(root: etree._Element) -> tuple[str, str] | None:
@@ -57,7 +57,7 @@ def _rdf(root: etree._Element) -> tuple[str, str] | None:
         if plain_name(tag) in ("channel", "item"):
             uri = tag[1:].partition("}")[0] if tag[0] == "{" else ""
             return "rss", "0.90" if uri in _RSS_090 else "1.0"
-    own = root.nsmap.get(None)  # all that tells of an empty one
+    own = root.nsmap.get(None)  # an empty feed has nothing else to tell it by
     if own in _RSS_090:
         return "rss", "0.90"
     return ("rss", "1.0") if own == _RSS_1 else None
@@ -91,7 +91,7 @@ def first_tag(document: bytes) -> bytes:
 
 
 def describe_document(document: bytes) -> str:
-    """In a word or two, for people: what was received instead of a feed."""
+    """Describe for people, in a word or two, what was received instead of a feed."""
     start = document[:_SCANNED].lstrip(_JUNK)
     if not start:
         return "empty"
@@ -114,7 +114,7 @@ def describe_document(document: bytes) -> str:
 
 
 def root_offset(document: bytes) -> int:
-    """Where the feed's root element starts, or -1: junk may stand before it."""
+    """The offset of the feed's root element, or -1. Junk may stand before it."""
     usual = _USUAL_ROOT.match(document)
     if usual is not None:
         return usual.end()

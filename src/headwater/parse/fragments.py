@@ -1,4 +1,4 @@
-"""Where each entry's own XML stands in the body, so that it can be parsed again alone."""
+"""Fragments: locate the XML of each entry in the body, so that it can be parsed again alone."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ from lxml import etree
 from headwater.parse.charset_labels import EBCDIC
 from headwater.parse.document import Fragment
 
-# In these, bytes that look like tags may be something else.
+# In these charsets, bytes that look like tags may be other characters.
 _OTHER_THAN_ASCII = ("utf-16", "utf-32", "iso2022", "hz", "johab", *EBCDIC.values())
 _PATTERNS: dict[bytes, tuple[re.Pattern[bytes], re.Pattern[bytes]]] = {}
 _MOST_PATTERNS = 64
-_new_tuple = tuple.__new__  # what Fragment(…) does, without a call in between
+_new_tuple = tuple.__new__  # makes a Fragment without the call of Fragment(…)
 _NAME = re.compile(rb"<([^\s<>/]+)")
 
 
@@ -27,12 +27,12 @@ def locate_fragments(
     is_cut: bool,
     is_repaired: bool,
 ) -> list[Fragment] | None:
-    """One fragment per entry element, in order, or None when they cannot be had exactly.
+    """One fragment per entry element, in order, or None when they cannot be located exactly.
 
-    All entries bear one name, so each has one start tag of that name. When the body holds
+    All entries have one name, so each has one start tag of that name. When the body holds
     exactly as many, nothing else (a CDATA section, a comment) can hold any, and plain positions
     are exact. Otherwise a scanner that knows CDATA, comments and PIs decides, and its count
-    must agree with the tree. `holes` are known to be text and not looked into.
+    must agree with the tree. `holes` are known to be text and are skipped.
     """
     if not entries or codec.startswith(_OTHER_THAN_ASCII):
         return None
@@ -45,26 +45,26 @@ def locate_fragments(
         simple = _up_to_next(body, b"</" + name, starts, is_repaired)
         if simple is not None:
             return simple
-    found = _scanned(body, tokens, is_cut)
-    return found if found is not None and len(found) == len(entries) else None
+    fragments = _scan_outermost(body, tokens, is_cut)
+    return fragments if fragments is not None and len(fragments) == len(entries) else None
 
 
 def _starts(
     body: bytes, starting: re.Pattern[bytes], holes: Sequence[tuple[int, int]]
 ) -> list[int]:
-    found: list[int] = []
+    starts: list[int] = []
     at = 0
     for begin, end in holes:
-        found += [match.start() for match in starting.finditer(body, at, begin)]
+        starts += [match.start() for match in starting.finditer(body, at, begin)]
         at = end
-    found += [match.start() for match in starting.finditer(body, at)]
-    return found
+    starts += [match.start() for match in starting.finditer(body, at)]
+    return starts
 
 
 def _common_name(entries: Sequence[etree._Element]) -> bytes | None:
-    """The qualified name of the first, when all have its tag.
+    """The qualified name of the first entry, when all have its tag.
 
-    An entry with another prefix needs no look: it makes the counts differ.
+    An entry with another prefix needs no check: it makes the counts differ.
     """
     first = entries[0]
     tag = first.tag
@@ -75,10 +75,10 @@ def _common_name(entries: Sequence[etree._Element]) -> bytes | None:
 
 
 def _patterns(name: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    found = _PATTERNS.get(name)
-    if found is None:
+    patterns = _PATTERNS.get(name)
+    if patterns is None:
         quoted = re.escape(name)
-        found = (
+        patterns = (
             re.compile(rb"<" + quoted + rb"(?=[\s>/])"),
             re.compile(
                 rb"<(?:!\[CDATA\[(?:[^\]]++|\](?!\]>))*+|!--(?:[^-]++|-(?!->))*+"
@@ -87,8 +87,8 @@ def _patterns(name: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
             ),
         )
         if len(_PATTERNS) < _MOST_PATTERNS:
-            _PATTERNS[name] = found
-    return found
+            _PATTERNS[name] = patterns
+    return patterns
 
 
 def _up_to_next(
@@ -96,33 +96,33 @@ def _up_to_next(
 ) -> list[Fragment] | None:
     """Each entry ends with the last end tag before the next entry.
 
-    Exact, because every start is an entry's own (their number says so) and nothing but white
-    space may follow until the next; anything else is left to the scanner.
+    That is exact, because each start is an entry's own (their number shows it) and only white
+    space may follow until the next. All other cases are left to the scanner.
     """
-    found: list[Fragment] = []
+    fragments: list[Fragment] = []
     find_last, shut = body.rfind, ending + b">"
     size = len(shut)
     for start, limit in pairwise(starts):
         end = find_last(shut, start, limit) + size
         if end < start or not (end == limit or body[end:limit].isspace()):
             return None
-        found.append(_new_tuple(Fragment, (start, end - start)))
+        fragments.append(_new_tuple(Fragment, (start, end - start)))
     start = starts[-1]
     last = find_last(ending, start)
     end = body.find(b">", last) + 1 if last >= 0 else 0
     if body[last + len(ending) : end - 1].strip():
-        return None  # the end of something whose name only begins so
+        return None  # the end tag of a longer name that begins in the same way
     rest = body[end:]
     if not end or not _is_outside(rest) or (is_repaired and b"<!" in rest):
         return None
-    found.append(_new_tuple(Fragment, (start, end - start)))
-    return found
+    fragments.append(_new_tuple(Fragment, (start, end - start)))
+    return fragments
 
 
 def _is_outside(rest: bytes) -> bool:
-    """Whether this rest of a document surely begins in no comment, CDATA section or PI.
+    """Whether this rest of a document surely begins outside comments, CDATA sections and PIs.
 
-    The last two may hold what opens one, so that their end alone makes it doubtful.
+    The last two may hold an opening of their own kind, so their end alone makes it doubtful.
     """
     if b"]]>" in rest or b"?>" in rest:
         return False
@@ -130,9 +130,9 @@ def _is_outside(rest: bytes) -> bool:
     return not mark or b"<!--" in before
 
 
-def _scanned(body: bytes, tokens: re.Pattern[bytes], is_cut: bool) -> list[Fragment] | None:
-    """Outermost elements of the name; only a cut-off document may end within one."""
-    found: list[Fragment] = []
+def _scan_outermost(body: bytes, tokens: re.Pattern[bytes], is_cut: bool) -> list[Fragment] | None:
+    """The outermost elements of the name. Only a cut-off document may end within one."""
+    fragments: list[Fragment] = []
     start, depth = -1, 0
     for token in tokens.finditer(body):
         slash, rest = token.groups()
@@ -143,27 +143,28 @@ def _scanned(body: bytes, tokens: re.Pattern[bytes], is_cut: bool) -> list[Fragm
             if depth < 0:
                 return None
             if depth == 0:
-                found.append(Fragment(start, token.end() - start))
+                fragments.append(Fragment(start, token.end() - start))
         elif rest.endswith(b"/"):
             if depth == 0:
-                found.append(Fragment(token.start(), token.end() - token.start()))
+                fragments.append(Fragment(token.start(), token.end() - token.start()))
         else:
             if depth == 0:
                 start = token.start()
             depth += 1
-    return found if depth == 0 or is_cut else None
+    return fragments if depth == 0 or is_cut else None
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentParts:
-    """A body taken apart: what it is without its entries, and where in that each one stood."""
+    """A body taken apart: `rest` is the body without its entries, and `places` are their offsets in
+    it."""
 
     body: bytes
     rest: bytes
     places: Mapping[Fragment, int]
 
     def alone(self, fragment: Fragment) -> bytes | None:
-        """The document with all its entries but this one left out; None for another's fragment."""
+        """The document with this entry alone; None for the fragment of another document."""
         at = self.places.get(fragment)
         if at is None:
             return None
@@ -172,17 +173,17 @@ class DocumentParts:
 
 
 def take_apart(body: bytes, fragment: Fragment) -> DocumentParts | None:
-    """By the name of the entry whose fragment it is, or None when it is none."""
+    """Take a body apart by the name of the fragment's element; None when it holds no element."""
     name = _NAME.match(body, max(0, fragment.offset))
-    held = _scanned(body, _patterns(name[1])[1], True) if name is not None else None
-    if not held:
+    fragments = _scan_outermost(body, _patterns(name[1])[1], True) if name is not None else None
+    if not fragments:
         return None
     pieces: list[bytes] = []
     places: dict[Fragment, int] = {}
     done = size = 0
-    for one in held:
-        pieces.append(body[done : one.offset])
-        size += one.offset - done
-        places[one] = size
-        done = one.offset + one.length
+    for entry in fragments:
+        pieces.append(body[done : entry.offset])
+        size += entry.offset - done
+        places[entry] = size
+        done = entry.offset + entry.length
     return DocumentParts(body, b"".join((*pieces, body[done:])), places)

@@ -1,4 +1,4 @@
-"""What an entry is called within its feed, and which guids of a feed cannot be trusted."""
+"""The identity of entries: a uid for each within its feed, and guids that cannot be trusted."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ from headwater.parse.document import Text
 
 _LENGTH = Struct(">Q").pack
 MOST_AMBIGUOUS = 1_000
-"""More doubtful guids than this, and none of the feed's guids are trusted."""
+"""With more doubtful guids than this, none of the feed's guids are trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityMemory:
-    """What earlier documents of a feed taught about its guids."""
+    """The memory of a feed's guids, from its earlier documents."""
 
     distrust_all: bool = False
     ambiguous: frozenset[bytes] = field(default_factory=frozenset)
@@ -40,7 +40,7 @@ class IdentityMemory:
 
 
 class Identifiable(Protocol):
-    """What identity looks at; entries have it, and so have entries in the making."""
+    """The facts that identity needs. Entries have them, and so have drafts of entries."""
 
     @property
     def native_id(self) -> str | None: ...
@@ -55,12 +55,12 @@ class Identifiable(Protocol):
 def identify(
     entries: Sequence[Identifiable], feed_id: str, memory: IdentityMemory
 ) -> tuple[tuple[str, ...], IdentityMemory]:
-    """One uid per entry, in order, and what is now known about the feed's guids.
+    """One uid per entry, in order, and the new memory of the feed's guids.
 
-    The publisher's own id wherever it is there and stands for one thing; else a SHA-256 over
-    canonical link, title, publication time and feed.
+    The uid is the publisher's own id where there is one and it stands for one thing. Otherwise it
+    is a SHA-256 over canonical link, title, publication time and feed.
     """
-    memory = _learned(entries, memory)
+    memory = _updated_memory(entries, memory)
     if not memory.distrust_all and not memory.ambiguous:
         return tuple([entry.native_id or hashed_uid(entry, feed_id) for entry in entries]), memory
     return tuple(
@@ -72,7 +72,7 @@ def identify(
 
 
 def hashed_uid(entry: Identifiable, feed_id: str) -> str:
-    """64 hex digits over what an entry without a trustworthy id can be known by."""
+    """64 hex digits over the facts that identify an entry without a trustworthy id."""
     link = entry.link
     facts = (
         (canonical(link) or link) if link else "",
@@ -88,7 +88,7 @@ def _is_trusted(native_id: str, memory: IdentityMemory) -> bool:
     return not memory.distrust_all and index_key(native_id) not in memory.ambiguous
 
 
-def _learned(entries: Sequence[Identifiable], memory: IdentityMemory) -> IdentityMemory:
+def _updated_memory(entries: Sequence[Identifiable], memory: IdentityMemory) -> IdentityMemory:
     if memory.distrust_all:
         return memory
     ids = [entry.native_id for entry in entries if entry.native_id]
@@ -106,7 +106,7 @@ def _learned(entries: Sequence[Identifiable], memory: IdentityMemory) -> Identit
 
 
 def _ambiguous_guids(entries: Sequence[Identifiable]) -> set[str]:
-    """Guids that two different things bear: other links or, without links, other titles."""
+    """Guids that two different entries have: their links differ or, without links, their titles."""
     seen: dict[str, str | None] = {}
     doubtful: set[str] = set()
     for entry in entries:

@@ -1,4 +1,4 @@
-"""JSON Feed 1.0 and 1.1."""
+"""Parse JSON Feed 1.0 and 1.1."""
 
 import re
 from collections.abc import Iterator
@@ -31,16 +31,15 @@ from headwater.parse.torn_json import close_torn_json
 
 _ANY_LENGTH = 1 << 24
 _VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/(\d(?:\.\d)?)")
-# A line break or tab inside a string, and a comma after the last value: what templates leave. A
-# number that is none, or too large for one: what programs write. A string that never ends goes on
-# to the end.
+# Templates leave a line break or tab inside a string, and a comma after the last value. Programs
+# write a number that is none, or that is too large. A string that never ends goes on to the end.
 _SLIP = re.compile(
     r'"(?:[^"\\]|\\.)*+(?:"|\Z)|,(?=\s*[\]}])'
     r"|-?+(?:NaN|Infinity|\d++(?:\.\d++)?+(?:[eE][+-]?\d++)?+)",
     re.DOTALL,
 )
 _CONTROL = re.compile(r"[\x00-\x1f]")
-# Every escape is matched, so that an escaped backslash is never taken for the start of another.
+# All escapes are matched, so that an escaped backslash is never taken for the start of another.
 _ESCAPE = re.compile(
     r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}|[\"\\/bfnrt])|(u[dD][89a-fA-F][0-9a-fA-F]{2})|(.))",
@@ -52,7 +51,7 @@ def parse_json_feed(
     document: Utf8Document, url: str | None, limits: ParseLimits, tally: ProblemTally
 ) -> Document:
     """A JSON document as a feed, or `unknown`."""
-    loaded, is_cut = _loaded(document.utf8, limits, tally)
+    loaded, is_cut = _load(document.utf8, limits, tally)
     version = _version(loaded)
     if version is None or not isinstance(loaded, dict):
         tally.note("not_a_feed", describe_document(document.utf8))
@@ -67,15 +66,15 @@ def parse_json_feed(
     return Document("json", version, document.label, is_cut, tally.problems(), feed, entries)
 
 
-def _loaded(utf8: bytes, limits: ParseLimits, tally: ProblemTally) -> tuple[Any, bool]:
+def _load(utf8: bytes, limits: ParseLimits, tally: ProblemTally) -> tuple[Any, bool]:
     """The value or None, and whether it was cut off.
 
-    orjson has no NaN, bounded numbers and a bounded depth of its own.
+    orjson itself refuses NaN, and bounds numbers and depth.
     """
     try:
         return orjson.loads(utf8), False
-    except orjson.JSONDecodeError as refusal:
-        broken = str(refusal)
+    except orjson.JSONDecodeError as trouble:
+        broken = str(trouble)
     repaired = utf8.decode("utf-8", "replace").strip("\ufeff \t\r\n\x00")
     repaired = _SLIP.sub(_without_slip, _ESCAPE.sub(_sound_escape, repaired))
     for attempt, is_cut in ((repaired, False), close_torn_json(repaired, limits.json_depth)):
@@ -95,25 +94,25 @@ def _without_slip(match: re.Match[str]) -> str:
         return ""
     if match[0][0] != '"':
         return match[0] if isfinite(float(match[0])) else '""'
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", match[0])
+    return _CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", match[0])
 
 
 def _sound_escape(match: re.Match[str]) -> str:
-    """What JSON does not know as an escape (an escaped apostrophe) is the character itself."""
+    """An escape that JSON does not have (of an apostrophe, say) is the character itself."""
     if match[1] is not None:
         return match[0]
     return "\\ufffd" if match[2] is not None else match[3]
 
 
 def _version(loaded: Any) -> str | None:
-    """Without a version, a title or items with ids still make a feed.
+    """The version. A document without one is still a feed when it has a title and items with ids.
 
-    No items at all may be written as null: some programs have no other empty list.
+    An empty list of items may be written as null: some programs have no other empty list.
     """
     if not isinstance(loaded, dict) or not isinstance(loaded.get("items", ""), list | None):
         return None
-    given = loaded.get("version")
-    match = _VERSION.match(given) if isinstance(given, str) else None
+    declared = loaded.get("version")
+    match = _VERSION.match(declared) if isinstance(declared, str) else None
     if match is not None:
         return "1.0" if match[1] in ("1", "1.0") else match[1]
     first = loaded["items"][0] if loaded["items"] else None
@@ -121,7 +120,7 @@ def _version(loaded: Any) -> str | None:
 
 
 def _string(value: Any, limit: int) -> str:
-    """A trimmed, harmless string: numbers count, everything else is empty."""
+    """A trimmed, harmless string. Numbers count as text; all other values are empty."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     text = value if isinstance(value, str) else repr(value)
@@ -131,24 +130,24 @@ def _string(value: Any, limit: int) -> str:
 def _objects(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, dict):
         return [value]
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _people_as_objects(value: Any) -> list[dict[str, Any]]:
-    """People as objects; some publishers give only their names."""
-    given = value if isinstance(value, list) else [value]
-    return _objects([{"name": one} if isinstance(one, str) else one for one in given])
+    """People as objects. Some publishers write only their names."""
+    people = value if isinstance(value, list) else [value]
+    return _objects([{"name": one} if isinstance(one, str) else one for one in people])
 
 
 def _people(holder: dict[str, Any], context: Context) -> tuple[Person, ...]:
-    """`authors` (1.1) or `author` (1.0)."""
+    """Read `authors` (1.1) or `author` (1.0)."""
     people: list[Person] = []
     several = holder.get("authors")
-    for one in _people_as_objects(
+    for author in _people_as_objects(
         [] if isinstance(several, str) else several
     ) or _people_as_objects(holder.get("author")):
-        name = _string(one.get("name"), context.limits.title_chars) or None
-        page = _string(one.get("url"), context.limits.link_bytes)
+        name = _string(author.get("name"), context.limits.title_chars) or None
+        page = _string(author.get("url"), context.limits.link_bytes)
         email = page.removeprefix("mailto:") if page.startswith("mailto:") else None
         uri = resolved_address(page, context.base, context) if page and not email else None
         person = Person(name, email, uri)
@@ -160,9 +159,9 @@ def _people(holder: dict[str, Any], context: Context) -> tuple[Person, ...]:
 
 
 def _address(holder: dict[str, Any], name: str, context: Context) -> str | None:
-    given = holder.get(name)
-    value = _string(given, context.limits.link_bytes + 1) if isinstance(given, str) else ""
-    return resolved_address(value, context.base, context) if value else None
+    value = holder.get(name)
+    address = _string(value, context.limits.link_bytes + 1) if isinstance(value, str) else ""
+    return resolved_address(address, context.base, context) if address else None
 
 
 def _feed(loaded: dict[str, Any], context: Context) -> FeedDraft:
@@ -177,13 +176,13 @@ def _feed(loaded: dict[str, Any], context: Context) -> FeedDraft:
     if draft.link:
         draft.links += (Link(draft.link),)
     for name, rel in (("feed_url", "self"), ("next_url", "next")):
-        found = _address(loaded, name, context)
-        if found:
-            draft.links += (Link(found, rel),)
+        address = _address(loaded, name, context)
+        if address:
+            draft.links += (Link(address, rel),)
     for hub in _objects(loaded.get("hubs"))[: limits.links]:
-        found = _address(hub, "url", context)
-        if found:
-            draft.links += (Link(found, "hub"),)
+        address = _address(hub, "url", context)
+        if address:
+            draft.links += (Link(address, "hub"),)
     draft.image = _address(loaded, "icon", context)
     draft.icon = _address(loaded, "favicon", context)
     draft.language = language_tag(_string(loaded.get("language"), 64))
@@ -243,9 +242,9 @@ def _links(draft: EntryDraft, item: dict[str, Any], context: Context) -> None:
     if draft.link is None and draft.native_id and draft.native_id.startswith("http"):
         draft.link = resolved_address(draft.native_id, None, context)
     for name in ("image", "banner_image"):
-        found = _address(item, name, context)
-        if found and found not in draft.thumbnails:
-            draft.thumbnails += (found,)
+        address = _address(item, name, context)
+        if address and address not in draft.thumbnails:
+            draft.thumbnails += (address,)
 
 
 def _long_text(value: Any, context: Context) -> str:
@@ -270,24 +269,23 @@ def _dates(draft: EntryDraft, item: dict[str, Any], context: Context) -> None:
 
 
 def _files(draft: EntryDraft, item: dict[str, Any], context: Context) -> None:
-    for one in _objects(item.get("attachments"))[: context.limits.enclosures * 2]:
-        given = one.get("url")
-        given = _string(given, context.limits.link_bytes + 1) if isinstance(given, str) else ""
-        url = resolved_file(given, context.base, context) if given else None
+    for attachment in _objects(item.get("attachments"))[: context.limits.enclosures * 2]:
+        value = attachment.get("url")
+        address = _string(value, context.limits.link_bytes + 1) if isinstance(value, str) else ""
+        url = resolved_file(address, context.base, context) if address else None
         if url is None:
             continue
-        size, length = one.get("size_in_bytes"), one.get("duration_in_seconds")
-        found = Enclosure(
+        enclosure = Enclosure(
             url,
-            media_type(_string(one.get("mime_type"), 128) or None),
-            _whole(size),
-            _whole(length),
-            _string(one.get("title"), context.limits.title_chars) or None,
+            media_type(_string(attachment.get("mime_type"), 128) or None),
+            _whole_number(attachment.get("size_in_bytes")),
+            _whole_number(attachment.get("duration_in_seconds")),
+            _string(attachment.get("title"), context.limits.title_chars) or None,
         )
-        add_enclosure(draft, found, context)
+        add_enclosure(draft, enclosure, context)
 
 
-def _whole(value: Any) -> int | None:
+def _whole_number(value: Any) -> int | None:
     if isinstance(value, str):
         return byte_count(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:

@@ -1,8 +1,8 @@
-"""Long CDATA sections, taken out before the XML library sees them and put in when they are read.
+"""Lift long CDATA sections out before the XML library sees them. Readers put them back.
 
 A CDATA section needs no parsing: Python decodes it many times faster than the library, which looks
-at each character. A mark stands in its place. Every mark must be read as the whole of a text
-construct; when one is left over (it stood in a comment, or deeper than anybody reads), the
+at each character. A mark stands in its place. Readers must read each mark as the whole of a text
+construct. When a mark is left over (it stood in a comment, or deeper than any reader goes), the
 document is read again with its sections in place. So a mark that was read stood where text may
 stand, and there the section itself would have been read as just that text.
 """
@@ -12,16 +12,16 @@ import re
 from headwater.parse.repair_text import ByteSearch, has_illegal_bytes
 
 PLACEHOLDER = "\U0010fffd"
-"""Begins a mark. A document with this character in it is left as it is.
+"""The first character of a mark. A document that holds this character is left as it is.
 
-Whoever writes it as a reference, with a number after it, only moves words about in a document of
-their own.
+A publisher who writes it as a reference, with a number after it, only moves texts about in a
+document of their own.
 """
 
 SHORTEST, LONGEST = 1_000, 4_000_000
 _FIRST_BYTE = PLACEHOLDER.encode()[:1]
-# Both begin with a byte that is rare in feeds, so that the search runs at memory speed. Only what
-# follows a start tag that may be one of ours is looked at: titles and categories are not.
+# Both begin with a byte that is rare in feeds, so that the search runs at memory speed. Only
+# sections after a start tag that may be one of ours count: titles and categories do not.
 _OPENING = re.compile(
     rb"!\[CDATA\[(?:(?<=ion><!\[CDATA\[)|(?<=ded><!\[CDATA\[)|(?<=ary><!\[CDATA\[)"
     rb"|(?<=ent><!\[CDATA\[)|(?<=[\"'\s]><!\[CDATA\[)|(?<=\s<!\[CDATA\[))"
@@ -35,11 +35,12 @@ _TRIES = 32
 
 
 Places = list[tuple[int, int]]
-"""Where the texts of sections start and end."""
+"""Start and end of the texts of sections."""
 
 
 def lifted(document: bytes) -> tuple[bytes, dict[str, str], Places]:
-    """The document with marks in the place of long sections, what they stand for and stood."""
+    """The document with marks in the place of long sections, their texts by mark, and the places
+    where they stood."""
     places = _long_sections(document)
     if not places or _FIRST_BYTE in document:
         return document, {}, []
@@ -59,7 +60,7 @@ def lifted(document: bytes) -> tuple[bytes, dict[str, str], Places]:
 
 
 def _long_sections(document: bytes) -> Places:
-    """One after the other, as XML reads."""
+    """Find the sections one after the other, as XML reads them."""
     places: Places = []
     first = _ANY.first(document)
     opening = _OPENING.search(document, first) if first >= 0 else None
@@ -75,7 +76,7 @@ def _long_sections(document: bytes) -> Places:
 
 
 def _closing(document: bytes, at: int) -> int:
-    """Where the section ends, or -1. A single byte is found many times as fast as three."""
+    """The end of the section, or -1. To find a single byte is many times as fast as three."""
     for _ in range(_TRIES):
         at = document.find(b"]", at)
         if at < 0 or document.startswith(b"]]>", at):
@@ -85,7 +86,7 @@ def _closing(document: bytes, at: int) -> int:
 
 
 def _is_whole(document: bytes, start: int, end: int) -> bool:
-    """Nothing but white space is between the section and the tags around it."""
+    """Whether only white space is between the section and the tags around it."""
     if not document[end : end + NEAR].lstrip().startswith(READ_WHOLE):
         return False
     before = document[max(0, start - NEAR) : start + 1]
@@ -93,7 +94,7 @@ def _is_whole(document: bytes, start: int, end: int) -> bool:
 
 
 def _text(section: bytes) -> str | None:
-    """What the XML library would make of it, or None when it would refuse it."""
+    """The text as the XML library would read it, or None when it would refuse it."""
     if has_illegal_bytes(section):
         return None
     if b"\xef" in section and _NONCHARACTER.search(section) is not None:

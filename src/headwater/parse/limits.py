@@ -1,4 +1,4 @@
-"""How much of a document is kept, and the tally of what had to be cut."""
+"""The limits of the parser, and the tally of repairs and cuts."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ from headwater.parse.document import Problem
 
 @dataclass(frozen=True, slots=True)
 class ParseLimits:
-    """Every bound of the parser; what goes over is cut and told in `problems`.
+    """All bounds of the parser. It cuts what is beyond a bound and notes the cut in `problems`.
 
     `reread` is how many times its size a repaired document may be read again to check its
-    fragments; those beyond are not given.
+    fragments. Fragments beyond that are left out.
     """
 
     depth: int = 100
@@ -34,7 +34,7 @@ class ParseLimits:
 
 
 class ProblemTally:
-    """Counts repairs and cuts by code, so that ten thousand of one kind are one problem."""
+    """A tally of repairs and cuts by code, so that ten thousand of one kind are one problem."""
 
     __slots__ = ("_counts", "_details")
 

@@ -1,4 +1,4 @@
-"""Links, ids and comments: resolved, bounded, and only with schemes that may be followed."""
+"""Read links, ids and comments: resolved, bounded, and only with schemes that may be followed."""
 
 import re
 from functools import lru_cache
@@ -21,10 +21,10 @@ _PATH = re.compile(r"[^\s:/]+/[^\s:]*").fullmatch
 _LARGEST = 2**63
 _WEB = ("http://", "https://")
 _WEB_OR_PATH = (*_WEB, "/", "./", "../")
-# Absolute, with a host, of characters that URLs have: nothing a URL parser would change or refuse.
+# Absolute, with a host, of URL characters only: a URL parser would change or refuse nothing here.
 IN_ADDRESS = r"!#-;=?-\[\]-_a-z|~"
 _PLAIN = re.compile(rf"https?://[A-Za-z0-9][{IN_ADDRESS}]*").fullmatch
-# No page to read, though some sites write it where the page belongs: it is a file of the entry.
+# Some sites write a magnet link where the page belongs. It is no page but a file of the entry.
 _MAGNET = re.compile(r"\s*magnet:", re.IGNORECASE).match
 PAGES = (None, "text/html", "application/xhtml+xml")
 _RESOURCE, _ABOUT = RDF + "resource", RDF + "about"
@@ -35,61 +35,61 @@ _OWN_RANK = 0
 _IANA = "http://www.iana.org/assignments/relation/"
 
 
-def web_address(given: str, element: etree._Element, context: Context) -> str | None:
-    """The absolute http(s) URL that an element means, or None (told) for what cannot be one."""
-    if _PLAIN(given) and len(given) <= context.limits.link_bytes:
-        return given
-    return resolved_address(given, context.base_of(element), context)
+def web_address(address: str, element: etree._Element, context: Context) -> str | None:
+    """The absolute http(s) URL of an element, or None (with a problem) when it cannot be one."""
+    if _PLAIN(address) and len(address) <= context.limits.link_bytes:
+        return address
+    return resolved_address(address, context.base_of(element), context)
 
 
-def resolved_address(given: str, base: str | None, context: Context) -> str | None:
-    given = given.strip()
-    if not given:
+def resolved_address(address: str, base: str | None, context: Context) -> str | None:
+    address = address.strip()
+    if not address:
         return None
-    if len(given) > context.limits.link_bytes:
+    if len(address) > context.limits.link_bytes:
         context.tally.note("link_cut", f"longer than {context.limits.link_bytes} bytes, dropped")
         return None
-    if "\n" in given or "\t" in given or "\r" in given:
-        given = _LINE_BREAK.sub("", given)
-    found = resolve_url(base, given)
-    if found is None or not found.startswith(_WEB):
-        context.tally.note("link_dropped", f"not a web address: {given[:80]!r}")
+    if "\n" in address or "\t" in address or "\r" in address:
+        address = _LINE_BREAK.sub("", address)
+    url = resolve_url(base, address)
+    if url is None or not url.startswith(_WEB):
+        context.tally.note("link_dropped", f"not a web address: {address[:80]!r}")
         return None
-    return found
+    return url
 
 
-def file_address(given: str, element: etree._Element, context: Context) -> str | None:
+def file_address(address: str, element: etree._Element, context: Context) -> str | None:
     """Like `web_address`, and magnet links too: only enclosures may have those."""
-    if _PLAIN(given) and len(given) <= context.limits.link_bytes:
-        return given
-    return resolved_file(given, context.base_of(element), context)
+    if _PLAIN(address) and len(address) <= context.limits.link_bytes:
+        return address
+    return resolved_file(address, context.base_of(element), context)
 
 
-def resolved_file(given: str, base: str | None, context: Context) -> str | None:
-    given = given.strip()
-    if given[:7].lower() == "magnet:":
-        if len(given) > context.limits.link_bytes:
+def resolved_file(address: str, base: str | None, context: Context) -> str | None:
+    address = address.strip()
+    if address[:7].lower() == "magnet:":
+        if len(address) > context.limits.link_bytes:
             context.tally.note("link_cut", "magnet link too long, dropped")
             return None
-        return given
-    return resolved_address(given, base, context)
+        return address
+    return resolved_address(address, base, context)
 
 
 @lru_cache(maxsize=256)
-def media_type(given: str | None) -> str | None:
-    if given is None:
+def media_type(text: str | None) -> str | None:
+    if text is None:
         return None
-    match = _MEDIA_TYPE.match(given)
+    match = _MEDIA_TYPE.match(text)
     return match[1].lower()[:128] if match else None
 
 
-def byte_count(given: str | None) -> int | None:
-    """A length that a file can have; separators of thousands are allowed."""
-    if given is None or len(given) > 32:
+def byte_count(text: str | None) -> int | None:
+    """A length that a file can have. Separators of thousands are allowed."""
+    if text is None or len(text) > 32:
         return None
-    if given.isdecimal() and given.isascii() and len(given) < 19:
-        return int(given)
-    digits = given.strip().replace(",", "")
+    if text.isdecimal() and text.isascii() and len(text) < 19:
+        return int(text)
+    digits = text.strip().replace(",", "")
     if not digits.isdecimal() or not digits.isascii():
         return None
     length = int(digits)
@@ -97,7 +97,7 @@ def byte_count(given: str | None) -> int | None:
 
 
 def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
-    """RSS's link (text) and Atom's link (attributes), in either format."""
+    """Read RSS's link (text) and Atom's link (attributes), in either format."""
     names = element.keys()
     href = element.get("href") if names else None
     if href is None:
@@ -109,7 +109,7 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
         if href is None:
             return
     elif not href:
-        href = _base_given(element, context)
+        href = _own_base(element, context)
     rel = element.get("rel")
     if rel not in USUAL_RELATIONS:
         rel = rel.strip().lower().removeprefix(_IANA) if rel else "alternate"
@@ -118,13 +118,13 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
         add_enclosure(draft, _linked_file(element, href, context), context)
         if is_magnet:
             return
-    found = web_address(href, element, context)
-    if found is not None:
+    address = web_address(href, element, context)
+    if address is not None:
         kind = media_type(element.get("type"))
         new = (
-            Link(found, rel, kind)
+            Link(address, rel, kind)
             if _USUAL_ATTRIBUTES.issuperset(names)
-            else _detailed_link(element, found, rel, kind)
+            else _detailed_link(element, address, rel, kind)
         )
         _keep(draft, new, context)
         if rel == "replies" and isinstance(draft, EntryDraft):
@@ -132,7 +132,7 @@ def read_link(draft: Draft, element: etree._Element, context: Context) -> None:
 
 
 def _keep_reply_hints(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """How many replies stand behind a link, and when the last one came (RFC 4685 §4)."""
+    """Keep the number of replies behind a link, and the time of the last one (RFC 4685 §4)."""
     for name in ("count", "updated"):
         value = element.get(f"{{{_THREAD}}}{name}") or element.get(f"thr:{name}")
         if value:
@@ -140,40 +140,40 @@ def _keep_reply_hints(draft: EntryDraft, element: etree._Element, context: Conte
 
 
 def _unusual_address(element: etree._Element) -> str | None:
-    """An address in an attribute that is another element's, in capitals, or with a prefix."""
-    found = element.get("url") or element.get("uri") or resource_of(element)
-    if found is None and add_usual_attributes(element):
-        found = element.get("href") or element.get("url")
-    return found
+    """An address in the attribute of another element, in capitals, or with a prefix."""
+    address = element.get("url") or element.get("uri") or resource_of(element)
+    if address is None and add_usual_attributes(element):
+        address = element.get("href") or element.get("url")
+    return address
 
 
 def resource_of(element: etree._Element) -> str | None:
-    """RDF's way to point at something; the prefix is often not declared."""
-    found: str | None = element.get(_RESOURCE) or element.get("rdf:resource")
-    return found
+    """The target of RDF's `resource` attribute. Its prefix is often not declared."""
+    resource: str | None = element.get(_RESOURCE) or element.get("rdf:resource")
+    return resource
 
 
-def _base_given(element: etree._Element, context: Context) -> str:
-    """What an empty reference means, where that is not the feed itself."""
+def _own_base(element: etree._Element, context: Context) -> str:
+    """The target of an empty reference, where that is not the feed itself."""
     base = context.base_of(element)
     return base if base is not None and base != context.base else ""
 
 
 def read_address(draft: Draft, href: str, element: etree._Element, context: Context) -> None:
-    """A page without a word about it, as RSS's link is."""
+    """Read a page's address without any attributes, as RSS's link is."""
     if "&" in href:
         href = _TORN_AMPERSAND.sub("&", href)
     if href[0] != "h" and _MAGNET(href) and isinstance(draft, EntryDraft):
         add_enclosure(draft, _linked_file(element, href, context), context)
         return
-    found = web_address(href, element, context)
-    if found is None:
+    page = web_address(href, element, context)
+    if page is None:
         return
     if draft.links:
-        _keep(draft, Link(found), context, _OWN_RANK)
+        _keep(draft, Link(page), context, _OWN_RANK)
     else:
-        draft.links = (Link(found),)
-        draft.link, context.spare.link_rank = found, _OWN_RANK
+        draft.links = (Link(page),)
+        draft.link, context.spare.link_rank = page, _OWN_RANK
 
 
 def _detailed_link(element: etree._Element, href: str, rel: str, kind: str | None) -> Link:
@@ -195,7 +195,7 @@ def _keep(draft: Draft, new: Link, context: Context, page_rank: int = 1) -> None
         return
     draft.links = (*links, new)
     if new.rel == "alternate":
-        # A page beats another kind of document; among pages the last one named stands. RSS's own
+        # A page beats another kind of document, and among pages the last one named wins. RSS's own
         # link beats Atom's beside it, which may be the feed's or an AMP page's.
         rank = page_rank if new.type in PAGES else 4
         if rank <= context.spare.link_rank:
@@ -217,15 +217,15 @@ def _linked_file(element: etree._Element, href: str, context: Context) -> Enclos
     )
 
 
-def add_enclosure(draft: EntryDraft, found: Enclosure | None, context: Context) -> None:
-    """Joined with an enclosure of the same URL that is already there."""
-    if found is None:
+def add_enclosure(draft: EntryDraft, enclosure: Enclosure | None, context: Context) -> None:
+    """Add an enclosure, or join it with the one of the same URL that is already there."""
+    if enclosure is None:
         return
     enclosures = draft.enclosures
-    url = found.url
-    for position, held in enumerate(enclosures):
-        if held.url == url:
-            joined = _joined(held, found)
+    url = enclosure.url
+    for position, earlier in enumerate(enclosures):
+        if earlier.url == url:
+            joined = _join(earlier, enclosure)
             draft.enclosures = (*enclosures[:position], joined, *enclosures[position + 1 :])
             return
     if len(enclosures) >= context.limits.enclosures:
@@ -233,22 +233,22 @@ def add_enclosure(draft: EntryDraft, found: Enclosure | None, context: Context) 
             "enclosures_cut", f"more than {context.limits.enclosures} enclosures, cut"
         )
         return
-    draft.enclosures = (*enclosures, found)
+    draft.enclosures = (*enclosures, enclosure)
 
 
-def _joined(held: Enclosure, more: Enclosure) -> Enclosure:
+def _join(earlier: Enclosure, more: Enclosure) -> Enclosure:
     return Enclosure(
-        held.url,
-        held.type or more.type,
-        held.length if held.length is not None else more.length,
-        held.duration if held.duration is not None else more.duration,
-        held.title or more.title,
-        held.medium or more.medium,
+        earlier.url,
+        earlier.type or more.type,
+        earlier.length if earlier.length is not None else more.length,
+        earlier.duration if earlier.duration is not None else more.duration,
+        earlier.title or more.title,
+        earlier.medium or more.medium,
     )
 
 
 def read_enclosure(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """RSS's enclosure element, and RSS 1.0's, whose attributes may have prefixes."""
+    """Read RSS's enclosure element, and RSS 1.0's, whose attributes may have prefixes."""
     href = element.get("url") or element.get("href") or element.get("uri") or text_of(element)
     if not href:
         add_usual_attributes(element)
@@ -258,7 +258,7 @@ def read_enclosure(draft: EntryDraft, element: etree._Element, context: Context)
 
 
 def read_guid(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """RSS's guid: a link too, unless it says that it is none."""
+    """Read RSS's guid. It is a link too, unless its attribute denies that."""
     value = text_of(element)
     if not value:
         return
@@ -272,24 +272,24 @@ def read_guid(draft: EntryDraft, element: etree._Element, context: Context) -> N
         if permalink not in ("true", None) and permalink.strip().lower() != "true":
             draft.id_is_permalink = False
             return
-        # It is said to be an address, and may be one.
+        # The attribute calls it an address, and it may be one.
         is_path = permalink is not None and _PATH(value) is not None
     draft.id_is_permalink = value.startswith(_WEB_OR_PATH) or is_path or _is_web(value)
     if draft.id_is_permalink and context.spare.link_rank > 5:
-        found = web_address(value, element, context)
-        if found is not None:
-            draft.link, context.spare.link_rank = found, 5
+        link = web_address(value, element, context)
+        if link is not None:
+            draft.link, context.spare.link_rank = link, 5
 
 
 def read_id(draft: Draft, element: etree._Element, context: Context) -> None:
-    """Atom's id: opaque, though a page address serves as a last-resort link."""
+    """Read Atom's id. It is opaque, but a page's address serves as a last-resort link."""
     value = text_of(element)
     if value:
         _keep_id(draft, value, context)
 
 
 def read_about(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """RSS 1.0 names its items by an attribute; it says what Atom's id says."""
+    """Read the attribute that names an item of RSS 1.0. It means the same as Atom's id."""
     about = element.get(_ABOUT) or element.get("rdf:about") or element.get("about")
     value = (about or "").strip()
     if value:
@@ -297,7 +297,7 @@ def read_about(draft: EntryDraft, element: etree._Element, context: Context) -> 
 
 
 def read_feed_about(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    """RSS 1.0's channel has its id there too."""
+    """Read the same attribute of RSS 1.0's channel."""
     value = (element.get(_ABOUT) or "").strip()
     if value:
         keep_native_id(draft, value, context)
@@ -306,13 +306,13 @@ def read_feed_about(draft: FeedDraft, element: etree._Element, context: Context)
 def _keep_id(draft: Draft, value: str, context: Context) -> None:
     keep_native_id(draft, value, context)
     if context.spare.link_rank > 6 and _is_web(value):
-        found = resolved_address(value, None, context)
-        if found is not None:
-            draft.link, context.spare.link_rank = found, 6
+        link = resolved_address(value, None, context)
+        if link is not None:
+            draft.link, context.spare.link_rank = link, 6
 
 
 def _is_web(value: str) -> bool:
-    """A scheme may be written in capitals."""
+    """Whether this is a web address. Its scheme may be written in capitals."""
     return value[0] in "hH" and value[:8].lower().startswith(_WEB)
 
 
@@ -328,7 +328,7 @@ def keep_native_id(draft: Draft, value: str, context: Context) -> None:
 
 def read_comments(draft: EntryDraft, element: etree._Element, context: Context) -> None:
     value = text_of(element)
-    # Some write how many there are, some the comments themselves.
+    # Some publishers write the number of comments here, some the comments themselves.
     if value and not (len(element) or value.isdecimal() or _WHITE_SPACE.search(value)):
         draft.comments = web_address(value, element, context) or draft.comments
 
@@ -336,13 +336,13 @@ def read_comments(draft: EntryDraft, element: etree._Element, context: Context) 
 def read_license(draft: Draft, element: etree._Element, context: Context) -> None:
     value = resource_of(element) or text_of(element)
     if value:
-        found = web_address(value, element, context)
-        if found is not None:
-            _keep(draft, Link(found, "license"), context)
+        address = web_address(value, element, context)
+        if address is not None:
+            _keep(draft, Link(address, "license"), context)
 
 
 def read_feed_id(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    """A guid, which no channel needs: its address serves as a last-resort link too."""
+    """Read a channel's guid, which no channel needs. Its address is a last-resort link too."""
     value = text_of(element)
     if not value:
         return

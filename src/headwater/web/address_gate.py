@@ -1,4 +1,4 @@
-"""The address gate: requests go to public addresses, ordinary ports, and hosts opened by settings."""
+"""The address gate: requests go to public addresses and ordinary ports, or where settings allow."""
 
 import re
 from collections.abc import Iterable
