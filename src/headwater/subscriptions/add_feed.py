@@ -1,4 +1,4 @@
-"""Following a new feed: one request that is both the check and the first visit."""
+"""Add a feed and follow it: one request is both the check and its first visit."""
 
 import asyncio
 from dataclasses import dataclass
@@ -61,27 +61,28 @@ _LEASE = timedelta(minutes=2)
 
 async def add_feed(
     url: str,
-    wish: FeedOptions,
+    options: FeedOptions,
     services: RegistryServices,
     *,
     idempotency: bytes | None = None,
     who: str = SYSTEM_ACTOR,
 ) -> FeedId:
-    """Fetch, refuse what is no feed, and keep what came as the first visit.
+    """Fetch the URL, refuse what is no feed, and commit the answer as the first visit.
 
-    Of several who add the same at once, one asks; the others then find a feed that is followed.
+    When several add the same URL at once, one makes the request; the others then find a feed that
+    is followed already.
     """
     source = check_source_url(url)
     check_url(source, services.feeds.fetcher.policy.address)
     async with services.adding.at(feed_rows.url_key(source)):
-        former = await _former(services.database, source)
+        former = await _find_former_feed(services.database, source)
         with start_first_visit_trace(services.feeds.tracer, source):
-            return await _first_visit(source, wish, services, former, idempotency, who)
+            return await _first_visit(services, source, options, former, idempotency, who)
 
 
 @dataclass(frozen=True, slots=True)
-class _Former:
-    """A feed that was removed: when it comes back, it keeps its id."""
+class _FormerFeed:
+    """A feed that was removed. When it comes back, it keeps its id."""
 
     feed_pk: FeedPk
     feed_id: FeedId
@@ -89,17 +90,17 @@ class _Former:
 
 
 async def _first_visit(
-    source: str,
-    wish: FeedOptions,
     services: RegistryServices,
-    former: "_Former | None",
+    source: str,
+    options: FeedOptions,
+    former: _FormerFeed | None,
     idempotency: bytes | None,
     who: str,
 ) -> FeedId:
     feeds = services.feeds
-    keys = await _keys(services.feeds, source, wish, former)
-    question = FetchRequest(source, Validators(), wish.overrides.verify_tls, keys)
-    fetched = check_fetched(await request_first_document(question, feeds))
+    keyring = await _open_keyring(feeds, source, options, former)
+    request = FetchRequest(source, Validators(), options.overrides.verify_tls, keyring)
+    fetched = check_fetched(await request_first_document(request, feeds))
     feed_id = former.feed_id if former else FeedId(str(uuid7()))
     identity = former.identity if former else None
     document = await parse_answer(fetched.exchange.answer, feed_id, identity, feeds)
@@ -110,25 +111,25 @@ async def _first_visit(
             status=fetched.exchange.answer.status,
         )
     if isinstance(document, UnreadableDocument):
-        offers = not wish.overrides.disable_autodiscovery
-        # Beside the loop: a hostile coding may take a second to undo.
-        most = feeds.reading.max_bytes
+        offers = not options.overrides.disable_autodiscovery
+        # In a thread: undoing a hostile content coding may take a second.
+        max_bytes = feeds.reading.max_bytes
         raise await asyncio.to_thread(
-            not_a_feed_error, fetched, document, most, offers_links=offers
+            not_a_feed_error, fetched, document, max_bytes, offers_links=offers
         )
     if fetched.exchange.hops:
-        await _former(services.database, fetched.exchange.final_url)
+        await _find_former_feed(services.database, fetched.exchange.final_url)
     with span("schedule") as scheduled:
-        due = await _claimed_row(services, source, wish, feed_id, idempotency, who)
+        due = await _insert_claimed(services, source, options, feed_id, idempotency, who)
         scheduled.tell(describe_schedule, due, feeds.worker)
     archived = await _archive_body(due, fetched, feeds)
     now = services.clock.now()
     finished = FinishedVisit(due, fetched, archived, document, conditional=False, finished_at=now)
-    remembered = await commit_visit(finished, feeds)
-    report_visit(due, remembered)
-    if isinstance(remembered, DatabaseRefused):
-        raise remembered
-    if not isinstance(remembered, JudgedVisit):
+    result = await commit_visit(finished, feeds)
+    report_visit(due, result)
+    if isinstance(result, DatabaseRefused):
+        raise result
+    if not isinstance(result, JudgedVisit):
         raise _changed_meanwhile()
     return due.feed_id
 
@@ -141,7 +142,7 @@ async def _archive_body(
     except DatabaseRefused as trouble:
         if await is_still_claimed(due, services):
             raise
-        raise _changed_meanwhile() from trouble  # somebody has deleted it for good
+        raise _changed_meanwhile() from trouble  # the feed was deleted for good
 
 
 def _changed_meanwhile() -> ConflictError:
@@ -150,19 +151,21 @@ def _changed_meanwhile() -> ConflictError:
 
 async def add_feed_later(
     url: str,
-    wish: FeedOptions,
+    options: FeedOptions,
     services: RegistryServices,
     *,
     idempotency: bytes | None = None,
     who: str = SYSTEM_ACTOR,
 ) -> FeedId:
-    """For lists (OPML): written down now, due at once, first visited by the worker."""
+    """For lists (OPML): insert the feed now, due at once. A worker makes its first visit."""
     source = check_source_url(url)
     check_url(source, services.feeds.fetcher.policy.address)
     async with services.database.write() as tx:
-        made, created = await _insert_for_builtin(tx, services, source, wish, idempotency, who)
+        subscription, created = await _insert_for_builtin(
+            tx, services, source, options, idempotency, who
+        )
         await event_rows.append_events(tx, [created], tx.now)
-    return made.feed_id
+    return subscription.feed_id
 
 
 async def _insert_for_builtin(
@@ -175,64 +178,69 @@ async def _insert_for_builtin(
     *,
     feed_id: FeedId | None = None,
 ) -> tuple[Subscription, Event]:
-    """Nobody is asked. Whoever adds a feed says nothing about its subscription: one that comes back
-    stays as it was, and with its fetcher where that is still there."""
-    known = await list_fetchers(tx, enabled_only=True)
-    chosen = best_builtin(services.builtins, known, url, USUAL_SOURCE_TYPE)
-    if chosen is None:
+    """Insert the feed for the best built-in fetcher; registered fetchers are not asked.
+
+    A request to add a feed has no values for its subscription: one that comes back stays as it
+    was, and keeps its fetcher while that fetcher is enabled.
+    """
+    fetchers = await list_fetchers(tx, enabled_only=True)
+    fetcher = best_builtin(services.builtins, fetchers, url, USUAL_SOURCE_TYPE)
+    if fetcher is None:
         raise NoCapableFetcher(
             "No built-in fetcher that can visit this URL is enabled.", url=redacted(url)
         )
-    made, created = await insert_subscription_with_feed(
+    subscription, created = await insert_subscription_with_feed(
         tx,
         services,
         NewSubscription(url),
         options,
-        chosen,
+        fetcher,
         who=who,
         why="the best built-in fetcher for this URL",
-        now=services.clock.now(),
+        now=tx.now,
         keep_former=True,
         feed_id=feed_id,
     )
     if idempotency is not None:
-        await set_key_resource(tx, idempotency, made.feed_id)
-    return made, created
+        await set_key_resource(tx, idempotency, subscription.feed_id)
+    return subscription, created
 
 
-async def _former(database: Database, url: str) -> _Former | None:
-    """Who lived at this URL, or was asked for under it; one that is followed is refused."""
+async def _find_former_feed(database: Database, url: str) -> _FormerFeed | None:
+    """The removed feed of this URL; DuplicateUrl when there is one that is followed."""
     async with database.read() as view:
-        there = await find_former_subscription(view, url)
-        if there is None:
+        former = await find_former_subscription(view, url)
+        if former is None:
             return None
-        identity = await feed_rows.find_feed_identity(view, there.feed_pk)
-    return _Former(there.feed_pk, there.feed_id, identity)
+        identity = await feed_rows.find_feed_identity(view, former.feed_pk)
+    return _FormerFeed(former.feed_pk, former.feed_id, identity)
 
 
-async def _keys(
-    services: FeedServices, url: str, wish: FeedOptions, former: _Former | None
+async def _open_keyring(
+    services: FeedServices, url: str, options: FeedOptions, former: _FormerFeed | None
 ) -> Keyring | None:
-    """What is said now, or failing that what a feed that comes back was given before."""
-    if wish.credentials is not None:
-        return Keyring(origin_of(url), (bind_to_origin(url, wish.credentials),))
+    """The credentials of this request; without any, those that a former feed had."""
+    if options.credentials is not None:
+        return Keyring(origin_of(url), (bind_to_origin(url, options.credentials),))
     return None if former is None else await services.keyrings.open(former.feed_pk, url)
 
 
-async def _claimed_row(
+async def _insert_claimed(
     services: RegistryServices,
     url: str,
-    wish: FeedOptions,
+    options: FeedOptions,
     feed_id: FeedId,
     idempotency: bytes | None,
     who: str,
 ) -> DueFeed:
-    """The feed's row, already claimed by us: if we die now, a worker makes the first visit."""
-    lease_end = to_micros(services.clock.now() + _LEASE)
+    """Insert the feed, claimed by us: if we die now, a worker makes the first visit."""
     async with services.database.write() as tx:
-        made, created = await _insert_for_builtin(
-            tx, services, url, wish, idempotency, who, feed_id=feed_id
+        subscription, created = await _insert_for_builtin(
+            tx, services, url, options, idempotency, who, feed_id=feed_id
         )
-        due = await claim_rows.claim_feed(tx, made.feed_pk, services.feeds.worker, lease_end)
+        lease_end = to_micros(tx.now + _LEASE)
+        due = await claim_rows.claim_feed(
+            tx, subscription.feed_pk, services.feeds.worker, lease_end
+        )
         await event_rows.append_events(tx, [created], tx.now)
     return due

@@ -1,8 +1,8 @@
-"""One change of a subscription, step by step inside its transaction, and the facts it makes."""
+"""Change a subscription: every part of the change in one transaction, with its events."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from headwater.core.errors import ConflictError
@@ -41,12 +41,12 @@ from headwater.subscriptions.unsubscribe import unsubscribe
 logger = get_logger("registry")
 
 REASSIGNED = "reassigned"
-"""Why a conflict was closed: somebody named a fetcher without choosing among the candidates."""
+"""A conflict was closed because somebody named a fetcher, not necessarily a candidate."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionUpdate:
-    """All that may be changed of a subscription at once. A new fetcher was asked before."""
+    """All update of one request. A new fetcher has been asked before whether it can."""
 
     patch: SubscriptionPatch
     is_active: bool | Keep = KEEP
@@ -55,115 +55,133 @@ class SubscriptionUpdate:
 
 @dataclass(slots=True)
 class SubscriptionUpdater:
-    """Who changes what when. The facts are for the caller to append last."""
+    """Applies an update in the transaction `tx`. The caller appends `events` last.
+
+    `who` goes into the history. `gap` is the shortest time between visits.
+    """
 
     tx: Transaction
     services: RegistryServices
     who: str
-    now: datetime
     gap: timedelta
-    facts: list[Event] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
 
-    async def apply(self, there: Subscription, changes: SubscriptionUpdate) -> Subscription:
-        """The subscription as it is then; its lock is held by the caller."""
-        if changes.is_active is True and not there.is_active:
-            there = await self._bring_back(there)
-        if not there.is_active and (changes.fetcher_id is not KEEP or changes.patch != _NOTHING):
+    async def apply(self, subscription: Subscription, update: SubscriptionUpdate) -> Subscription:
+        """The subscription after the update. The caller holds its lock."""
+        if update.is_active is True and not subscription.is_active:
+            subscription = await self._restore(subscription)
+        if not subscription.is_active and (
+            update.fetcher_id is not KEEP or update.patch != _NO_CHANGE
+        ):
             raise ConflictError(
                 "This subscription is not active. Set is_active to true first.",
-                subscription_id=there.id,
+                subscription_id=subscription.id,
             )
-        if changes.fetcher_id is not KEEP:
-            there = await self._assign(there, changes.fetcher_id, changes.patch)
-        if changes.patch != _NOTHING:
-            there = await self._say(there, changes.patch)
-        if changes.is_active is False:
-            there = await self._take_off(there)
-        return there
+        if update.fetcher_id is not KEEP:
+            subscription = await self._assign(subscription, update.fetcher_id, update.patch)
+        if update.patch != _NO_CHANGE:
+            subscription = await self._patch(subscription, update.patch)
+        if update.is_active is False:
+            subscription = await self._deactivate(subscription)
+        return subscription
 
-    async def _bring_back(self, there: Subscription) -> Subscription:
-        """As it was, its interval too, and its fetcher even if that is switched off; a host that
+    async def _restore(self, subscription: Subscription) -> Subscription:
+        """As it was, with its interval, and with its fetcher even if that is disabled. A host that
         asked for a rest still gets it."""
-        feed = await feed_rows.get_feed(self.tx, there.feed_id, lock=True)
-        back, created = await insert_subscription_with_feed(
+        feed = await feed_rows.get_feed(self.tx, subscription.feed_id, lock=True)
+        restored, created = await insert_subscription_with_feed(
             self.tx,
             self.services,
-            NewSubscription(there.source_url, there.source_type),
+            NewSubscription(subscription.source_url, subscription.source_type),
             FeedOptions(feed.priority, feed.categories, feed.overrides),
-            await fetcher_rows.get_fetcher(self.tx, there.fetcher_id),
+            await fetcher_rows.get_fetcher(self.tx, subscription.fetcher_id),
             who=self.who,
             why=None,
-            now=self.now,
+            now=self.tx.now,
             keep_former=True,
             interval_sec=feed.schedule.interval_sec,
-            visit_at=earliest_visit(feed, self.gap, self.now),
+            visit_at=earliest_visit(feed, self.gap, self.tx.now),
         )
-        self.facts.append(created)
-        return back
+        self.events.append(created)
+        return restored
 
     async def _assign(
-        self, there: Subscription, fetcher_id: FetcherId, patch: SubscriptionPatch
+        self, subscription: Subscription, fetcher_id: FetcherId, patch: SubscriptionPatch
     ) -> Subscription:
         chosen = await enabled_fetcher(self.tx, fetcher_id)
-        check_config(there.config if patch.config is KEEP else patch.config, chosen.config_schema)
-        after = await subscription_rows.assign(
-            self.tx, there, chosen, auto_selected=False, status="assigned", now=self.now
+        check_config(
+            subscription.config if patch.config is KEEP else patch.config, chosen.config_schema
         )
-        if after.fetcher_id != there.fetcher_id:
-            self.facts.append(subscription_assigned(after, there))
+        after = await subscription_rows.assign(
+            self.tx, subscription, chosen, auto_selected=False, status="assigned", now=self.tx.now
+        )
+        if after.fetcher_id != subscription.fetcher_id:
+            self.events.append(subscription_assigned(after, subscription))
         for conflict in await conflict_rows.list_conflicts(
-            self.tx, limit=2, subscription_id=there.id
+            self.tx, limit=2, subscription_id=subscription.id
         ):
             closed = await conflict_rows.set_resolved(
-                self.tx, conflict, chosen.id, REASSIGNED, self.who, self.now
+                self.tx, conflict, chosen.id, REASSIGNED, self.who, self.tx.now
             )
-            self.facts.append(conflict_resolved(closed, after))
-        await self._write_down(
-            "assigned", assignment_facts(there), assignment_facts(after), there.id
+            self.events.append(conflict_resolved(closed, after))
+        await self._insert_history(
+            "assigned", assignment_facts(subscription), assignment_facts(after), subscription.id
         )
         return after
 
-    async def _say(self, there: Subscription, patch: SubscriptionPatch) -> Subscription:
-        feed = await feed_rows.get_feed(self.tx, there.feed_id, lock=True)
-        before = _editable_values(there, feed)
+    async def _patch(self, subscription: Subscription, patch: SubscriptionPatch) -> Subscription:
+        feed = await feed_rows.get_feed(self.tx, subscription.feed_id, lock=True)
+        before = _editable_values(subscription, feed)
         if patch.config is not KEEP:
-            schema = (await fetcher_rows.get_fetcher(self.tx, there.fetcher_id)).config_schema
+            schema = (
+                await fetcher_rows.get_fetcher(self.tx, subscription.fetcher_id)
+            ).config_schema
             patch = replace(patch, config=check_config(patch.config, schema))
         if patch.feed_patch != FeedPatch():
             feed = await change_feed_within(
-                self.tx, there.feed_id, patch.feed_patch, self.services.feeds.schedule, self.gap
+                self.tx,
+                subscription.feed_id,
+                patch.feed_patch,
+                self.services.feeds.schedule,
+                self.gap,
             )
         after = await subscription_rows.update_subscription(
-            self.tx, there.id, replace(patch, group_id=KEEP), self.now
+            self.tx, subscription.id, replace(patch, group_id=KEEP), self.tx.now
         )
-        if patch.group_id is not KEEP and patch.group_id != there.group_id:
+        if patch.group_id is not KEEP and patch.group_id != subscription.group_id:
             after = await move_to_group(
-                self.tx, self.services.feeds.schedule, after, patch.group_id, self.now
+                self.tx, self.services.feeds.schedule, after, patch.group_id, self.tx.now
             )
         else:
-            # What was put back to the default is now what the group says.
-            after = await apply_group_values(self.tx, self.services.feeds.schedule, after, self.now)
-        feed = await feed_rows.get_feed(self.tx, there.feed_id)
-        said = _editable_values(after, feed)
-        changed = [name for name, value in said.items() if value != before[name]]
+            # A value that was reset to the default now follows the group.
+            after = await apply_group_values(
+                self.tx, self.services.feeds.schedule, after, self.tx.now
+            )
+        feed = await feed_rows.get_feed(self.tx, subscription.feed_id)
+        values = _editable_values(after, feed)
+        changed = [name for name, value in values.items() if value != before[name]]
         if changed:
-            was, now = ({name: each[name] for name in changed} for each in (before, said))
-            await self._write_down("changed", was, now, there.id)
-            self.facts.append(subscription_changed(after, changed))
+            await self._insert_history(
+                "changed",
+                {name: before[name] for name in changed},
+                {name: values[name] for name in changed},
+                subscription.id,
+            )
+            self.events.append(subscription_changed(after, changed))
         return after
 
-    async def _take_off(self, there: Subscription) -> Subscription:
-        feed = await feed_rows.get_feed(self.tx, there.feed_id, lock=True)
-        self.facts += await unsubscribe(self.tx, feed, hard=False, who=self.who, now=self.now)
-        return await subscription_rows.get_subscription(self.tx, there.id)
+    async def _deactivate(self, subscription: Subscription) -> Subscription:
+        feed = await feed_rows.get_feed(self.tx, subscription.feed_id, lock=True)
+        self.events += await unsubscribe(self.tx, feed, hard=False, who=self.who, now=self.tx.now)
+        return await subscription_rows.get_subscription(self.tx, subscription.id)
 
-    async def _write_down(
+    async def _insert_history(
         self, what: str, before: Mapping[str, Any], after: Mapping[str, Any], subscription_id: int
     ) -> None:
         await history_rows.insert_history(
             self.tx,
             subscription_id,
-            at=self.now,
+            at=self.tx.now,
             who=self.who,
             what=what,
             why=None,
@@ -172,16 +190,18 @@ class SubscriptionUpdater:
         )
 
 
-_NOTHING = SubscriptionPatch()
+_NO_CHANGE = SubscriptionPatch()
 
 
 def _editable_values(subscription: Subscription, feed: Feed) -> dict[str, Any]:
-    """What people say about a subscription, with the interval they asked for."""
-    asked = feed.overrides.interval_sec
+    """The values that people set, with the interval that they asked for."""
+    asked_sec = feed.overrides.interval_sec
     return {
         "name": subscription.name,
         "description": subscription.description,
-        "fetch_interval_minutes": None if asked is None else subscription.fetch_interval_minutes,
+        "fetch_interval_minutes": None
+        if asked_sec is None
+        else subscription.fetch_interval_minutes,
         "config": subscription.config,
         "priority": feed.priority,
         "categories": list(feed.categories),
@@ -191,25 +211,27 @@ def _editable_values(subscription: Subscription, feed: Feed) -> dict[str, Any]:
 
 async def change_subscription(
     subscription_id: int,
-    changes: SubscriptionUpdate,
+    update: SubscriptionUpdate,
     services: RegistryServices,
     who: str,
     *,
     gap: timedelta,
 ) -> Subscription:
-    """Another fetcher is asked first. `gap`: the shortest time between visits a person may ask."""
-    if changes.fetcher_id is not KEEP:
+    """The changed subscription. A new fetcher is asked first whether it can.
+
+    `gap` is the shortest time between visits that a person may ask for.
+    """
+    if update.fetcher_id is not KEEP:
         async with services.database.read() as view:
-            there = await subscription_rows.get_subscription(view, subscription_id)
+            subscription = await subscription_rows.get_subscription(view, subscription_id)
         await choose_fetcher(
-            services, there.source_url, there.source_type, target=changes.fetcher_id
+            services, subscription.source_url, subscription.source_type, target=update.fetcher_id
         )
-    now = services.clock.now()
     async with services.database.write() as tx:
         before = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
-        change = SubscriptionUpdater(tx, services, who, now, gap)
-        after = await change.apply(before, changes)
-        await event_rows.append_events(tx, change.facts, now)
-    told = [event.type for event in change.facts]
-    logger.info("subscription_changed", subscription=after.id, told=told, by=who)
+        updater = SubscriptionUpdater(tx, services, who, gap)
+        after = await updater.apply(before, update)
+        await event_rows.append_events(tx, updater.events, tx.now)
+    event_types = [event.type for event in updater.events]
+    logger.info("subscription_changed", subscription=after.id, told=event_types, by=who)
     return after

@@ -1,8 +1,8 @@
-"""Credentials that people set for a subscription or a group: sealed, told of, never read back."""
+"""Credentials that people set for a subscription or a group: stored sealed, never shown again."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from headwater.core.errors import BadInput
 from headwater.core.ports import Database, Transaction, View
@@ -23,58 +23,61 @@ _MOST_SHOWN = 5
 
 
 async def set_subscription_credentials(
-    subscription_id: int, given: Credentials, services: RegistryServices, who: str, gap: timedelta
+    subscription_id: int,
+    credentials: Credentials,
+    services: RegistryServices,
+    who: str,
+    gap: timedelta,
 ) -> Credentials:
-    """For the origin where its feed lives now, whatever becomes of the URL later.
+    """Bind the credentials to the origin of the feed's URL now: a move changes nothing.
 
     The feed is visited soon: whoever sets a login wants to know whether it works.
     """
-    now = services.clock.now()
     async with services.database.write() as tx:
-        there = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
-        feed = await feed_rows.get_feed(tx, there.feed_id, lock=True)
-        bound = bind_to_origin(feed.url, given)
-        sealed = seal_for_subscription(services.vault, there.id, bound)
-        await secret_rows.set_subscription_secret(tx, there.id, sealed, now)
-        await _visit_soon(tx, feed, gap, now)
-        await _record_change(tx, there, who, "credentials_set", {"kinds": list(bound.kinds)}, now)
+        subscription = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
+        feed = await feed_rows.get_feed(tx, subscription.feed_id, lock=True)
+        bound = bind_to_origin(feed.url, credentials)
+        sealed = seal_for_subscription(services.vault, subscription.id, bound)
+        await secret_rows.set_subscription_secret(tx, subscription.id, sealed, tx.now)
+        await _visit_soon(tx, feed, gap)
+        await _record_change(tx, subscription, who, "credentials_set", {"kinds": list(bound.kinds)})
     return bound
 
 
 async def remove_subscription_credentials(
     subscription_id: int, database: Database, who: str
 ) -> None:
-    """Dropping twice is dropping once."""
-    now = database.clock.now()
+    """Without effect where subscription are none."""
     async with database.write() as tx:
-        there = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
-        if there.has_credentials:
-            await secret_rows.set_subscription_secret(tx, there.id, None, now)
-            await _record_change(tx, there, who, "credentials_dropped", None, now)
+        subscription = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
+        if subscription.has_credentials:
+            await secret_rows.set_subscription_secret(tx, subscription.id, None, tx.now)
+            await _record_change(tx, subscription, who, "credentials_dropped", None)
 
 
 async def set_group_credentials(
-    group_id: int, given: Credentials, named: Sequence[str], services: RegistryServices
+    group_id: int,
+    credentials: Credentials,
+    named_origins: Sequence[str],
+    services: RegistryServices,
 ) -> Credentials:
-    """For the origins that are named; without names, for the one that all members share.
+    """Bind the credentials to `named_origins`; without any, to the one that all members share.
 
     A subscription that joins later gets them only if it lives at one of these origins.
     """
-    now = services.clock.now()
     async with services.database.write() as tx:
         await group_rows.lock_group(tx, group_id)
-        origins = origins_of(named) if named else await _shared_origin(tx, group_id)
-        bound = check_credentials(replace(given, origins=origins))
+        origins = origins_of(named_origins) if named_origins else await _shared_origin(tx, group_id)
+        bound = check_credentials(replace(credentials, origins=origins))
         await secret_rows.set_group_secret(
-            tx, group_id, seal_for_group(services.vault, group_id, bound), now
+            tx, group_id, seal_for_group(services.vault, group_id, bound), tx.now
         )
     return bound
 
 
 async def remove_group_credentials(group_id: int, database: Database) -> None:
-    now = database.clock.now()
     async with database.write() as tx:
-        await secret_rows.set_group_secret(tx, group_id, None, now)
+        await secret_rows.set_group_secret(tx, group_id, None, tx.now)
 
 
 async def _shared_origin(view: View, group_id: int) -> tuple[str, ...]:
@@ -89,9 +92,9 @@ async def _shared_origin(view: View, group_id: int) -> tuple[str, ...]:
     )
 
 
-async def _visit_soon(tx: Transaction, feed: Feed, gap: timedelta, now: datetime) -> None:
+async def _visit_soon(tx: Transaction, feed: Feed, gap: timedelta) -> None:
     """As soon as politeness allows, and never later than planned."""
-    soonest, planned = earliest_visit(feed, gap, now), feed.schedule.next_visit_at
+    soonest, planned = earliest_visit(feed, gap, tx.now), feed.schedule.next_visit_at
     if feed.state != "active" or (planned is not None and planned <= soonest):
         return
     await feed_rows.set_next_visit(
@@ -100,20 +103,19 @@ async def _visit_soon(tx: Transaction, feed: Feed, gap: timedelta, now: datetime
         at=soonest,
         interval_sec=feed.schedule.interval_sec,
         reason="its credentials were changed by a user",
-        now=now,
+        now=tx.now,
     )
 
 
 async def _record_change(
     tx: Transaction,
-    there: Subscription,
+    subscription: Subscription,
     who: str,
     what: str,
     after: dict[str, list[str]] | None,
-    now: datetime,
 ) -> None:
     await history_rows.insert_history(
-        tx, there.id, at=now, who=who, what=what, why=None, before=None, after=after
+        tx, subscription.id, at=tx.now, who=who, what=what, why=None, before=None, after=after
     )
-    changed = await subscription_rows.get_subscription(tx, there.id)
-    await event_rows.append_events(tx, [subscription_changed(changed, ["credentials"])], now)
+    changed = await subscription_rows.get_subscription(tx, subscription.id)
+    await event_rows.append_events(tx, [subscription_changed(changed, ["credentials"])], tx.now)

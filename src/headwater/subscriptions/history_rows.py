@@ -1,4 +1,4 @@
-"""The history of decisions in the database: written with each of them, read newest first."""
+"""The history of decisions about subscriptions in the database, read newest first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ _LATEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """`before` and `after` hold what was decided about: the fetcher and how it was chosen."""
+    """One decision. `before` and `after` hold the fetcher and how it was chosen
+    (`assignment_facts`), or the values that changed."""
 
     id: int
     subscription_id: int
@@ -49,8 +50,8 @@ async def insert_history(
         who,
         what,
         why,
-        _text(before),
-        _text(after),
+        _encode_facts(before),
+        _encode_facts(after),
         conflict_id,
     )
 
@@ -69,11 +70,11 @@ async def list_history(
     return [_history_entry_of(row) for row in rows]
 
 
-def _text(facts: Mapping[str, Any] | None) -> str | None:
+def _encode_facts(facts: Mapping[str, Any] | None) -> str | None:
     return None if facts is None else orjson.dumps(facts).decode()
 
 
-def _facts(text: str | None) -> dict[str, Any] | None:
+def _decode_facts(text: str | None) -> dict[str, Any] | None:
     return None if text is None else orjson.loads(text)
 
 
@@ -85,7 +86,7 @@ def _history_entry_of(row: Row) -> HistoryEntry:
         who=row.who,
         what=row.what,
         why=row.why,
-        before=_facts(row.before),
-        after=_facts(row.after),
+        before=_decode_facts(row.before),
+        after=_decode_facts(row.after),
         conflict_id=row.conflict_id,
     )

@@ -1,4 +1,4 @@
-"""Insert a subscription together with its feed: one way for everybody who follows a source."""
+"""Insert a subscription together with its feed; every way to follow a source comes here."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -24,21 +24,21 @@ from headwater.subscriptions.subscription import NewSubscription, Subscription, 
 
 
 async def find_former_subscription(view: View, url: str) -> Subscription | None:
-    """The removed subscription of this source, which would come back; DuplicateUrl when there is
+    """The removed subscription of this source, which would come back; DuplicateUrl when former is
     an active one.
 
-    For those who ask somebody before they write: it spares the request. The transaction that
-    writes finds out by itself.
+    For callers that make a request before they write: a duplicate is found without the request.
+    The transaction that writes checks again by itself.
     """
-    there = await subscription_rows.find_subscription_by_url(view, url)
-    if there is not None and there.is_active:
+    former = await subscription_rows.find_subscription_by_url(view, url)
+    if former is not None and former.is_active:
         raise DuplicateUrl(
             "This URL is followed already.",
-            subscription_id=there.id,
-            feed_id=there.feed_id,
+            subscription_id=former.id,
+            feed_id=former.feed_id,
             url=url,
         )
-    return there
+    return former
 
 
 async def insert_subscription_with_feed(
@@ -57,12 +57,12 @@ async def insert_subscription_with_feed(
     interval_sec: float | None = None,
     visit_at: datetime | None = None,
 ) -> tuple[Subscription, Event]:
-    """The feed, its subscription, what its group says, its credentials and the history: together
-    or not at all. The event is for the caller to append last. DuplicateUrl when it is followed.
+    """Insert the feed, its subscription, the values of its group, its credentials and the history:
+    together or not at all. The caller appends the event last. DuplicateUrl when it is followed.
 
-    A removed subscription comes back under its number. `new` says all about it, unless
-    `keep_former`: then it stays as it was, with its fetcher, and `fetcher` takes over only from
-    one that is switched off. `options` count for the feed in either case.
+    A removed subscription comes back under its number, with the values of `new`. With
+    `keep_former` it stays as it was, with its fetcher, and `fetcher` takes over only from one that
+    is disabled. `options` hold for the feed in either case.
     `why` this fetcher was chosen is for the history. Without `visit_at` the feed is due at once.
     """
     if new.group_id is not None:
@@ -79,31 +79,31 @@ async def insert_subscription_with_feed(
     former = None
     if feed.revived:
         former = await subscription_rows.get_subscription_of_feed(tx, feed.id)
-    kept = former if keep_former else None
-    if kept is not None and await _stays_with_its_fetcher(tx, kept, fetcher):
+    restorable = former if keep_former else None
+    if restorable is not None and await _stays_with_its_fetcher(tx, restorable, fetcher):
         why = None
-        made = await subscription_rows.restore_subscription(tx, feed, new.source_url, now)
+        subscription = await subscription_rows.restore_subscription(tx, feed, new.source_url, now)
     else:
-        if kept is not None:
-            # A config is for one fetcher. What people said of the subscription itself stays.
-            new = replace(new, description=kept.description, group_id=kept.group_id)
+        if restorable is not None:
+            # A config is for one fetcher. The values of the subscription itself stay.
+            new = replace(new, description=restorable.description, group_id=restorable.group_id)
         new = replace(new, config=check_config(new.config, fetcher.config_schema))
-        made = await subscription_rows.insert_subscription(
+        subscription = await subscription_rows.insert_subscription(
             tx, new, feed, fetcher, auto_selected=auto_selected, now=now
         )
-    made = await apply_group_values(tx, services.feeds.schedule, made, now)
-    await save_credentials(tx, services.vault, made.id, new.source_url, options.credentials)
+    subscription = await apply_group_values(tx, services.feeds.schedule, subscription, now)
+    await save_credentials(tx, services.vault, subscription.id, new.source_url, options.credentials)
     await history_rows.insert_history(
         tx,
-        made.id,
+        subscription.id,
         at=now,
         who=who,
         what="created" if former is None else "revived",
         why=why,
         before=None if former is None else assignment_facts(former),
-        after=assignment_facts(made),
+        after=assignment_facts(subscription),
     )
-    return made, subscription_created(made, revived=former is not None)
+    return subscription, subscription_created(subscription, revived=former is not None)
 
 
 async def _stays_with_its_fetcher(tx: Transaction, former: Subscription, fetcher: Fetcher) -> bool:

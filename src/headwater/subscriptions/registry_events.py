@@ -10,12 +10,12 @@ from headwater.subscriptions.subscription import Subscription
 
 
 def subscription_created(subscription: Subscription, *, revived: bool = False) -> Event:
-    """`revived`: it was wanted before, and its history goes on."""
+    """`revived`: it was removed before, and its history goes on."""
     return _about_subscription("subscription_created", subscription, revived=revived)
 
 
 def subscription_changed(subscription: Subscription, changed: Sequence[str]) -> Event:
-    """`changed` names the fields; their values are the subscription's own affair."""
+    """`changed` names the fields. Their values are not in the event: they may be secret."""
     return _about_subscription("subscription_changed", subscription, changed=sorted(changed))
 
 
@@ -30,7 +30,7 @@ def subscription_assigned(
 def subscription_deleted(
     subscription: Subscription, url: str, deleted: str, *, hard: bool
 ) -> Event:
-    """`url` is where its feed lived in the end; `deleted` is a moment, already in words."""
+    """`url` is the last URL of its feed; `deleted` is a moment as RFC 3339 text."""
     return _about_subscription(
         "subscription_deleted", subscription, url=redacted(url), deleted_at=deleted, hard=hard
     )
@@ -42,13 +42,13 @@ def conflict_opened(conflict: Conflict, subscription: Subscription) -> Event:
 
 def conflict_resolved(conflict: Conflict, subscription: Subscription) -> Event:
     """`resolved_fetcher_id` is null when there was nothing left to choose for."""
-    said = conflict.resolution or {}
+    resolution = conflict.resolution or {}
     return _about_conflict(
         "conflict_resolved",
         conflict,
         subscription,
         resolved_fetcher_id=conflict.chosen,
-        reason=said.get("resolution_reason"),
+        reason=resolution.get("resolution_reason"),
     )
 
 
@@ -66,7 +66,7 @@ def _about_conflict(
 
 
 def _about_subscription(type: str, subscription: Subscription, **facts: Any) -> Event:
-    """What everybody may know of it: never its config, and no secret of its URL."""
+    """Only facts that everybody may see: never its config, and no secret of its URL."""
     common = {
         "subscription_id": subscription.id,
         "feed_id": subscription.feed_id,
@@ -80,4 +80,4 @@ def _about_subscription(type: str, subscription: Subscription, **facts: Any) -> 
 
 
 NEWS_TYPES = tuple(name for name in EVENT_TYPES if name.startswith(("subscription_", "conflict_")))
-"""What fetchers are told. URLs in these events are without their secrets."""
+"""The types of events that fetchers get as news. URLs in them are without their secrets."""

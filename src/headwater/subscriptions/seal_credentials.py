@@ -20,7 +20,7 @@ from headwater.subscriptions.secret_rows import SealedSecret, about_group, about
 logger = get_logger("unlock")
 
 RENEWED_AT_ONCE = 1_000
-"""Of each kind, in one transaction of housekeeping."""
+"""Secrets of each kind that one transaction of housekeeping seals again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class SealedKeyrings:
     vault: Vault
 
     async def open(self, feed: FeedPk, url: str) -> Keyring:
-        """Read anew for every visit: credentials that were taken back are not used once more."""
+        """The keyring of a feed. It is read for every visit, so that removed credentials are not
+        used once more."""
         async with self.database.read() as view:
             sealed = await secret_rows.list_secrets_of_feed(view, feed)
         return Keyring(
@@ -48,16 +49,17 @@ def seal_for_subscription(vault: Vault, subscription_id: int, credentials: Crede
 
 
 async def save_credentials(
-    tx: Transaction, vault: Vault, subscription_id: int, url: str, given: Credentials | None
+    tx: Transaction, vault: Vault, subscription_id: int, url: str, credentials: Credentials | None
 ) -> None:
-    """With a new subscription, in the transaction that makes it; BadInput when they do not work."""
-    if given is not None:
-        sealed = seal_for_subscription(vault, subscription_id, bind_to_origin(url, given))
+    """Save a new subscription's credentials in its transaction; BadInput when they cannot be
+    used."""
+    if credentials is not None:
+        sealed = seal_for_subscription(vault, subscription_id, bind_to_origin(url, credentials))
         await secret_rows.set_subscription_secret(tx, subscription_id, sealed, tx.now)
 
 
 async def reseal_secrets(database: Database, vault: Vault) -> int:
-    """For housekeeping: what an older key sealed is sealed with the present one where it opens.
+    """Seal with the present key what an older key sealed, where it opens; for housekeeping.
 
     So an operator who puts a new key before the old one can take the old one away later.
     """
@@ -66,22 +68,22 @@ async def reseal_secrets(database: Database, vault: Vault) -> int:
     except BadSettings as trouble:
         logger.error("secret_key_unusable", detail=trouble.message)
         return 0
-    renewed, looked_at = 0, list[SealedSecret]()
+    resealed, seen = 0, list[SealedSecret]()
     while mark:
         async with database.write() as tx:
-            # What no key opens any more stays as it is; what comes after it has its turn.
+            # A secret that no key opens stays as it is; those after it have their turn.
             page = await secret_rows.list_secrets_of_other_keys(
-                tx, mark, RENEWED_AT_ONCE, after=looked_at
+                tx, mark, RENEWED_AT_ONCE, after=seen
             )
             for old in page:
-                renewed += await _renewed(tx, vault, old)
+                resealed += await _reseal(tx, vault, old)
         if not page:
             break
-        looked_at += page
-    return renewed
+        seen += page
+    return resealed
 
 
-async def _renewed(tx: Transaction, vault: Vault, old: SealedSecret) -> bool:
+async def _reseal(tx: Transaction, vault: Vault, old: SealedSecret) -> bool:
     try:
         plain = vault.open(old.secret, about=old.about)
     except SecretUnreadable as trouble:

@@ -1,4 +1,4 @@
-"""Credentials in the database: sealed before they come here, opened after they have left."""
+"""Secrets in the database, always sealed: they are sealed and opened elsewhere."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ def about_group(group_id: int) -> str:
 
 
 async def list_secrets_of_feed(view: View, feed: FeedPk) -> list[SealedSecret]:
-    """What a visit to this feed needs: its group's, then its own."""
+    """The secrets that a visit to this feed needs: its group's, then its own."""
     row = await view.row(
         "SELECT s.subscription_id, s.credentials AS own, s.group_id, g.credentials AS shared"
         " FROM rss_subscriptions s LEFT JOIN subscription_groups g ON g.group_id = s.group_id"
@@ -46,7 +46,7 @@ async def list_secrets_of_feed(view: View, feed: FeedPk) -> list[SealedSecret]:
 async def set_subscription_secret(
     tx: Transaction, subscription_id: int, secret: bytes | None, now: datetime
 ) -> None:
-    """None takes them away."""
+    """None removes the credentials."""
     touched = await tx.run(
         "UPDATE rss_subscriptions SET credentials = ?, updated_at = ? WHERE subscription_id = ?",
         secret,
@@ -60,7 +60,7 @@ async def set_subscription_secret(
 async def set_group_secret(
     tx: Transaction, group_id: int, secret: bytes | None, now: datetime
 ) -> None:
-    """None takes them away."""
+    """None removes the credentials."""
     touched = await tx.run(
         "UPDATE subscription_groups SET credentials = ?, updated_at = ? WHERE group_id = ?",
         secret,
@@ -77,46 +77,46 @@ _PLACES = {
     "fetcher": ("fetcher_modules", "name", "signing_key"),
     "sink": ("sinks", "name", "secrets"),
 }
-"""What a secret is about → where it is kept: table, key and column."""
+"""Kind of thing that has a secret → where it is stored: table, key and column."""
 
 
 async def list_secrets_of_other_keys(
     view: View, mark: bytes, limit: int, *, after: Iterable[SealedSecret] = ()
 ) -> list[SealedSecret]:
-    """Secrets that do not begin with this mark; with an empty one, all of them.
+    """Secrets that do not begin with this mark; with an empty mark, all of them.
 
-    So many of each kind, in the order of their rows, `after` those of earlier calls.
+    At most `limit` of each kind, in the order of their rows, `after` those of earlier calls.
     """
     last = dict(_place_of(each) for each in after)
-    found: list[SealedSecret] = []
-    for what, (table, key, column) in _PLACES.items():
+    secrets: list[SealedSecret] = []
+    for kind, (table, key, column) in _PLACES.items():
         other = f" AND substr({column}, 1, {len(mark)}) <> ?" if mark else ""
-        later = f" AND {key} > ?" if what in last else ""
+        later = f" AND {key} > ?" if kind in last else ""
         rows = await view.rows(
             f"SELECT {key} AS id, {column} AS secret FROM {table}"
             f" WHERE {column} IS NOT NULL{other}{later} ORDER BY {key} LIMIT ?",
             *((mark,) if mark else ()),
-            *((last[what],) if what in last else ()),
+            *((last[kind],) if kind in last else ()),
             limit,
         )
-        found += [SealedSecret(f"{what}:{row.id}", row.secret) for row in rows]
-    return found
+        secrets += [SealedSecret(f"{kind}:{row.id}", row.secret) for row in rows]
+    return secrets
 
 
 async def replace_secret(tx: Transaction, old: SealedSecret, secret: bytes) -> None:
-    """The same under another key, unless somebody set it anew meanwhile."""
-    what, which = _place_of(old)
-    table, key, column = _PLACES[what]
+    """Replace a secret by itself sealed with another key, unless it was set anew meanwhile."""
+    kind, row_key = _place_of(old)
+    table, key, column = _PLACES[kind]
     await tx.run(
         f"UPDATE {table} SET {column} = ? WHERE {key} = ? AND {column} = ?",
         secret,
-        which,
+        row_key,
         old.secret,
     )
 
 
 def _place_of(sealed: SealedSecret) -> tuple[str, str | int]:
     """The kind of thing a secret is about, and its key."""
-    what, _, which = sealed.about.partition(":")
-    _, key, _ = _PLACES[what]
-    return what, which if key == "name" else int(which)
+    kind, _, row_key = sealed.about.partition(":")
+    _, key, _ = _PLACES[kind]
+    return kind, row_key if key == "name" else int(row_key)

@@ -1,4 +1,4 @@
-"""The services of subscriptions: who can fetch a source, and what following it works with."""
+"""The services that the registry of subscriptions works with."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ from headwater.subscriptions.fetchers.rank_candidates import BroadcastPolicy
 
 @dataclass(frozen=True, slots=True)
 class RegistryServices:
-    """`adding` keeps those who add the same URL at once apart."""
+    """`adding` has a lock for each URL: requests that add the same one wait for each other."""
 
     database: Database
     clock: Clock

@@ -1,7 +1,6 @@
 """Subscribe: a source URL becomes a subscription with a fetcher, in one transaction."""
 
 from dataclasses import replace
-from datetime import datetime
 
 from headwater.core.errors import BroadcastFailed, DuplicateUrl
 from headwater.core.idempotency_rows import set_key_resource
@@ -31,19 +30,20 @@ logger = get_logger("registry")
 
 
 async def enabled_fetcher(tx: Transaction, fetcher_id: FetcherId) -> Fetcher:
-    """It was asked before this transaction, and somebody may have switched it off since."""
-    chosen = await fetcher_rows.get_fetcher(tx, fetcher_id)
-    if not chosen.is_enabled:
+    """The fetcher. It was asked before this transaction, and may have been disabled since."""
+    fetcher = await fetcher_rows.get_fetcher(tx, fetcher_id)
+    if not fetcher.is_enabled:
         raise BroadcastFailed(
             f"Fetcher {fetcher_id} was disabled in this very moment", fetcher_id=fetcher_id
         )
-    return chosen
+    return fetcher
 
 
 async def create_subscription(
     new: NewSubscription, services: RegistryServices, who: str, *, idempotency: bytes | None = None
 ) -> Subscription:
-    """Ask who can, assign the best, and let the first visit be due now. Nothing is fetched here.
+    """Ask the fetchers, assign the best, and let the first visit be due now. Nothing is fetched
+    here.
 
     A conflict that was opened with it is resolved by evidence, where an operator allows that. The
     answer is the subscription as it was made: read it again to see the fetcher it has now.
@@ -55,29 +55,28 @@ async def create_subscription(
         async with services.database.read() as view:
             await find_former_subscription(view, source)
         choice = await choose_fetcher(services, source, new.source_type, target=new.fetcher_id)
-        now = services.clock.now()
         async with services.database.write() as tx:
-            made, events = await _insert_subscription(tx, services, new, choice, who, now)
+            subscription, events = await _insert_subscription(tx, services, new, choice, who)
             if idempotency is not None:
-                await set_key_resource(tx, idempotency, str(made.id))
-            await event_rows.append_events(tx, events, now)
+                await set_key_resource(tx, idempotency, str(subscription.id))
+            await event_rows.append_events(tx, events, tx.now)
     except DuplicateUrl as trouble:
-        raise _duplicate(source, trouble) from trouble
+        raise _duplicate_error(source, trouble) from trouble
     logger.info(
         "subscription_created",
-        subscription=made.id,
+        subscription=subscription.id,
         source_url=redacted(source),
-        fetcher=made.fetcher_id,
-        assignment=made.assignment_status,
+        fetcher=subscription.fetcher_id,
+        assignment=subscription.assignment_status,
         tied=list(choice.tied),
         by=who,
     )
-    await resolve_new_conflict(made.id, services)
-    return made
+    await resolve_new_conflict(subscription.id, services)
+    return subscription
 
 
-def _duplicate(source: str, trouble: DuplicateUrl) -> DuplicateUrl:
-    """The registry's own words for it, which name the URL as far as it is no secret."""
+def _duplicate_error(source: str, trouble: DuplicateUrl) -> DuplicateUrl:
+    """The same error in the registry's words, with the URL as far as it is no secret."""
     shown = redacted(source)
     logger.warning(
         "duplicate_url", source_url=shown, subscription=trouble.facts.get("subscription_id")
@@ -93,57 +92,59 @@ async def _insert_subscription(
     new: NewSubscription,
     choice: ChosenFetcher,
     who: str,
-    now: datetime,
 ) -> tuple[Subscription, list[Event]]:
-    """With the conflict, where several could have it. Somebody who subscribes says everything anew:
-    of a subscription that comes back, nothing is kept but its number and its history."""
-    made, created = await insert_subscription_with_feed(
+    """Insert the subscription, and a conflict where several fetchers are equally fit.
+
+    A request to subscribe has all values: of a subscription that comes back, nothing stays but
+    its number and its history.
+    """
+    subscription, created = await insert_subscription_with_feed(
         tx,
         services,
         new,
         new.feed_options,
         await enabled_fetcher(tx, choice.winner),
         who=who,
-        why=_why(new, choice),
-        now=now,
+        why=_reason_for(new, choice),
+        now=tx.now,
         auto_selected=new.fetcher_id is None,
     )
     if not choice.tied:
-        return made, [created]
-    return made, [created, *await _open_tie(tx, made, choice, who, now)]
+        return subscription, [created]
+    return subscription, [created, *await _open_tie(tx, subscription, choice, who)]
 
 
 async def _open_tie(
-    tx: Transaction, made: Subscription, choice: ChosenFetcher, who: str, now: datetime
+    tx: Transaction, subscription: Subscription, choice: ChosenFetcher, who: str
 ) -> list[Event]:
-    reason = _why_tied(choice)
+    reason = _reason_for_tie(choice)
     conflict, is_new = await conflict_rows.insert_conflict(
-        tx, made.id, MULTI_FETCHER_MATCH, choice.tied, reason, now
+        tx, subscription.id, MULTI_FETCHER_MATCH, choice.tied, reason, tx.now
     )
     if not is_new:
         return []
-    standing = assignment_facts(made)
+    facts = assignment_facts(subscription)
     await history_rows.insert_history(
         tx,
-        made.id,
-        at=now,
+        subscription.id,
+        at=tx.now,
         who=who,
         what="conflict_opened",
         why=reason,
-        before=standing,
-        after=standing | {"candidates": list(choice.tied)},
+        before=facts,
+        after=facts | {"candidates": list(choice.tied)},
         conflict_id=conflict.id,
     )
-    return [conflict_opened(conflict, made)]
+    return [conflict_opened(conflict, subscription)]
 
 
-def _why(new: NewSubscription, choice: ChosenFetcher) -> str:
+def _reason_for(new: NewSubscription, choice: ChosenFetcher) -> str:
     if new.fetcher_id is not None:
         return "asked for by its number, and it can"
-    return _why_tied(choice) if choice.tied else "the best of those who can"
+    return _reason_for_tie(choice) if choice.tied else "the best of those who can"
 
 
-def _why_tied(choice: ChosenFetcher) -> str:
+def _reason_for_tie(choice: ChosenFetcher) -> str:
     return (
         f"{len(choice.tied)} fetchers of the priority {choice.able[0].priority} can handle this;"
         " the oldest takes it until somebody decides"

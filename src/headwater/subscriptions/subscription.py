@@ -1,4 +1,4 @@
-"""The subscription as a noun: a source URL somebody wants followed, and who fetches it."""
+"""A subscription: a source URL that is followed, and the fetcher that fetches it."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,17 +12,17 @@ from headwater.feeds.keyring import Credentials
 from headwater.feeds.overrides import Overrides
 
 AssignmentStatus = Literal["assigned", "auto_assigned"]
-"""`assigned`: somebody named the fetcher. `auto_assigned`: it was the best of those who could."""
+"""`assigned`: somebody named the fetcher. `auto_assigned`: it was the best of those that can."""
 
 USUAL_SOURCE_TYPE = "rss"
 
 SYSTEM_ACTOR = "headwater"
-"""Who decided, in the history, where nobody gave their name."""
+"""The name in the history where the one who decided has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A wish, who fulfils it, and how that goes: its feed's moments and interval stand here too.
+    """A source to follow, its fetcher, and how it goes: with the times and interval of its feed.
 
     `config` is a JSON text for the fetcher. `assigned_at` is when somebody named the fetcher;
     None while the choice is automatic.
@@ -53,9 +53,8 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class NewSubscription:
-    """What somebody says when they subscribe. No interval: the schedule is adaptive.
-
-    No `fetcher_id`: all fetchers are asked.
+    """A subscription to be made. Without an interval the schedule is adaptive; without a
+    `fetcher_id` all fetchers are asked.
     """
 
     source_url: str
@@ -72,7 +71,7 @@ class NewSubscription:
 
     @property
     def feed_options(self) -> FeedOptions:
-        """The part that is kept with the feed behind the subscription."""
+        """The values that are stored with the subscription's feed."""
         minutes = self.fetch_interval_minutes
         overrides = Overrides(self.name, interval_sec=None if minutes is None else minutes * 60.0)
         return FeedOptions(self.priority, self.categories, overrides, self.credentials)
@@ -80,7 +79,7 @@ class NewSubscription:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionPatch:
-    """What is to change. Who fetches is changed by assigning, not here."""
+    """A change of values. The fetcher is changed by `SubscriptionUpdate`, not here."""
 
     name: str | Keep | None = KEEP
     description: str | Keep | None = KEEP
@@ -92,7 +91,7 @@ class SubscriptionPatch:
 
     @property
     def feed_patch(self) -> FeedPatch:
-        """The part that is kept with the feed behind the subscription."""
+        """The values that are stored with the subscription's feed."""
         overrides: dict[str, Any] = {}
         if self.name is not KEEP:
             overrides["title"] = self.name
@@ -103,7 +102,7 @@ class SubscriptionPatch:
 
 
 def assignment_facts(subscription: Subscription) -> dict[str, Any]:
-    """What the history of decisions keeps of a subscription, before and after each."""
+    """The facts that the history keeps of a subscription, before and after each decision."""
     return {
         "fetcher_id": subscription.fetcher_id,
         "fetcher": subscription.fetcher_name,
@@ -114,5 +113,5 @@ def assignment_facts(subscription: Subscription) -> dict[str, Any]:
 
 
 def shown_interval(asked_sec: float | None, current_sec: float) -> int:
-    """Whole minutes, rounded up: the cadence somebody asked for, or the one there is now."""
+    """Whole minutes, rounded up: the interval that somebody asked for, else the present one."""
     return max(1, ceil((current_sec if asked_sec is None else asked_sec) / 60))

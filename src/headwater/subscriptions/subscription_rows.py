@@ -1,4 +1,4 @@
-"""Subscriptions in the database: one for every feed, made, assigned and let go together with it."""
+"""Subscriptions in the database. Each feed has one, which is made and removed together with it."""
 
 from datetime import datetime
 
@@ -20,8 +20,8 @@ from headwater.subscriptions.subscription import (
     shown_interval,
 )
 
-# While somebody visits, `next_visit_at` is the end of their lease; the visit itself is the one
-# that was scheduled.
+# While a feed is claimed, `next_visit_at` is the end of the lease, and the visit under way is the
+# one of `scheduled_at`.
 _SELECT = (
     "SELECT s.subscription_id, s.fetcher_id, m.name AS fetcher_name, s.source_url, s.source_type,"
     " s.description, s.is_active, s.config, s.assignment_status, s.auto_selected, s.assigned_at,"
@@ -34,31 +34,33 @@ _SELECT = (
 
 
 async def get_subscription(view: View, subscription_id: int, *, lock: bool = False) -> Subscription:
-    """`lock` keeps others from changing it, its feed and its conflicts until the end."""
+    """`lock` keeps others from changing it, its feed and its conflicts until the transaction
+    ends."""
     if lock:
         await lock_feed_of(view, "s.subscription_id = ?", subscription_id)
-    found = await _find_where(view, "s.subscription_id = ?", subscription_id)
-    if found is None:
+    subscription = await _find_where(view, "s.subscription_id = ?", subscription_id)
+    if subscription is None:
         raise NotFound("There is no such subscription.", what="subscription")
-    return found
+    return subscription
 
 
 async def find_subscription_by_url(
     view: View, url: str, *, lock: bool = False
 ) -> Subscription | None:
-    """Of this source URL, however it is spelt; failing that, of the feed that lives there now."""
+    """The subscription of this source URL, in any spelling; else that of the feed with this URL
+    now."""
     key = url_key(_as_source(url))
     for where in ("s.source_key = ?", "f.url_key = ?"):
         if lock:
             await lock_feed_of(view, where, key)
-        found = await _find_where(view, where, key)
-        if found is not None:
-            return found
+        subscription = await _find_where(view, where, key)
+        if subscription is not None:
+            return subscription
     return None
 
 
 def _as_source(url: str) -> str:
-    """As it would be subscribed to; what could not be is looked for as it is."""
+    """As it is stored with a subscription; a bad URL is looked for as it is."""
     try:
         return check_source_url(url)
     except BadUrl:
@@ -66,10 +68,10 @@ def _as_source(url: str) -> str:
 
 
 async def get_subscription_of_feed(view: View, feed_id: str) -> Subscription:
-    found = await _find_where(view, "f.feed_id = ?", feed_id)
-    if found is None:
+    subscription = await _find_where(view, "f.feed_id = ?", feed_id)
+    if subscription is None:
         raise NotFound("There is no such feed.", what="feed")
-    return found
+    return subscription
 
 
 async def get_host(view: View, subscription_id: int) -> str:
@@ -96,10 +98,10 @@ async def list_subscriptions(
     where, values = "s.subscription_id > ?", list[SqlValue]((after,))
     if not include_inactive:
         where += " AND s.is_active"
-    for column, wanted in (("fetcher_id", fetcher_id), ("group_id", group_id)):
-        if wanted is not None:
+    for column, id in (("fetcher_id", fetcher_id), ("group_id", group_id)):
+        if id is not None:
             where += f" AND s.{column} = ?"
-            values.append(wanted)
+            values.append(id)
     rows = await view.rows(
         f"{_SELECT} WHERE {where} ORDER BY s.subscription_id LIMIT ?", *values, limit
     )
@@ -107,8 +109,11 @@ async def list_subscriptions(
 
 
 async def lock_feed_of(view: View, where: str, value: SqlValue) -> None:
-    """A feed's row is the lock of all that belongs to it: taken first by everybody, so that nobody
-    waits for somebody who waits. On SQLite the whole transaction is that lock."""
+    """Lock a subscription by its feed's row, the lock of all that belongs to the feed.
+
+    Every transaction takes it first, so that no two wait for each other. On SQLite the whole
+    transaction is that lock.
+    """
     if view.dialect == "postgresql":
         await view.rows(
             "SELECT f.id FROM rss_subscriptions s JOIN feeds f ON f.id = s.feed_id"
@@ -158,13 +163,13 @@ async def insert_subscription(
     auto_selected: bool,
     now: datetime,
 ) -> Subscription:
-    """For a feed that was inserted or restored in this transaction.
+    """Insert the subscription of a feed that was inserted or restored in this transaction.
 
     An inactive one comes back under its own number, with its history and the new values.
     """
     if feed.revived:
         await _forget_validators_of_others(tx, feed.pk, fetcher)
-    columns = _assigned(fetcher, "auto_assigned" if auto_selected else "assigned", now)
+    columns = _assignment_columns(fetcher, "auto_assigned" if auto_selected else "assigned", now)
     columns |= {
         "source_type": new.source_type,
         "description": new.description,
@@ -180,62 +185,64 @@ async def insert_subscription(
 async def restore_subscription(
     tx: Transaction, feed: FollowedFeed, url: str, now: datetime
 ) -> Subscription:
-    """The inactive one of a feed that was restored in this transaction: active, and as it was."""
+    """Activate the subscription of a feed that was restored in this transaction, as it was."""
     await _activate(tx, feed, url, {}, now)
     return await get_subscription_of_feed(tx, feed.id)
 
 
 async def assign(
     tx: Transaction,
-    to_change: Subscription,
-    chosen: Fetcher,
+    subscription: Subscription,
+    fetcher: Fetcher,
     *,
     auto_selected: bool,
     status: AssignmentStatus,
     now: datetime,
 ) -> Subscription:
-    """Somebody else fetches from now on: due at once for them, and for nobody else any more."""
-    await lock_feed_of(tx, "s.subscription_id = ?", to_change.id)
-    columns = _assigned(chosen, status, now) | {"auto_selected": auto_selected}
-    await _write(tx, to_change.id, columns, now)
-    if chosen.id != to_change.fetcher_id:
-        await _set_shard(tx, to_change.feed_pk, chosen)
-        await _reset_claim(tx, to_change.feed_pk, now)
-    return await get_subscription(tx, to_change.id)
+    """Another fetcher fetches from now on. The feed is due for it at once; any claim is lost."""
+    await lock_feed_of(tx, "s.subscription_id = ?", subscription.id)
+    columns = _assignment_columns(fetcher, status, now) | {"auto_selected": auto_selected}
+    await _write(tx, subscription.id, columns, now)
+    if fetcher.id != subscription.fetcher_id:
+        await _set_shard(tx, subscription.feed_pk, fetcher)
+        await _reset_claim(tx, subscription.feed_pk, now)
+    return await get_subscription(tx, subscription.id)
 
 
 async def update_subscription(
     tx: Transaction, subscription_id: int, patch: SubscriptionPatch, now: datetime
 ) -> Subscription:
-    """Only what stands in the subscription's own row; `patch.feed_patch` is for the feed's."""
+    """Change only the subscription's own row; `patch.feed_patch` is for the feed's."""
     columns: dict[str, SqlValue] = {
-        name: said
+        name: value
         for name in ("description", "config", "group_id")
-        if (said := getattr(patch, name)) is not KEEP
+        if (value := getattr(patch, name)) is not KEEP
     }
     await _write(tx, subscription_id, columns, now)
     return await get_subscription(tx, subscription_id)
 
 
 async def deactivate(tx: Transaction, subscription_id: int, now: datetime) -> Subscription:
-    """Nobody fetches it any more, and its feed is a removed one; all history stays."""
-    there = await get_subscription(tx, subscription_id, lock=True)
-    if there.is_active:
-        await _write(tx, there.id, {"is_active": False}, now)
-        await feed_rows.set_removed(tx, there.feed_pk, now)
+    """Nobody fetches it any more, and its feed becomes a removed one. All history stays."""
+    subscription = await get_subscription(tx, subscription_id, lock=True)
+    if subscription.is_active:
+        await _write(tx, subscription.id, {"is_active": False}, now)
+        await feed_rows.set_removed(tx, subscription.feed_pk, now)
     return await get_subscription(tx, subscription_id)
 
 
 async def delete_subscription_and_feed(tx: Transaction, subscription_id: int) -> None:
-    """With its feed, entries, raw fetches, conflicts and history."""
-    there = await get_subscription(tx, subscription_id, lock=True)
-    await feed_rows.delete_feed_rows(tx, there.feed_pk)
+    """Delete it with its feed, entries, raw fetches, conflicts and history."""
+    subscription = await get_subscription(tx, subscription_id, lock=True)
+    await feed_rows.delete_feed_rows(tx, subscription.feed_pk)
 
 
-def _assigned(chosen: Fetcher, status: AssignmentStatus, now: datetime) -> dict[str, SqlValue]:
-    """A choice that is automatic has no moment of its own."""
+def _assignment_columns(
+    fetcher: Fetcher, status: AssignmentStatus, now: datetime
+) -> dict[str, SqlValue]:
+    """`assigned_at` stays empty for an automatic choice."""
     return {
-        "fetcher_id": chosen.id,
+        "fetcher_id": fetcher.id,
         "assignment_status": status,
         "assigned_at": to_micros(now) if status == "assigned" else None,
     }
@@ -244,7 +251,7 @@ def _assigned(chosen: Fetcher, status: AssignmentStatus, now: datetime) -> dict[
 async def _activate(
     tx: Transaction, feed: FollowedFeed, url: str, columns: dict[str, SqlValue], now: datetime
 ) -> None:
-    """The row of this feed, made or brought back. Whoever is second for a URL has no effect."""
+    """Insert or restore the row of this feed. The second one for a URL is refused."""
     columns = columns | {
         "source_url": url,
         "source_key": url_key(url),
@@ -252,29 +259,29 @@ async def _activate(
         "updated_at": to_micros(now),
     }
     assignments = ", ".join(f"{name} = ?" for name in columns)
-    back = feed.revived and await tx.run(
+    restored = feed.revived and await tx.run(
         f"UPDATE rss_subscriptions SET {assignments} WHERE feed_id = ?", *columns.values(), feed.pk
     )
-    if back:
+    if restored:
         return
     columns |= {"feed_id": feed.pk, "created_at": to_micros(now)}
-    made = await tx.run(
+    inserted = await tx.run(
         f"INSERT INTO rss_subscriptions ({', '.join(columns)}) VALUES "
         f"({placeholders(len(columns))})"
         " ON CONFLICT (source_key) DO NOTHING",
         *columns.values(),
     )
-    if not made:
-        there = await tx.row(
+    if not inserted:
+        former = await tx.row(
             "SELECT s.subscription_id, f.feed_id FROM rss_subscriptions s"
             " LEFT JOIN feeds f ON f.id = s.feed_id WHERE s.source_key = ?",
             url_key(url),
         )
-        assert there is not None, "a conflict without a row"
+        assert former is not None, "a conflict without a row"
         raise DuplicateUrl(
             "This URL is followed already.",
-            subscription_id=there.subscription_id,
-            feed_id=there.feed_id,
+            subscription_id=former.subscription_id,
+            feed_id=former.feed_id,
             url=url,
         )
 
@@ -291,38 +298,39 @@ async def _write(
     )
 
 
-async def _set_shard(tx: Transaction, feed: FeedPk, chosen: Fetcher) -> None:
-    """To our own workers by the shard of its host, to a registered fetcher by its own."""
+async def _set_shard(tx: Transaction, feed: FeedPk, fetcher: Fetcher) -> None:
+    """A built-in fetcher's feed has the shard of its host; a registered fetcher has its own
+    shard."""
     row = await tx.row("SELECT host FROM feeds WHERE id = ?", feed)
     assert row is not None, "a subscription has a feed"
-    shard = shard_of(row.host) if chosen.is_builtin else -chosen.id
+    shard = shard_of(row.host) if fetcher.is_builtin else -fetcher.id
     await tx.run("UPDATE feeds SET shard = ? WHERE id = ? AND shard <> ?", shard, feed, shard)
 
 
-async def _forget_validators_of_others(tx: Transaction, feed: FeedPk, chosen: Fetcher) -> None:
-    """To whoever has not seen the document, "not modified" would hide it."""
+async def _forget_validators_of_others(tx: Transaction, feed: FeedPk, fetcher: Fetcher) -> None:
+    """A fetcher that has not seen the document would never get it after a "not modified"."""
     await tx.run(
         "UPDATE feeds SET etag = NULL, last_modified = NULL WHERE id = ? AND NOT EXISTS"
         " (SELECT 1 FROM rss_subscriptions s WHERE s.feed_id = feeds.id AND s.fetcher_id = ?)",
         feed,
-        chosen.id,
+        fetcher.id,
     )
 
 
 async def _reset_claim(tx: Transaction, feed: FeedPk, now: datetime) -> None:
-    """Whoever is on their way loses the claim; the other's validators are not the new one's.
+    """The visit under way loses its claim, and the new fetcher starts without validators.
 
-    A host that asked for a rest gets it, whoever comes.
+    A host that asked for a rest gets it, whoever the fetcher is.
     """
     tx.wake("feeds")
     moment = to_micros(now)
-    rest = (
+    due_after_rest = (
         "CASE WHEN retry_after_sec IS NOT NULL"
         " AND last_decision_at + CAST(retry_after_sec * 1000000 AS BIGINT) > CAST(? AS BIGINT)"
         " THEN last_decision_at + CAST(retry_after_sec * 1000000 AS BIGINT)"
         " ELSE CAST(? AS BIGINT) END"
     )
-    due = f"CASE WHEN state = 'active' THEN {rest} END"
+    due = f"CASE WHEN state = 'active' THEN {due_after_rest} END"
     await tx.run(
         f"UPDATE feeds SET fence = fence + 1, claimed_by = NULL, scheduled_at = {due},"
         f" next_visit_at = {due}, etag = NULL, last_modified = NULL, updated_at = ? WHERE id = ?",

@@ -1,4 +1,4 @@
-"""Unsubscribe: a subscription ends, and its feed goes when nobody else wants it."""
+"""Unsubscribe: a subscription ends, and its feed goes together with it."""
 
 from datetime import datetime
 
@@ -24,35 +24,29 @@ logger = get_logger("registry")
 async def remove_feed(
     feed_id: str, database: Database, *, hard: bool, who: str = SYSTEM_ACTOR
 ) -> Feed:
-    """Soft: no more visits, history stays. Hard: everything goes, one event tells of it."""
-    now = database.clock.now()
+    """Soft: no more visits, history stays. Hard: everything is deleted, with one event."""
     async with database.write() as tx:
         feed = await feed_rows.get_feed(tx, feed_id, lock=True)
-        facts = await unsubscribe(tx, feed, hard=hard, who=who, now=now)
-        await event_rows.append_events(tx, facts, now)
+        events = await unsubscribe(tx, feed, hard=hard, who=who, now=tx.now)
+        await event_rows.append_events(tx, events, tx.now)
     return feed
 
 
 async def unsubscribe(
     tx: Transaction, feed: Feed, *, hard: bool, who: str, now: datetime
 ) -> list[Event]:
-    """A feed goes together with its subscription. The facts are for the caller to append last."""
-    there = await get_subscription_of_feed(tx, feed.id)
-    told = subscription_deleted(there, feed.url, rfc3339(now), hard=hard)
+    """Remove a feed together with its subscription. The caller appends the events last."""
+    subscription = await get_subscription_of_feed(tx, feed.id)
+    deleted = subscription_deleted(subscription, feed.url, rfc3339(now), hard=hard)
     if hard:
-        await subscription_rows.delete_subscription_and_feed(tx, there.id)
-        return [told]
+        await subscription_rows.delete_subscription_and_feed(tx, subscription.id)
+        return [deleted]
     if feed.state == "removed":
         return []
-    gone = await subscription_rows.deactivate(tx, there.id, now)
-    closed = await conflict_rows.close_open_conflicts(tx, there.id, SUBSCRIPTION_DELETED, who, now)
-    await _record_history(tx, there, gone, who, now)
-    return [*(conflict_resolved(each, gone) for each in closed), told]
-
-
-async def _record_history(
-    tx: Transaction, before: Subscription, after: Subscription, who: str, now: datetime
-) -> None:
+    after = await subscription_rows.deactivate(tx, subscription.id, now)
+    closed = await conflict_rows.close_open_conflicts(
+        tx, subscription.id, SUBSCRIPTION_DELETED, who, now
+    )
     await history_rows.insert_history(
         tx,
         after.id,
@@ -60,42 +54,42 @@ async def _record_history(
         who=who,
         what="deleted",
         why=None,
-        before=assignment_facts(before),
+        before=assignment_facts(subscription),
         after=assignment_facts(after),
     )
+    return [*(conflict_resolved(conflict, after) for conflict in closed), deleted]
 
 
 async def delete_subscription(
     subscription_id: int, database: Database, who: str, *, hard: bool
 ) -> Subscription:
-    """As it was before. Soft: no more visits. Hard: everything goes, one event tells of it."""
-    now = database.clock.now()
+    """The subscription as it was. Soft: no more visits. Hard: everything is deleted, with one
+    event."""
     async with database.write() as tx:
-        there = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
-        await _unsubscribe_feed(tx, there, hard=hard, who=who, now=now)
-    logger.info("subscription_deleted", subscription=there.id, hard=hard, by=who)
-    return there
+        subscription = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
+        await _unsubscribe_feed(tx, subscription, hard=hard, who=who)
+    logger.info("subscription_deleted", subscription=subscription.id, hard=hard, by=who)
+    return subscription
 
 
 async def delete_by_url(url: str, database: Database, who: str, *, hard: bool) -> Subscription:
-    """Softly deleted ones cannot be found by their URL, except to delete them for good."""
-    now = database.clock.now()
+    """A softly deleted one is found by its URL only to be deleted for good."""
     async with database.write() as tx:
-        source = _source(url)
-        there = (
+        source = _find_source_url(url)
+        subscription = (
             await subscription_rows.find_subscription_by_url(tx, source, lock=True)
             if source
             else None
         )
-        if there is None or not (there.is_active or hard):
+        if subscription is None or not (subscription.is_active or hard):
             shown = redacted(source) if source else "this is none"
             raise NotFound(f"Subscription not found for URL: {shown}", what="subscription")
-        await _unsubscribe_feed(tx, there, hard=hard, who=who, now=now)
-    logger.info("subscription_deleted", subscription=there.id, hard=hard, by=who)
-    return there
+        await _unsubscribe_feed(tx, subscription, hard=hard, who=who)
+    logger.info("subscription_deleted", subscription=subscription.id, hard=hard, by=who)
+    return subscription
 
 
-def _source(url: str) -> str | None:
+def _find_source_url(url: str) -> str | None:
     try:
         return check_source_url(url)
     except BadUrl:
@@ -103,8 +97,8 @@ def _source(url: str) -> str | None:
 
 
 async def _unsubscribe_feed(
-    tx: Transaction, there: Subscription, *, hard: bool, who: str, now: datetime
+    tx: Transaction, subscription: Subscription, *, hard: bool, who: str
 ) -> None:
-    feed = await feed_rows.get_feed(tx, there.feed_id, lock=True)
-    events = await unsubscribe(tx, feed, hard=hard, who=who, now=now)
-    await event_rows.append_events(tx, events, now)
+    feed = await feed_rows.get_feed(tx, subscription.feed_id, lock=True)
+    events = await unsubscribe(tx, feed, hard=hard, who=who, now=tx.now)
+    await event_rows.append_events(tx, events, tx.now)

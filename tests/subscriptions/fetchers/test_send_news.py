@@ -251,7 +251,7 @@ async def test_a_dead_deliverer_is_taken_over_from_and_comes_too_late(
     await deliver(engine)
     assert receiver.numbers == [1, 2]
     async with engine.database.write() as tx:
-        assert not await receiver_rows.note_told(tx, fetcher.id, lease_end, 1, None)
+        assert not await receiver_rows.mark_delivered(tx, fetcher.id, lease_end, 1, None)
     assert (await standing(remote, fetcher)).news_seq == 2
 
 

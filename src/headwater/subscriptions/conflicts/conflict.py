@@ -1,4 +1,4 @@
-"""The conflict as a noun: fetchers equally fit for one subscription, so somebody decides."""
+"""A conflict: several fetchers are equally fit for one subscription, so somebody decides."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ MULTI_FETCHER_MATCH = "multi_fetcher_match"
 """Several fetchers of the same priority said yes."""
 
 SUBSCRIPTION_DELETED = "subscription_deleted"
-"""Why a conflict was closed without a choice: nobody wants its source any more."""
+"""A conflict was closed without a choice because its subscription was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Conflict:
 
     @property
     def chosen(self) -> FetcherId | None:
-        """Who was chosen; None while open, and when it was closed without a choice."""
+        """The chosen fetcher; None while it is open, and when it was closed without a choice."""
         return self.resolution["resolved_fetcher_id"] if self.resolution else None
 
 
 def is_new_choice(conflict: Conflict, fetcher_id: FetcherId) -> bool:
-    """True when this is a choice to make; False when exactly it was made before."""
+    """True while the choice is open; False when the same choice was made before."""
     if fetcher_id not in conflict.candidates:
         raise InvalidFetcher(
             f"Fetcher {fetcher_id} is not a candidate for this conflict",

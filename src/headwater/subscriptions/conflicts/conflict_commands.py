@@ -1,8 +1,7 @@
-"""Conflicts: opened by somebody outside, and decided once, in one transaction with what follows."""
+"""Commands of conflicts: open one for a detector outside, and resolve one once and for all."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from headwater.core.errors import BadConfig, BadInput, ConflictError, InvalidFetcher, NotFound
 from headwater.core.idempotency_rows import set_key_resource
@@ -30,7 +29,8 @@ logger = get_logger("resolving")
 
 @dataclass(frozen=True, slots=True)
 class DetectedConflict:
-    """What a detector outside says: several fetchers fit this subscription equally well."""
+    """A conflict as a detector outside reports it: several fetchers fit a subscription equally
+    well."""
 
     subscription_id: int | None
     source_url: str | None
@@ -40,21 +40,20 @@ class DetectedConflict:
 
 
 async def open_conflict(
-    said: DetectedConflict, database: Database, who: str, *, idempotency: bytes | None = None
+    detected: DetectedConflict, database: Database, who: str, *, idempotency: bytes | None = None
 ) -> tuple[Conflict, bool]:
     """A new one and True, or the one that is open already and False."""
-    now = database.clock.now()
     async with database.write() as tx:
-        subscription = await _find_subscription(tx, said)
-        await _check_known(tx, said.candidates)
+        subscription = await _find_subscription(tx, detected)
+        await _check_candidates(tx, detected.candidates)
         conflict, is_new = await conflict_rows.insert_conflict(
-            tx, subscription.id, said.type, said.candidates, said.reason, now
+            tx, subscription.id, detected.type, detected.candidates, detected.reason, tx.now
         )
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(conflict.id))
         if is_new:
-            await _write_opening(tx, conflict, subscription, who, now)
-            await event_rows.append_events(tx, [conflict_opened(conflict, subscription)], now)
+            await _insert_opening(tx, conflict, subscription, who)
+            await event_rows.append_events(tx, [conflict_opened(conflict, subscription)], tx.now)
     if is_new:
         logger.info("conflict_opened", conflict=conflict.id, subscription=subscription.id, by=who)
     else:
@@ -76,58 +75,57 @@ async def resolve_conflict(
 
     `automatic` marks a choice that no person made.
     """
-    now = database.clock.now()
     async with database.write() as tx:
         conflict = await conflict_rows.get_conflict(tx, conflict_id, lock=True)
-        is_news = is_new_choice(conflict, fetcher_id)
         events: Sequence[Event] = ()
-        if is_news:
+        if is_new_choice(conflict, fetcher_id):
             chosen = await _get_candidate(tx, conflict, fetcher_id)
-            conflict, events = await _assign_chosen(
-                tx, conflict, chosen, reason, who, automatic, now
-            )
+            conflict, events = await _assign_chosen(tx, conflict, chosen, reason, who, automatic)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(conflict.id))
-        await event_rows.append_events(tx, events, now)
+        await event_rows.append_events(tx, events, tx.now)
         logger.info("conflict_resolved", conflict=conflict.id, fetcher=fetcher_id, by=who)
     return conflict
 
 
-async def _find_subscription(tx: Transaction, said: DetectedConflict) -> Subscription:
-    found: Subscription | None = None
-    if said.subscription_id is not None:
-        found = await subscription_rows.get_subscription(tx, said.subscription_id, lock=True)
-    if said.source_url is not None:
+async def _find_subscription(tx: Transaction, detected: DetectedConflict) -> Subscription:
+    subscription: Subscription | None = None
+    if detected.subscription_id is not None:
+        subscription = await subscription_rows.get_subscription(
+            tx, detected.subscription_id, lock=True
+        )
+    if detected.source_url is not None:
         named = await subscription_rows.find_subscription_by_url(
-            tx, said.source_url, lock=found is None
+            tx, detected.source_url, lock=subscription is None
         )
         if named is None:
-            shown = redacted(said.source_url)
+            shown = redacted(detected.source_url)
             raise NotFound(f"Subscription not found for URL: {shown}", what="subscription")
-        if found is not None and found.id != named.id:
+        if subscription is not None and subscription.id != named.id:
             raise BadInput("subscription_id and source_url name two different subscriptions.")
-        found = named
-    assert found is not None, "one of both was said"
-    if not found.is_active:
-        raise ConflictError("This subscription is not active.", subscription_id=found.id)
-    return found
+        subscription = named
+    assert subscription is not None, "one of both is named"
+    if not subscription.is_active:
+        raise ConflictError("This subscription is not active.", subscription_id=subscription.id)
+    return subscription
 
 
-async def _check_known(view: View, candidates: tuple[FetcherId, ...]) -> None:
-    known = {each.id for each in await fetcher_rows.list_fetchers(view)}
-    unknown = [each for each in candidates if each not in known]
+async def _check_candidates(view: View, candidates: tuple[FetcherId, ...]) -> None:
+    fetcher_ids = {fetcher.id for fetcher in await fetcher_rows.list_fetchers(view)}
+    unknown = [each for each in candidates if each not in fetcher_ids]
     if unknown:
         raise InvalidFetcher(
             f"Fetcher {unknown[0]} does not exist",
-            candidates=[each for each in candidates if each in known],
+            candidates=[each for each in candidates if each in fetcher_ids],
         )
 
 
 async def _get_candidate(view: View, conflict: Conflict, fetcher_id: FetcherId) -> Fetcher:
-    found = [each for each in await fetcher_rows.list_fetchers(view) if each.id == fetcher_id]
-    if found and found[0].is_enabled:
-        return found[0]
-    missing = "is not enabled" if found else "does not exist any more"
+    fetchers = {fetcher.id: fetcher for fetcher in await fetcher_rows.list_fetchers(view)}
+    candidate = fetchers.get(fetcher_id)
+    if candidate is not None and candidate.is_enabled:
+        return candidate
+    missing = "does not exist any more" if candidate is None else "is not enabled"
     raise InvalidFetcher(
         f"Fetcher {fetcher_id} {missing}",
         conflict_id=conflict.id,
@@ -142,19 +140,18 @@ async def _assign_chosen(
     reason: str | None,
     who: str,
     automatic: bool,
-    now: datetime,
 ) -> tuple[Conflict, list[Event]]:
-    """The subscription's new fetcher, the end of the conflict, the history: together or not."""
+    """Assign the fetcher, resolve the conflict and write the history."""
     before = await subscription_rows.get_subscription(tx, conflict.subscription_id)
     status: AssignmentStatus = "auto_assigned" if automatic else "assigned"
     after = await subscription_rows.assign(
-        tx, before, chosen, auto_selected=automatic, status=status, now=now
+        tx, before, chosen, auto_selected=automatic, status=status, now=tx.now
     )
-    resolved = await conflict_rows.set_resolved(tx, conflict, chosen.id, reason, who, now)
+    resolved = await conflict_rows.set_resolved(tx, conflict, chosen.id, reason, who, tx.now)
     await history_rows.insert_history(
         tx,
         before.id,
-        at=now,
+        at=tx.now,
         who=who,
         what="conflict_resolved",
         why=reason,
@@ -170,8 +167,8 @@ async def _assign_chosen(
 
 
 def _warn_of_misfit(subscription: Subscription, chosen: Fetcher) -> None:
-    """The choice stands: who refused it for its config could never be chosen, as the config is
-    checked against the schema of the fetcher that has the subscription now."""
+    """Warn, and let the choice stand: a config is checked against the schema of the present
+    fetcher, so a fetcher with another schema could never be chosen if this were an error."""
     try:
         check_config(subscription.config, chosen.config_schema)
     except BadConfig as trouble:
@@ -183,18 +180,18 @@ def _warn_of_misfit(subscription: Subscription, chosen: Fetcher) -> None:
         )
 
 
-async def _write_opening(
-    tx: Transaction, conflict: Conflict, subscription: Subscription, who: str, now: datetime
+async def _insert_opening(
+    tx: Transaction, conflict: Conflict, subscription: Subscription, who: str
 ) -> None:
-    standing = assignment_facts(subscription)
+    facts = assignment_facts(subscription)
     await history_rows.insert_history(
         tx,
         subscription.id,
-        at=now,
+        at=tx.now,
         who=who,
         what="conflict_opened",
         why=conflict.reason,
-        before=standing,
-        after=standing | {"candidates": list(conflict.candidates)},
+        before=facts,
+        after=facts | {"candidates": list(conflict.candidates)},
         conflict_id=conflict.id,
     )

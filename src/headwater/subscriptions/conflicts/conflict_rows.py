@@ -31,22 +31,22 @@ async def insert_conflict(
 ) -> tuple[Conflict, bool]:
     """A new one and True, or the one that is open for this subscription and False."""
     await lock_feed_of(tx, "s.subscription_id = ?", subscription_id)
-    told = {"candidate_fetcher_ids": list(candidates), "conflict_reason": reason}
-    made = await tx.row(
+    facts = {"candidate_fetcher_ids": list(candidates), "conflict_reason": reason}
+    inserted = await tx.row(
         "INSERT INTO subscription_conflicts (subscription_id, conflict_type, conflict_data,"
         " resolution_status, created_at, updated_at) VALUES (?, ?, ?, 'unresolved', ?, ?)"
         " ON CONFLICT (subscription_id) WHERE resolution_status = 'unresolved' DO NOTHING"
         " RETURNING conflict_id",
         subscription_id,
         type,
-        orjson.dumps(told).decode(),
+        orjson.dumps(facts).decode(),
         to_micros(now),
         to_micros(now),
     )
-    if made is not None:
-        return await get_conflict(tx, made.conflict_id), True
-    (there,) = await _open_of(tx, subscription_id)
-    return there, False
+    if inserted is not None:
+        return await get_conflict(tx, inserted.conflict_id), True
+    (conflict,) = await _list_open(tx, subscription_id)
+    return conflict, False
 
 
 async def list_conflicts(
@@ -69,7 +69,7 @@ async def list_conflicts(
 
 
 async def get_conflict(view: View, conflict_id: int, *, lock: bool = False) -> Conflict:
-    """`lock` keeps others from deciding it, and from touching its subscription, until the end."""
+    """`lock` keeps others from deciding it and from changing its subscription until the end."""
     if lock:
         await lock_feed_of(
             view,
@@ -77,15 +77,15 @@ async def get_conflict(view: View, conflict_id: int, *, lock: bool = False) -> C
             " (SELECT subscription_id FROM subscription_conflicts WHERE conflict_id = ?)",
             conflict_id,
         )
-    found = await _list_where(view, "c.conflict_id = ?", conflict_id)
-    if not found:
+    conflicts = await _list_where(view, "c.conflict_id = ?", conflict_id)
+    if not conflicts:
         raise NotFound(f"Conflict not found: {conflict_id}", what="conflict")
-    return found[0]
+    return conflicts[0]
 
 
 async def set_resolved(
     tx: Transaction,
-    decided: Conflict,
+    conflict: Conflict,
     fetcher_id: FetcherId | None,
     reason: str | None,
     who: str,
@@ -105,9 +105,9 @@ async def set_resolved(
         orjson.dumps(resolution).decode(),
         to_micros(now),
         to_micros(now),
-        decided.id,
+        conflict.id,
     )
-    return await get_conflict(tx, decided.id)
+    return await get_conflict(tx, conflict.id)
 
 
 async def close_open_conflicts(
@@ -115,12 +115,12 @@ async def close_open_conflicts(
 ) -> list[Conflict]:
     """Closed without a choice: there is nothing left to choose for."""
     return [
-        await set_resolved(tx, each, None, reason, who, now)
-        for each in await _open_of(tx, subscription_id)
+        await set_resolved(tx, conflict, None, reason, who, now)
+        for conflict in await _list_open(tx, subscription_id)
     ]
 
 
-async def _open_of(view: View, subscription_id: int) -> list[Conflict]:
+async def _list_open(view: View, subscription_id: int) -> list[Conflict]:
     return await _list_where(
         view, "c.subscription_id = ? AND c.resolution_status = 'unresolved'", subscription_id
     )
@@ -128,32 +128,32 @@ async def _open_of(view: View, subscription_id: int) -> list[Conflict]:
 
 async def _list_where(view: View, where: str, *values: SqlValue) -> list[Conflict]:
     rows = await view.rows(f"{_SELECT} WHERE {where}", *values)
-    told = [orjson.loads(row.conflict_data) for row in rows]
-    wanted = sorted({number for each in told for number in each["candidate_fetcher_ids"]})
-    names = await _names(view, wanted)
-    return [_conflict_of(row, each, names) for row, each in zip(rows, told, strict=True)]
+    facts = [orjson.loads(row.conflict_data) for row in rows]
+    fetcher_ids = sorted({number for each in facts for number in each["candidate_fetcher_ids"]})
+    names = await _list_fetcher_names(view, fetcher_ids)
+    return [_conflict_of(row, each, names) for row, each in zip(rows, facts, strict=True)]
 
 
-async def _names(view: View, wanted: list[int]) -> dict[FetcherId, str]:
-    if not wanted:
+async def _list_fetcher_names(view: View, fetcher_ids: list[int]) -> dict[FetcherId, str]:
+    if not fetcher_ids:
         return {}
     rows = await view.rows(
         f"SELECT fetcher_id, name FROM fetcher_modules WHERE fetcher_id IN "
-        f"({placeholders(len(wanted))})",
-        *wanted,
+        f"({placeholders(len(fetcher_ids))})",
+        *fetcher_ids,
     )
     return {FetcherId(row.fetcher_id): row.name for row in rows}
 
 
-def _conflict_of(row: Row, told: dict[str, Any], names: dict[FetcherId, str]) -> Conflict:
-    candidates = tuple(FetcherId(number) for number in told["candidate_fetcher_ids"])
+def _conflict_of(row: Row, facts: dict[str, Any], names: dict[FetcherId, str]) -> Conflict:
+    candidates = tuple(FetcherId(number) for number in facts["candidate_fetcher_ids"])
     return Conflict(
         id=row.conflict_id,
         subscription_id=row.subscription_id,
         source_url=row.source_url,
         type=row.conflict_type,
         candidates=candidates,
-        reason=told["conflict_reason"],
+        reason=facts["conflict_reason"],
         status=row.resolution_status,
         resolution=None if row.resolution_data is None else orjson.loads(row.resolution_data),
         resolved_at=maybe_moment(row.resolved_at),

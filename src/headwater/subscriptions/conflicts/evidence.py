@@ -1,4 +1,4 @@
-"""What the visits of several fetchers to one host say about who does it better, if anything."""
+"""Evidence for a conflict: which fetcher does better on a host, by the visits so far."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from headwater.subscriptions.conflicts.conflict import Conflict
 from headwater.subscriptions.subscription_rows import get_host
 
 CLEAR, STRONG = 1.96, 3.2905
-"""How wide intervals are, in standard deviations: those of 95 % and of 99.9 %."""
+"""Widths of confidence intervals in standard deviations: those of 95 % and of 99.9 %."""
 
 STRONG_LEAD = 0.05
 """A lead in success rate below this is no reason to decide for a person, however certain."""
@@ -59,7 +59,7 @@ class NoSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class EvidencePolicy:
-    """How much is asked of evidence, and whether strong evidence decides without a person."""
+    """How much evidence is needed, and whether strong evidence decides without a person."""
 
     min_visits: int = 20
     days: int = 30
@@ -68,7 +68,8 @@ class EvidencePolicy:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceTerms:
-    """Which of these fetchers for this host, judged by so many days, with so many visits each."""
+    """The terms of a comparison: the host, the days that count, and how many visits each one
+    needs."""
 
     host: str
     days: int
@@ -76,29 +77,27 @@ class EvidenceTerms:
 
 
 def suggest_fetcher(
-    question: EvidenceTerms, tallies: Sequence[FetcherCounts]
+    terms: EvidenceTerms, tallies: Sequence[FetcherCounts]
 ) -> Suggestion | NoSuggestion:
-    """Success first. Only between fetchers alike in success does it count who is sooner."""
+    """Compare success first. Only between fetchers alike in success does it count who is sooner."""
     shown = tuple(sorted(tallies, key=lambda tally: tally.fetcher_id))
     if len(shown) < 2:
-        return _no_suggestion(
-            question, "too_few_candidates", "Fewer than two candidates work.", shown
-        )
-    untried = [tally for tally in shown if tally.judged < question.min_visits]
+        return _no_suggestion(terms, "too_few_candidates", "Fewer than two candidates work.", shown)
+    untried = [tally for tally in shown if tally.judged < terms.min_visits]
     if untried:
-        return _no_suggestion(question, "too_few_visits", _too_few(question, untried), shown)
+        return _no_suggestion(terms, "too_few_visits", _too_few(terms, untried), shown)
     best = max(shown, key=_by_success)
     if _leads(best, shown, CLEAR):
         strong = _leads(best, shown, STRONG) and _lead_of(best, shown) >= STRONG_LEAD
         confidence: Confidence = "strong" if strong else "clear"
-        return _suggestion(question, best, confidence, _successes_in_words(question, shown), shown)
+        return _suggestion(terms, best, confidence, _successes_in_words(terms, shown), shown)
     alike = [tally for tally in shown if _reaches(tally, best)]
-    sooner = _soonest(alike, question.min_visits)
+    sooner = _soonest(alike, terms.min_visits)
     if sooner is not None:
-        why = f"{_successes_in_words(question, shown)} {_lateness_in_words(alike)}"
-        return _suggestion(question, sooner, "slight", why, shown)
-    why = f"{_successes_in_words(question, shown)} That is no difference to go by."
-    return _no_suggestion(question, "no_difference", why, shown)
+        why = f"{_successes_in_words(terms, shown)} {_lateness_in_words(alike)}"
+        return _suggestion(terms, sooner, "slight", why, shown)
+    why = f"{_successes_in_words(terms, shown)} That is no difference to go by."
+    return _no_suggestion(terms, "no_difference", why, shown)
 
 
 def wilson(successes: int, visits: int, z: float) -> tuple[float, float]:
@@ -113,7 +112,7 @@ def wilson(successes: int, visits: int, z: float) -> tuple[float, float]:
 
 
 def mean_delay_interval(tally: FetcherCounts, z: float) -> tuple[float, float]:
-    """Where the true mean lateness is, by the spread of what was seen."""
+    """The confidence interval of the mean delay, by the spread of the delays seen."""
     count = tally.dated_entries
     if count < 2:
         return 0.0, float("inf")
@@ -128,26 +127,26 @@ def _by_success(tally: FetcherCounts) -> tuple[float, int, int]:
     return (tally.success_rate or 0.0, tally.judged, -tally.fetcher_id)
 
 
-def _leads(best: FetcherCounts, all_of_them: Sequence[FetcherCounts], z: float) -> bool:
+def _leads(best: FetcherCounts, tallies: Sequence[FetcherCounts], z: float) -> bool:
     low, _ = wilson(best.successes, best.judged, z)
-    return all(low > wilson(t.successes, t.judged, z)[1] for t in all_of_them if t is not best)
+    return all(low > wilson(t.successes, t.judged, z)[1] for t in tallies if t is not best)
 
 
-def _lead_of(best: FetcherCounts, all_of_them: Sequence[FetcherCounts]) -> float:
-    others = [tally.success_rate or 0.0 for tally in all_of_them if tally is not best]
+def _lead_of(best: FetcherCounts, tallies: Sequence[FetcherCounts]) -> float:
+    others = [tally.success_rate or 0.0 for tally in tallies if tally is not best]
     return (best.success_rate or 0.0) - max(others)
 
 
 def _reaches(tally: FetcherCounts, best: FetcherCounts) -> bool:
-    """It may be as good as the best: their intervals meet."""
+    """True when it may be as good as the best: their intervals overlap."""
     return (
         wilson(tally.successes, tally.judged, CLEAR)[1]
         >= (wilson(best.successes, best.judged, CLEAR)[0])
     )
 
 
-def _soonest(alike: Sequence[FetcherCounts], least: int) -> FetcherCounts | None:
-    if any(tally.dated_entries < least for tally in alike):
+def _soonest(alike: Sequence[FetcherCounts], min_entries: int) -> FetcherCounts | None:
+    if any(tally.dated_entries < min_entries for tally in alike):
         return None
     best = min(alike, key=lambda tally: (tally.mean_late_sec or 0.0, tally.fetcher_id))
     _, latest = mean_delay_interval(best, CLEAR)
@@ -158,7 +157,7 @@ def _soonest(alike: Sequence[FetcherCounts], least: int) -> FetcherCounts | None
 
 
 def _suggestion(
-    question: EvidenceTerms,
+    terms: EvidenceTerms,
     best: FetcherCounts,
     confidence: Confidence,
     why: str,
@@ -168,31 +167,31 @@ def _suggestion(
         best.fetcher_id,
         confidence,
         why,
-        question.host,
-        question.days,
-        question.min_visits,
+        terms.host,
+        terms.days,
+        terms.min_visits,
         shown,
     )
 
 
 def _no_suggestion(
-    question: EvidenceTerms, doubt: Doubt, why: str, shown: tuple[FetcherCounts, ...]
+    terms: EvidenceTerms, doubt: Doubt, why: str, shown: tuple[FetcherCounts, ...]
 ) -> NoSuggestion:
-    return NoSuggestion(doubt, why, question.host, question.days, question.min_visits, shown)
+    return NoSuggestion(doubt, why, terms.host, terms.days, terms.min_visits, shown)
 
 
-def _too_few(question: EvidenceTerms, untried: Sequence[FetcherCounts]) -> str:
+def _too_few(terms: EvidenceTerms, untried: Sequence[FetcherCounts]) -> str:
     counts = ", ".join(f"{tally.name} has {tally.judged}" for tally in untried)
     return (
-        f"Each candidate needs {question.min_visits} visits to {question.host} in the last"
-        f" {question.days} days that say something about it; {counts}."
+        f"Each candidate needs {terms.min_visits} visits to {terms.host} in the last"
+        f" {terms.days} days that say something about it; {counts}."
     )
 
 
-def _successes_in_words(question: EvidenceTerms, shown: Sequence[FetcherCounts]) -> str:
+def _successes_in_words(terms: EvidenceTerms, shown: Sequence[FetcherCounts]) -> str:
     best_first = sorted(shown, key=_by_success, reverse=True)
     counts = ", ".join(f"{t.name} succeeded in {t.successes} of {t.judged}" for t in best_first)
-    return f"Visits to {question.host} in the last {question.days} days: {counts}."
+    return f"Visits to {terms.host} in the last {terms.days} days: {counts}."
 
 
 def _lateness_in_words(alike: Sequence[FetcherCounts]) -> str:
@@ -205,10 +204,10 @@ def _lateness_in_words(alike: Sequence[FetcherCounts]) -> str:
 
 
 async def suggestion_for(
-    view: View, conflict: Conflict, learning: EvidencePolicy, now: datetime
+    view: View, conflict: Conflict, policy: EvidencePolicy, now: datetime
 ) -> Suggestion | NoSuggestion:
-    """What the candidates' visits to the host of this subscription say."""
+    """Compare the candidates by their visits to the host of this subscription."""
     host = await get_host(view, conflict.subscription_id)
-    first_day = day_of(to_micros(now)) - learning.days + 1
+    first_day = day_of(to_micros(now)) - policy.days + 1
     counts = await list_fetcher_counts(view, host, conflict.candidates, first_day)
-    return suggest_fetcher(EvidenceTerms(host, learning.days, learning.min_visits), counts)
+    return suggest_fetcher(EvidenceTerms(host, policy.days, policy.min_visits), counts)

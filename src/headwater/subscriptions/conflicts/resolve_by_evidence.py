@@ -8,7 +8,7 @@ from headwater.subscriptions.conflicts.evidence import Suggestion, suggestion_fo
 from headwater.subscriptions.services import RegistryServices
 
 AUTO = "auto"
-"""Who decided, when nobody did."""
+"""The name in the history when no person decided."""
 
 _AT_ONCE = 200
 
@@ -16,18 +16,27 @@ logger = get_logger("deciding")
 
 
 async def resolve_by_evidence(conflict_id: int, services: RegistryServices) -> bool:
-    """The same road as a person's choice, with the evidence as its reason. False: left open."""
-    learning = services.evidence
-    if not learning.auto_resolve:
+    """Resolve one conflict as a person would, with the evidence as the reason. False: left open."""
+    policy = services.evidence
+    if not policy.auto_resolve:
         return False
     async with services.database.read() as view:
         conflict = await conflict_rows.get_conflict(view, conflict_id)
-        told = await suggestion_for(view, conflict, learning, view.now)
-    if conflict.status != "unresolved" or not isinstance(told, Suggestion) or not told.is_strong:
+        suggestion = await suggestion_for(view, conflict, policy, view.now)
+    if (
+        conflict.status != "unresolved"
+        or not isinstance(suggestion, Suggestion)
+        or not suggestion.is_strong
+    ):
         return False
     try:
         await resolve_conflict(
-            conflict.id, told.fetcher_id, services.database, AUTO, reason=told.why, automatic=True
+            conflict.id,
+            suggestion.fetcher_id,
+            services.database,
+            AUTO,
+            reason=suggestion.why,
+            automatic=True,
         )
     except (AlreadyResolved, InvalidFetcher, NotFound) as meanwhile:
         # A person was faster, or has disabled the fetcher or deleted the subscription.
@@ -37,23 +46,26 @@ async def resolve_by_evidence(conflict_id: int, services: RegistryServices) -> b
 
 
 async def resolve_new_conflict(subscription_id: int, services: RegistryServices) -> bool:
-    """For a subscription just made: its conflict, if one was opened with it."""
+    """Resolve the conflict that was opened with a new subscription, if there is one."""
     if not services.evidence.auto_resolve:
         return False
     async with services.database.read() as view:
-        found = await conflict_rows.list_conflicts(view, limit=1, subscription_id=subscription_id)
-    return bool(found) and await resolve_by_evidence(found[0].id, services)
+        conflicts = await conflict_rows.list_conflicts(
+            view, limit=1, subscription_id=subscription_id
+        )
+    return bool(conflicts) and await resolve_by_evidence(conflicts[0].id, services)
 
 
 async def resolve_open_conflicts(services: RegistryServices) -> int:
-    """All that are open: the evidence grows while they wait. Answers how many were decided."""
-    decided, after = 0, 0
+    """Resolve all open conflicts that can be: evidence grows while they wait. How many were
+    resolved."""
+    resolved, after = 0, 0
     while services.evidence.auto_resolve:
         async with services.database.read() as view:
-            found = await conflict_rows.list_conflicts(view, after=after, limit=_AT_ONCE)
-        for conflict in found:
-            decided += await resolve_by_evidence(conflict.id, services)
-        if len(found) < _AT_ONCE:
+            conflicts = await conflict_rows.list_conflicts(view, after=after, limit=_AT_ONCE)
+        for conflict in conflicts:
+            resolved += await resolve_by_evidence(conflict.id, services)
+        if len(conflicts) < _AT_ONCE:
             break
-        after = found[-1].id
-    return decided
+        after = conflicts[-1].id
+    return resolved

@@ -1,4 +1,4 @@
-"""Where a registered fetcher lives: a plain address of its own, to which we add the path."""
+"""The address of a registered fetcher: a plain base URL, to which we add the path."""
 
 import re
 
@@ -13,18 +13,18 @@ _PREFIX = re.compile(r"(?:/[A-Za-z0-9_~-](?:[A-Za-z0-9._~-]*[A-Za-z0-9_~-])?)*")
 
 
 def check_base_url(text: str) -> str:
-    """As it is stored: the parser's own spelling, without a slash at the end.
+    """The base URL as it is stored: in the parser's spelling, without a slash at the end.
 
-    Whatever could lead another way than it seems is refused: user names, queries, fragments,
-    parameters, dots and percent signs in the path. Whether the address may be reached at all is
-    for the address gate.
+    Refused is all that could lead elsewhere than it seems: user names, queries, fragments,
+    parameters, dots and percent signs in the path. The address gate decides whether the address
+    may be reached at all.
     """
-    given = text.strip()
-    if not _SCHEME.match(given):
+    base_url = text.strip()
+    if not _SCHEME.match(base_url):
         raise BadUrl("A fetcher's base_url begins with http:// or https://.")
-    if len(given) > LONGEST:
+    if len(base_url) > LONGEST:
         raise BadUrl(f"A fetcher's base_url has at most {LONGEST} characters.")
-    rest = given.partition("://")[2]
+    rest = base_url.partition("://")[2]
     for mark, what in (("?", "a query"), ("#", "a fragment"), (";", "a parameter"), ("\\", "a \\")):
         if mark in rest:
             raise BadUrl(f"A fetcher's base_url must not have {what} in it.")
@@ -33,7 +33,7 @@ def check_base_url(text: str) -> str:
         raise BadUrl("A fetcher's base_url must not have a user name or password in it.")
     if not _PREFIX.fullmatch(f"{slash}{path}".rstrip("/")):
         raise BadUrl("The path of a fetcher's base_url must be plain names, without dots or %.")
-    return check_source_url(given).rstrip("/")
+    return check_source_url(base_url).rstrip("/")
 
 
 def can_handle_url(base_url: str) -> str:
@@ -45,6 +45,6 @@ def news_url(base_url: str) -> str:
 
 
 def about_fetcher(name: str) -> str:
-    """What the key is sealed about. A fetcher's name is its own for ever, and is known before its
-    row is made: so the key is sealed in the same transaction."""
+    """The name under which a fetcher's key is sealed. A fetcher keeps its name for ever, and has it
+    before its row is made: so the key is sealed in the same transaction."""
     return f"fetcher:{name}"

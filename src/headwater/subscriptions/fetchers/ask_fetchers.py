@@ -1,4 +1,4 @@
-"""Who can handle a source: all fetchers are asked at once, and the best who can is chosen."""
+"""Ask fetchers who can handle a source: all at once, and the best who can is chosen."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -25,15 +25,14 @@ logger = get_logger("assigning")
 RETRY_DATABASE_SECONDS = 5
 
 _OUR_SET_UP = frozenset({"secret_unreadable", "not_installed"})
-"""Why a fetcher was silent that only an operator can mend."""
+"""Codes of silence that only an operator can mend."""
 _TIMED_OUT = FetcherAnswer("silent", "timeout", "no answer within the time for all of them")
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenFetcher:
-    """Who fetches. `tied` has everybody at the top, the winner first, when there are several.
-
-    `able` is everybody who said yes before the choice was certain, best first.
+    """The fetcher that was chosen. `tied` has all fetchers at the top, the winner first, when
+    there are several; `able` all that said yes before the choice was certain, best first.
     """
 
     winner: FetcherId
@@ -46,33 +45,34 @@ async def broadcast_can_handle(
     services: RegistryServices,
     source_url: str,
     source_type: str,
-    timeout: float | None = None,  # noqa: ASYNC109 -- what 60 s means is our clock's to say
+    timeout: float | None = None,  # noqa: ASYNC109 -- our own clock says how long 60 s are
     target: FetcherId | None = None,
 ) -> list[tuple[FetcherId, int]]:
-    """Those who can, with our own priority of each, best first; nobody waits for the slow rest."""
-    race = await _run_broadcast(services, source_url, source_type, timeout, target)
-    return [(each.fetcher_id, each.priority) for each in race.standing.able]
+    """The fetchers that can, with our own priority of each, best first. Slow ones that cannot win
+    are not waited for."""
+    broadcast = await _run_broadcast(services, source_url, source_type, timeout, target)
+    return [(each.fetcher_id, each.priority) for each in broadcast.ranking.able]
 
 
 async def choose_fetcher(
     services: RegistryServices,
     source_url: str,
     source_type: str,
-    timeout: float | None = None,  # noqa: ASYNC109 -- what 60 s means is our clock's to say
+    timeout: float | None = None,  # noqa: ASYNC109 -- our own clock says how long 60 s are
     target: FetcherId | None = None,
 ) -> ChosenFetcher:
-    """The best of those who can, or NoCapableFetcher: nothing is assigned to somebody who cannot.
+    """The best fetcher of those that can; NoCapableFetcher when none can.
 
-    `target` asks that one alone. BroadcastFailed when the question could not even be put.
+    `target` asks that one alone. BroadcastFailed when no fetcher could even be asked.
     """
-    race = await _run_broadcast(services, source_url, source_type, timeout, target)
-    shown, stands = redacted(source_url), race.standing
-    if stands.winner is None:
+    broadcast = await _run_broadcast(services, source_url, source_type, timeout, target)
+    shown, ranking = redacted(source_url), broadcast.ranking
+    if ranking.winner is None:
         logger.info("no_capable_fetcher", source_url=shown, source_type=source_type, target=target)
-        raise _no_capable_fetcher(target, race)
-    logger.info("fetcher_chosen", source_url=shown, fetcher=stands.winner, tied=list(stands.tied))
+        raise _no_capable_fetcher(target, broadcast)
+    logger.info("fetcher_chosen", source_url=shown, fetcher=ranking.winner, tied=list(ranking.tied))
     return ChosenFetcher(
-        stands.winner, stands.tied, stands.able, tuple(each.id for each in race.asked)
+        ranking.winner, ranking.tied, ranking.able, tuple(each.id for each in broadcast.asked)
     )
 
 
@@ -83,12 +83,12 @@ class _Question:
 
     @property
     def shown_url(self) -> str:
-        """Before anything is assigned to it, no fetcher outside sees what could be a secret."""
+        """Without secrets: no fetcher outside sees one before the source is assigned to it."""
         return redacted(self.source_url)
 
 
 class _Broadcast:
-    """One question to many. Whatever is still under way when the answer is certain is dropped."""
+    """One question to many fetchers. Requests under way are dropped once the winner is certain."""
 
     def __init__(
         self,
@@ -99,21 +99,21 @@ class _Broadcast:
     ) -> None:
         self._services, self._question, self.asked, self._sealed = services, question, asked, sealed
         self._builtins = {builtin.base_url: builtin for builtin in services.builtins}
-        self._entrants = [CandidateFetcher(each.id, each.priority) for each in asked]
+        self._candidates = [CandidateFetcher(each.id, each.priority) for each in asked]
         self._turns = asyncio.Semaphore(services.broadcast.at_once)
         self.answers: dict[FetcherId, FetcherAnswer] = {}
 
     @property
-    def standing(self) -> Ranking:
-        said = {each: answer.verdict == "yes" for each, answer in self.answers.items()}
-        return decide_winner(self._entrants, said)
+    def ranking(self) -> Ranking:
+        replies = {each: answer.verdict == "yes" for each, answer in self.answers.items()}
+        return decide_winner(self._candidates, replies)
 
     async def run(self, seconds: float) -> None:
-        """Those in this process answer first: that costs nothing, and may be enough."""
+        """Ask the fetchers in this process first: that costs nothing, and may be enough."""
         for fetcher in self.asked:
             if fetcher.is_builtin:
-                self._hear(fetcher, self._in_process(fetcher))
-        if self.standing.is_certain:
+                self._note_answer(fetcher, self._ask_in_process(fetcher))
+        if self.ranking.is_certain:
             return
         ends_at = self._services.clock.monotonic() + seconds
         limit = asyncio.create_task(self._services.clock.sleep(seconds))
@@ -123,30 +123,30 @@ class _Broadcast:
             if not fetcher.is_builtin
         }
         try:
-            await self._until_certain(asking, limit)
+            await self._wait_until_certain(asking, limit)
         finally:
             for task in (limit, *asking):
                 task.cancel()
             await asyncio.gather(limit, *asking, return_exceptions=True)
 
-    async def _until_certain(
+    async def _wait_until_certain(
         self, asking: Mapping["asyncio.Task[FetcherAnswer]", Fetcher], limit: "asyncio.Task[None]"
     ) -> None:
         waiting = set(asking)
-        while not self.standing.is_certain:
+        while not self.ranking.is_certain:
             done, _ = await asyncio.wait({limit, *waiting}, return_when=asyncio.FIRST_COMPLETED)
             for task in waiting & done:
-                self._hear(asking[task], task.result())
+                self._note_answer(asking[task], task.result())
             waiting -= done
             if limit in done:
                 for task in waiting:
-                    self._hear(asking[task], _TIMED_OUT)
+                    self._note_answer(asking[task], _TIMED_OUT)
                 return
 
     async def _ask(self, fetcher: Fetcher, ends_at: float) -> FetcherAnswer:
-        """Few at once, the best first; each has its own time, and never more than is left."""
+        """Few at once, the best first. Each has a time limit of its own, within the time left."""
         try:
-            key = self._key(fetcher)
+            key = self._open_key(fetcher)
         except SecretUnreadable as trouble:
             return FetcherAnswer("silent", trouble.code, trouble.message)
         async with self._turns:
@@ -159,19 +159,19 @@ class _Broadcast:
                 min(left, self._services.broadcast.answer_timeout),
             )
 
-    def _key(self, fetcher: Fetcher) -> bytes | None:
+    def _open_key(self, fetcher: Fetcher) -> bytes | None:
         sealed = self._sealed.get(fetcher.id)
         if sealed is None:
             return None
         return self._services.vault.open(sealed, about=about_fetcher(fetcher.name))
 
-    def _in_process(self, fetcher: Fetcher) -> FetcherAnswer:
+    def _ask_in_process(self, fetcher: Fetcher) -> FetcherAnswer:
         builtin = self._builtins.get(fetcher.base_url)
         if builtin is None:
             return FetcherAnswer("silent", "not_installed", f"{fetcher.base_url} is not installed")
         return _ask_builtin(builtin, self._question)
 
-    def _hear(self, fetcher: Fetcher, answer: FetcherAnswer) -> None:
+    def _note_answer(self, fetcher: Fetcher, answer: FetcherAnswer) -> None:
         self.answers[fetcher.id] = answer
         _level_of(answer)(
             "fetcher_silent" if answer.verdict == "silent" else "fetcher_answered",
@@ -192,12 +192,12 @@ def _level_of(answer: FetcherAnswer) -> Callable[..., Any]:
 
 def _ask_builtin(builtin: BuiltinFetcher, question: _Question) -> FetcherAnswer:
     try:
-        can: object = builtin.handles(question.source_url, question.source_type)
-    except Exception as trouble:  # noqa: BLE001 -- a plug-in's own code: its trouble is its answer
+        can_handle: object = builtin.handles(question.source_url, question.source_type)
+    except Exception as trouble:  # noqa: BLE001 -- a plug-in's code may raise anything: that is its answer
         return FetcherAnswer("silent", "plugin_error", f"{type(trouble).__name__}: {trouble}")
-    if not isinstance(can, bool):
+    if not isinstance(can_handle, bool):
         return FetcherAnswer("silent", "bad_answer", "it answered neither true nor false")
-    return FetcherAnswer("yes", "yes") if can else FetcherAnswer("no", "no")
+    return FetcherAnswer("yes", "yes") if can_handle else FetcherAnswer("no", "no")
 
 
 async def _run_broadcast(
@@ -212,15 +212,15 @@ async def _run_broadcast(
     except BroadcastFailed as failed:
         logger.error("broadcast_failed", source_url=redacted(source_url), detail=failed.message)
         raise
-    race = _Broadcast(services, _Question(source_url, source_type), asked, sealed)
-    await race.run(services.broadcast.timeout if seconds is None else seconds)
-    return race
+    broadcast = _Broadcast(services, _Question(source_url, source_type), asked, sealed)
+    await broadcast.run(services.broadcast.timeout if seconds is None else seconds)
+    return broadcast
 
 
 async def _fetchers_to_ask(
     services: RegistryServices, target: FetcherId | None
 ) -> tuple[list[Fetcher], Mapping[FetcherId, bytes]]:
-    """Best first, with the sealed keys that sign what each is asked."""
+    """The fetchers to ask, best first, and the sealed keys that sign the requests."""
     try:
         async with services.database.read() as view:
             enabled = rank_fetchers(list(await fetcher_rows.list_fetchers(view, enabled_only=True)))
@@ -231,36 +231,37 @@ async def _fetchers_to_ask(
             "The fetchers cannot be looked up: the database does not answer.",
             retry_after_sec=RETRY_DATABASE_SECONDS,
         ) from trouble
-    wanted = [each for each in enabled if target in (None, each.id)]
-    _check_askable(wanted, target)
-    return _not_too_many(wanted, services.broadcast.max_fetchers), sealed
+    fetchers = [each for each in enabled if target in (None, each.id)]
+    _check_askable(fetchers, target)
+    return _limit_fetchers(fetchers, services.broadcast.max_fetchers), sealed
 
 
-def _not_too_many(wanted: Sequence[Fetcher], most: int) -> list[Fetcher]:
-    """Those of the highest priority. Those in this process are all asked: they cost nothing."""
-    outside = [each.id for each in wanted if not each.is_builtin]
-    if len(outside) > most:
-        logger.warning("too_many_fetchers", enabled=len(outside), asked=most)
-    left_out = set(outside[most:])
-    return [each for each in wanted if each.id not in left_out]
+def _limit_fetchers(fetchers: Sequence[Fetcher], max_outside: int) -> list[Fetcher]:
+    """Those of the highest priority. All that run in this process stay: asking them costs
+    nothing."""
+    outside = [fetcher.id for fetcher in fetchers if not fetcher.is_builtin]
+    if len(outside) > max_outside:
+        logger.warning("too_many_fetchers", enabled=len(outside), asked=max_outside)
+    left_out = set(outside[max_outside:])
+    return [fetcher for fetcher in fetchers if fetcher.id not in left_out]
 
 
-def _check_askable(wanted: Sequence[Fetcher], target: FetcherId | None) -> None:
-    if not wanted and target is not None:
+def _check_askable(fetchers: Sequence[Fetcher], target: FetcherId | None) -> None:
+    if not fetchers and target is not None:
         raise BroadcastFailed(
             f"Fetcher {target} does not exist or is not enabled", fetcher_id=target
         )
-    if not wanted:
+    if not fetchers:
         raise BroadcastFailed("No fetcher is enabled")
-    for each in wanted:
-        if not each.base_url.strip():
-            raise BroadcastFailed(f"Fetcher {each.id} has no base_url", fetcher_id=each.id)
+    for fetcher in fetchers:
+        if not fetcher.base_url.strip():
+            raise BroadcastFailed(f"Fetcher {fetcher.id} has no base_url", fetcher_id=fetcher.id)
 
 
-def _no_capable_fetcher(target: FetcherId | None, race: "_Broadcast") -> NoCapableFetcher:
+def _no_capable_fetcher(target: FetcherId | None, broadcast: "_Broadcast") -> NoCapableFetcher:
     asked = [
         {"fetcher_id": fetcher_id, "answer": answer.verdict, "code": answer.code}
-        for fetcher_id, answer in race.answers.items()
+        for fetcher_id, answer in broadcast.answers.items()
     ]
     if target is None:
         return NoCapableFetcher("No fetcher can handle this subscription request", asked=asked)

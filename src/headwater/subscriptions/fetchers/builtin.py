@@ -1,4 +1,4 @@
-"""Fetchers that are part of Headwater: what each is able to visit, decided from the URL alone."""
+"""Built-in fetchers: whether one can visit a source is decided from the URL alone."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -8,15 +8,17 @@ from headwater.core.values.url import host_of
 from headwater.subscriptions.fetchers.fetcher import IN_PROCESS, Fetcher, rank_fetchers
 
 FEED_TYPES = frozenset({"rss", "atom", "json", "feed"})
-"""Source types our own parser reads; anything else is for fetchers that know it."""
+"""Source types that our own parser reads; any other is for fetchers that know it."""
 
 MIKANANI_HOSTS = ("mikanani.me", "mikanime.tv")
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinFetcher:
-    """`handles(source_url, source_type)` must be quick and pure. `priority` is where it starts:
-    an operator may change it later."""
+    """A fetcher in this process. `handles(source_url, source_type)` must be quick and pure.
+
+    `priority` is the first one: an operator may change it later.
+    """
 
     name: str
     version: str
@@ -38,7 +40,8 @@ def _mikanani(source_url: str, source_type: str) -> bool:
 
 
 def is_within(source_url: str, domains: Iterable[str]) -> bool:
-    """Whether the URL's host is one of the domains or below one: never a look at the text."""
+    """Whether the URL's host is one of the domains or below one; the rest of the URL never
+    counts."""
     host = _host(source_url)
     return host is not None and any(
         host == domain or host.endswith(f".{domain}") for domain in domains
@@ -75,7 +78,7 @@ def best_builtin(
     source_url: str,
     source_type: str,
 ) -> Fetcher | None:
-    """The enabled built-in fetcher of the highest priority that is able to visit this URL."""
+    """The enabled built-in fetcher of the highest priority that can visit this URL."""
     able = {builtin.base_url for builtin in builtins if builtin.handles(source_url, source_type)}
-    fit = [each for each in fetchers if each.is_enabled and each.base_url in able]
-    return rank_fetchers(fit)[0] if fit else None
+    candidates = [each for each in fetchers if each.is_enabled and each.base_url in able]
+    return rank_fetchers(candidates)[0] if candidates else None

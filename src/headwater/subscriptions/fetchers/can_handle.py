@@ -1,4 +1,4 @@
-"""A fetcher's answer to "can you handle this?", read strictly: it comes from a stranger."""
+"""The "can handle" question to a fetcher, and its answer: read strictly, as from a stranger."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from headwater.subscriptions.fetchers.ports import FetcherAnswer
 
 MOST_BYTES = 64 * 1024
 
-_KNOWN = frozenset({"can_handle", "fetcher_id", "priority"})
+_FIELDS = frozenset({"can_handle", "fetcher_id", "priority"})
 _TOO_DEEP = "depth limit"
 
 
@@ -25,22 +25,22 @@ def parse_can_handle_answer(status: int, body: bytes) -> FetcherAnswer:
     if len(body) > MOST_BYTES:
         return FetcherAnswer("silent", "body_too_large", f"More than {MOST_BYTES} bytes came.")
     try:
-        said = orjson.loads(body)
+        answer = orjson.loads(body)
     except orjson.JSONDecodeError as trouble:
         code = "too_deep" if _TOO_DEEP in str(trouble).lower() else "bad_json"
         return FetcherAnswer("silent", code, f"Its answer is not JSON we read: {trouble}")
-    return _answer_from(said)
+    return _fetcher_answer_from(answer)
 
 
-def _answer_from(said: Any) -> FetcherAnswer:
-    """`fetcher_id` and `priority` may be there; we know both better than the fetcher does."""
-    if not isinstance(said, dict):
+def _fetcher_answer_from(answer: Any) -> FetcherAnswer:
+    """`fetcher_id` and `priority` may be there and are ignored: our own values of both count."""
+    if not isinstance(answer, dict):
         return FetcherAnswer("silent", "bad_answer", "Its answer is not an object.")
-    if strangers := sorted(set(said) - _KNOWN):
+    if unknown := sorted(set(answer) - _FIELDS):
         return FetcherAnswer(
-            "silent", "bad_answer", f"Its answer has an unknown field: {strangers[0][:100]}"
+            "silent", "bad_answer", f"Its answer has an unknown field: {unknown[0][:100]}"
         )
-    can_handle = said.get("can_handle")
+    can_handle = answer.get("can_handle")
     if not isinstance(can_handle, bool):
         return FetcherAnswer("silent", "bad_answer", "can_handle is neither true nor false.")
     return FetcherAnswer("yes", "yes") if can_handle else FetcherAnswer("no", "no")

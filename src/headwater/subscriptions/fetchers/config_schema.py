@@ -1,4 +1,4 @@
-"""A subscription's config against its fetcher's JSON Schema: both come from strangers."""
+"""Check a subscription's config against its fetcher's JSON Schema; both come from strangers."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -20,7 +20,7 @@ MOST_CONFIG_BYTES = 64 * 1024
 MOST_CONFIG_VALUES = 1_000
 _MOST_MESSAGE = 500
 
-# The engine that cannot backtrack: time grows with the text alone, whatever the pattern.
+# This regex engine cannot backtrack: its time grows with the text alone, whatever the pattern.
 _PATTERNS = RegexOptions(size_limit=1 << 20, dfa_size_limit=1 << 20)
 _VALUE = "the value"
 """Stands for a config's own values in messages: they may be secret."""
@@ -29,50 +29,51 @@ ConfigInput = str | Mapping[str, Any] | None
 
 
 def check_config_schema(schema: ConfigInput | bool) -> str | None:
-    """As it is stored. Refused: what is no JSON Schema, and what could cost or fetch too much."""
+    """The schema as it is stored. Refused: no JSON Schema, or one that could cost or fetch too
+    much."""
     if schema is None or schema == "":
         return None
     text = schema if isinstance(schema, str) else orjson.dumps(schema).decode()
     if len(text.encode("utf-8", "surrogatepass")) > MOST_SCHEMA_BYTES:
         raise BadConfigSchema(f"A config_schema has at most {MOST_SCHEMA_BYTES} bytes.", path="")
-    _compiled(text)
+    _compile_schema(text)
     return text
 
 
 def check_config(config: ConfigInput, schema: str | None) -> str | None:
-    """As it is stored: JSON text of one object. No config is checked as an empty one."""
+    """The config as it is stored: JSON text of one object. None is checked as an empty object."""
     if config is None or config == "":
-        text, said = None, {}
+        text, values = None, {}
     else:
         text = config if isinstance(config, str) else orjson.dumps(config).decode()
-        said = _object(text)
+        values = _parse_config(text)
     if schema is not None:
-        _check_fits(said, schema)
+        _check_fits(values, schema)
     return text
 
 
-def _object(text: str) -> dict[str, Any]:
+def _parse_config(text: str) -> dict[str, Any]:
     if len(text.encode("utf-8", "surrogatepass")) > MOST_CONFIG_BYTES:
         raise BadConfig(f"A config has at most {MOST_CONFIG_BYTES} bytes.", path="")
     try:
-        said = orjson.loads(text)
+        values = orjson.loads(text)
     except orjson.JSONDecodeError as trouble:
         raise BadConfig(f"The config is not JSON: {trouble}", path="") from trouble
-    if not isinstance(said, dict):
+    if not isinstance(values, dict):
         raise BadConfig("The config is JSON, but not an object.", path="")
-    if depth_of(said) > MOST_DEPTH:
+    if depth_of(values) > MOST_DEPTH:
         raise BadConfig(f"The config is nested deeper than {MOST_DEPTH} levels.", path="")
-    if size_of(said) > MOST_CONFIG_VALUES:
+    if size_of(values) > MOST_CONFIG_VALUES:
         raise BadConfig(f"The config has more than {MOST_CONFIG_VALUES} values.", path="")
-    return said
+    return values
 
 
-def _check_fits(said: dict[str, Any], schema: str) -> None:
-    """The first problem is told: looking for all of them takes a hundred times as long."""
+def _check_fits(values: dict[str, Any], schema: str) -> None:
+    """BadConfig with the first problem: looking for all of them takes a hundred times as long."""
     try:
-        _compiled(schema).validate(said)
+        _compile_schema(schema).validate(values)
     except ValidationError as trouble:
-        path = _pointer(trouble.instance_path)
+        path = _format_pointer(trouble.instance_path)
         raise BadConfig(
             f"The config does not fit its fetcher's schema, at {path or 'its top'}:"
             f" {_short(trouble)}",
@@ -81,19 +82,19 @@ def _check_fits(said: dict[str, Any], schema: str) -> None:
 
 
 @lru_cache(maxsize=64)
-def _compiled(text: str) -> Any:
-    """Kept by its text: a fetcher's subscriptions all meet the same schema."""
-    schema = _schema(text)
+def _compile_schema(text: str) -> Any:
+    """Cached by its text: all subscriptions of a fetcher have the same schema."""
+    schema = _parse_schema(text)
     check_schema_cost(schema)
     try:
         return validator_for(schema, pattern_options=_PATTERNS, mask=_VALUE, offline=True)
     except ValidationError as trouble:
         _raise_bad_schema(trouble)
-    except ValueError as trouble:  # not even a shape the library would look at
+    except ValueError as trouble:  # the library refuses to look at it at all
         raise BadConfigSchema(f"The config_schema cannot be used: {trouble}", path="") from trouble
 
 
-def _schema(text: str) -> dict[str, Any]:
+def _parse_schema(text: str) -> dict[str, Any]:
     try:
         schema = orjson.loads(text)
     except orjson.JSONDecodeError as trouble:
@@ -104,7 +105,7 @@ def _schema(text: str) -> dict[str, Any]:
 
 
 def _raise_bad_schema(trouble: ValidationError) -> NoReturn:
-    path = _pointer(trouble.instance_path)
+    path = _format_pointer(trouble.instance_path)
     raise BadConfigSchema(
         f"The config_schema is not a JSON Schema, at {path or 'its top'}: {_short(trouble)}",
         path=path,
@@ -115,6 +116,6 @@ def _short(error: ValidationError) -> str:
     return error.message[:_MOST_MESSAGE]
 
 
-def _pointer(path: list[str | int]) -> str:
-    """As RFC 6901 writes it; empty for the whole."""
+def _format_pointer(path: list[str | int]) -> str:
+    """A JSON Pointer (RFC 6901); empty for the whole."""
     return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)

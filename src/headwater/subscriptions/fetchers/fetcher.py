@@ -1,4 +1,4 @@
-"""The fetcher as a noun: somebody able to visit some source URLs, built in or registered."""
+"""A fetcher: it can visit some source URLs, and is built in or registered."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from headwater.core.values.ids import FetcherId
 from headwater.core.values.keep import KEEP, Keep
 
 USUAL_FETCHER_PRIORITY = 50
-"""Where a registered fetcher stands: before the built-in one for any feed."""
+"""The usual priority of a registered fetcher: before the built-in one for any feed."""
 
 IN_PROCESS = "inproc:"
 """A built-in fetcher's `base_url` is this and its name: it is asked in process."""
@@ -15,7 +15,7 @@ IN_PROCESS = "inproc:"
 
 @dataclass(frozen=True, slots=True)
 class Fetcher:
-    """Somebody who can be asked to visit. `priority` is ours: no answer of theirs changes it.
+    """A fetcher that can be asked to visit. `priority` is ours: no answer of it changes that.
 
     `wants_news`: news of subscriptions is posted to it. `config_schema` is a JSON Schema as text.
     """
@@ -44,7 +44,7 @@ class Fetcher:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What a service says of itself when it joins."""
+    """The registration of a service as a fetcher, in the service's own words."""
 
     name: str
     version: str
@@ -57,7 +57,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class FetcherPatch:
-    """What an operator may change of a fetcher."""
+    """A change of a fetcher by an operator."""
 
     priority: int | Keep = KEEP
     is_enabled: bool | Keep = KEEP

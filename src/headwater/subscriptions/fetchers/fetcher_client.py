@@ -1,4 +1,4 @@
-"""Registered fetchers over HTTP: signed questions and news, through the one gate there is."""
+"""The HTTP client for registered fetchers: signed questions and news, through the address gate."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,15 +20,15 @@ from headwater.web.http_client import CurlWeb
 from headwater.web.limits import WebLimits
 
 MOST_AT_ONCE = 32
-"""Connections to one fetcher. What is more waits for its turn, and its time runs meanwhile."""
+"""Connections to one fetcher. More requests wait for their turn, and their time runs meanwhile."""
 
 LONGEST_DEADLINE = 600.0
-"""No deadline of a question or of news is longer. Within it a fetcher may take its time to answer,
-however long a feed may."""
+"""The longest deadline of a question or of news. Within its deadline a fetcher may be silent for as
+long as it likes, whatever the limits for feeds are."""
 
 
 class HttpFetcherClient:
-    """A `FetcherClient`. Its answers are small, so its client has a smaller limit of its own."""
+    """A `FetcherClient`. Answers of fetchers are small, so its limit for bodies is small too."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class HttpFetcherClient:
             url = can_handle_url(base_url)
         except BadUrl as refusal:
             return FetcherAnswer("silent", refusal.code, refusal.message)
-        answer = await self._say(
+        answer = await self._post_signed(
             url, signing_key, encode_can_handle(source_url, source_type), deadline
         )
         if answer.error is not None or answer.status is None:
@@ -76,13 +76,13 @@ class HttpFetcherClient:
         deadline: float,
         message_id: str | None = None,
     ) -> HttpReply:
-        answer = await self._say(url, signing_key, body, deadline, message_id)
+        answer = await self._post_signed(url, signing_key, body, deadline, message_id)
         return HttpReply(answer.status, answer.body, answer.error, answer.error_detail)
 
     async def close(self) -> None:
         await self._web.close()
 
-    async def _say(
+    async def _post_signed(
         self,
         url: str,
         signing_key: bytes | None,
@@ -94,11 +94,11 @@ class HttpFetcherClient:
             ("User-Agent", self._user_agent),
             ("Content-Type", "application/json"),
             ("Accept", "application/json"),
-            *self._signature(signing_key, message_id or f"msg_{token_hex(16)}", body),
+            *self._signature_headers(signing_key, message_id or f"msg_{token_hex(16)}", body),
         )
         return await self._web.post(url, headers, body, deadline=deadline)
 
-    def _signature(self, key: bytes | None, message_id: str, body: bytes) -> Headers:
+    def _signature_headers(self, key: bytes | None, message_id: str, body: bytes) -> Headers:
         if key is None:
             return ((ID, message_id),)
         return sign(key, message_id, self._clock.now(), body)

@@ -1,7 +1,6 @@
-"""How a service joins as a fetcher: its name, its own token, its key; and what operators change."""
+"""Commands of fetchers: a service joins as a fetcher, and operators change one."""
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from headwater.auth.token_rows import insert_token, revoke_token
 from headwater.auth.tokens import Credential, token_hash
@@ -28,20 +27,20 @@ logger = get_logger("assigning")
 
 @dataclass(frozen=True, slots=True)
 class NewFetcherKeys:
-    """New secrets, in case they are needed."""
+    """New secrets for a fetcher, in case it gets some."""
 
     token: str = field(repr=False)
     signing_key: bytes = field(repr=False)
 
     @property
     def shown(self) -> dict[str, str]:
-        """As the fetcher gets them, once."""
+        """The secrets as the fetcher gets them, once."""
         return {"token": self.token, "signing_key": secret_of(self.signing_key)}
 
 
 @dataclass(frozen=True, slots=True)
 class JoinRules:
-    """On which fetchers may join: how many there may be, and whether they wait for an admin."""
+    """The rules for joining: how many fetchers there may be, and whether they wait for an admin."""
 
     most: int
     start_disabled: bool
@@ -49,7 +48,7 @@ class JoinRules:
 
 @dataclass(frozen=True, slots=True)
 class JoinResult:
-    """`has_keys`: the new secrets are in force."""
+    """A fetcher that joined or registered again. `has_keys`: the new secrets are in force."""
 
     fetcher: Fetcher
     is_new: bool
@@ -61,18 +60,18 @@ async def register_fetcher(
     services: RegistryServices,
     credential: Credential,
     keys: NewFetcherKeys,
-    terms: JoinRules,
+    rules: JoinRules,
     *,
     rotate: bool = False,
     idempotency: bytes | None = None,
 ) -> JoinResult:
-    """New under this name, or brought up to date by whoever the name belongs to."""
+    """Insert the fetcher, or update it when the credential owns its name."""
     checked = _check_registration(registration, services.feeds)
     while True:
         try:
             async with services.database.write() as tx:
-                joining = _RegistrationUpdate(tx, services.vault, credential, keys, terms, tx.now)
-                joined = await joining.run(checked, rotate=rotate)
+                update = _RegistrationUpdate(tx, services.vault, credential, keys, rules)
+                joined = await update.run(checked, rotate=rotate)
                 if idempotency is not None:
                     await set_key_resource(tx, idempotency, str(joined.fetcher.id))
         except _NameJustTaken:
@@ -94,13 +93,12 @@ async def register_fetcher(
 async def change_fetcher(
     fetcher_id: FetcherId, patch: FetcherPatch, services: RegistryServices, who: str
 ) -> Fetcher:
-    """What an operator decides about a fetcher."""
-    now = services.clock.now()
+    """Change a fetcher as an operator decides."""
     async with services.database.write() as tx:
-        there = await fetcher_rows.get_fetcher(tx, fetcher_id)
-        if patch.base_url is not KEEP and not there.is_builtin:
+        fetcher = await fetcher_rows.get_fetcher(tx, fetcher_id)
+        if patch.base_url is not KEEP and not fetcher.is_builtin:
             patch = replace(patch, base_url=_check_reachable(patch.base_url, services.feeds))
-        changed = await fetcher_rows.update_fetcher(tx, fetcher_id, patch, now)
+        changed = await fetcher_rows.update_fetcher(tx, fetcher_id, patch, tx.now)
     join_logger.info(
         "fetcher_changed",
         fetcher=changed.id,
@@ -125,7 +123,7 @@ async def note_heartbeat(
 
 
 class _NameJustTaken(Exception):
-    """Somebody else registered this name between our look and our write."""
+    """Somebody else registered this name between our read and our write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,59 +132,58 @@ class _RegistrationUpdate:
     vault: Vault
     credential: Credential
     keys: NewFetcherKeys
-    terms: JoinRules
-    now: datetime
+    rules: JoinRules
 
     async def run(self, registration: Registration, *, rotate: bool) -> JoinResult:
-        there = await self._of_name(registration.name)
-        keeper = None if there is None else await fetcher_rows.get_owner(self.tx, there.id)
-        registered_by = self._speaks_as(there, keeper)
-        issues = keeper is None or keeper.token_id is None or rotate
-        token_id, sealed = await self._issued(registration.name) if issues else (None, None)
+        known = await self._find_fetcher(registration.name)
+        owner = None if known is None else await fetcher_rows.get_owner(self.tx, known.id)
+        registered_by = self._decide_owner(known, owner)
+        has_keys = owner is None or owner.token_id is None or rotate
+        token_id, sealed = await self._insert_keys(registration.name) if has_keys else (None, None)
         fetcher, is_new = await fetcher_rows.upsert_fetcher(
             self.tx,
             registration,
             registered_by=registered_by,
             token_id=token_id,
             signing_key=sealed,
-            now=self.now,
-            is_enabled=not self.terms.start_disabled,
+            now=self.tx.now,
+            is_enabled=not self.rules.start_disabled,
             may_move=True,
         )
-        if there is None and not is_new:
+        if known is None and not is_new:
             raise _NameJustTaken
-        if registration.wants_news and (there is None or not there.wants_news):
+        if registration.wants_news and (known is None or not known.wants_news):
             await receiver_rows.start_news(self.tx, fetcher.id)
-        if issues and keeper is not None and keeper.token_id is not None:
-            await revoke_token(self.tx, keeper.token_id, self.now)
-        return JoinResult(fetcher, is_new, issues)
+        if has_keys and owner is not None and owner.token_id is not None:
+            await revoke_token(self.tx, owner.token_id, self.tx.now)
+        return JoinResult(fetcher, is_new, has_keys)
 
-    async def _of_name(self, name: str) -> Fetcher | None:
-        known = await fetcher_rows.list_fetchers(self.tx)
-        found = [each for each in known if each.name == name]
-        joined = sum(not each.is_builtin for each in known)
-        if not found and joined >= self.terms.most:
+    async def _find_fetcher(self, name: str) -> Fetcher | None:
+        fetchers = await fetcher_rows.list_fetchers(self.tx)
+        fetcher = next((each for each in fetchers if each.name == name), None)
+        joined = sum(not each.is_builtin for each in fetchers)
+        if fetcher is None and joined >= self.rules.most:
             raise ConflictError(
                 f"There are {joined} registered fetchers already, and no more may join.",
-                max_fetchers=self.terms.most,
+                max_fetchers=self.rules.most,
             )
-        return found[0] if found else None
+        return fetcher
 
-    def _speaks_as(self, there: Fetcher | None, keeper: FetcherOwner | None) -> str:
-        """A fetcher's own token and admins speak for whoever registered it."""
+    def _decide_owner(self, known: Fetcher | None, owner: FetcherOwner | None) -> str:
+        """The name that registers it. A fetcher's own token and admins act for the first one."""
         own = self.credential.fetcher_id
-        if self.credential.scope == "fetcher" and (there is None or own != there.id):
-            if there is not None:
-                raise NameTaken("Another fetcher has this name.", name=there.name)
+        if self.credential.scope == "fetcher" and (known is None or own != known.id):
+            if known is not None:
+                raise NameTaken("Another fetcher has this name.", name=known.name)
             raise Forbidden("A fetcher's own token speaks for that fetcher alone.")
-        speaks_for_it = self.credential.is_admin or own is not None
-        if keeper is not None and keeper.registered_by is not None and speaks_for_it:
-            return keeper.registered_by
+        acts_for_owner = self.credential.is_admin or own is not None
+        if owner is not None and owner.registered_by is not None and acts_for_owner:
+            return owner.registered_by
         return self.credential.name
 
-    async def _issued(self, name: str) -> tuple[int, bytes]:
+    async def _insert_keys(self, name: str) -> tuple[int, bytes]:
         token = await insert_token(
-            self.tx, f"fetcher {name}", "fetcher", token_hash(self.keys.token), self.now
+            self.tx, f"fetcher {name}", "fetcher", token_hash(self.keys.token), self.tx.now
         )
         about = about_fetcher(name)
         return token.id, self.vault.seal(self.keys.signing_key, about=about)
@@ -201,21 +198,20 @@ def _check_registration(registration: Registration, services: FeedServices) -> R
 
 
 def _check_reachable(base_url: str, services: FeedServices) -> str:
-    """Names are looked up when they are asked; addresses that are plainly wrong are told now."""
+    """Host names are resolved at each request; addresses that are plainly wrong are refused now."""
     checked = check_base_url(base_url)
     check_url(checked, services.fetcher.policy.address)
     return checked
 
 
 async def add_builtin_fetchers(services: RegistryServices) -> None:
-    """A fetcher that came with an installed package gets its row when a service starts."""
+    """Insert rows for fetchers that came with installed packages; done when a service starts."""
     async with services.database.read() as view:
         if await fetcher_rows.has_all_builtins(view, services.builtins):
             return
-    now = services.clock.now()
     async with services.database.write() as tx:
         for builtin in services.builtins:
             try:
-                await fetcher_rows.insert_missing_builtins(tx, (builtin,), now)
-            except NameTaken as taken:  # a plug-in's trouble must not stop a start
+                await fetcher_rows.insert_missing_builtins(tx, (builtin,), tx.now)
+            except NameTaken as taken:  # a plug-in must not stop the start
                 logger.warning("fetcher_left_out", name=builtin.name, detail=taken.message)

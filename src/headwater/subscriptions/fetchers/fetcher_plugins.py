@@ -1,4 +1,4 @@
-"""Fetchers that live in this process: our own, and those that installed packages bring along."""
+"""Load fetchers from plug-ins: installed packages bring them beside our built-in ones."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -15,13 +15,13 @@ logger = get_logger("builtins")
 
 
 class _LeftOut(Exception):
-    """Why a plug-in cannot be one of our fetchers."""
+    """A plug-in cannot be used as a fetcher; its text says why."""
 
 
-def load_builtins(found: Iterable[EntryPoint] | None = None) -> tuple[BuiltinFetcher, ...]:
-    """Ours first. A plug-in that is broken is told of and left out: it must not stop a start."""
+def load_builtins(points: Iterable[EntryPoint] | None = None) -> tuple[BuiltinFetcher, ...]:
+    """Our fetchers first. A broken plug-in is logged and left out: it must not stop a start."""
     loaded = {builtin.name: builtin for builtin in BUILTINS}
-    for point in entry_points(group=GROUP) if found is None else found:
+    for point in entry_points(group=GROUP) if points is None else points:
         try:
             builtin = _load_plugin(point, taken=loaded.keys())
         except _LeftOut as why:
@@ -36,7 +36,7 @@ def _load_plugin(point: EntryPoint, taken: Collection[str]) -> BuiltinFetcher:
     try:
         builtin = point.load()
     except Exception as trouble:
-        # Somebody else's code runs here: anything may come.
+        # Other people's code runs here: it may raise anything.
         raise _LeftOut(f"{type(trouble).__name__}: {trouble}") from trouble
     if not isinstance(builtin, BuiltinFetcher):
         raise _LeftOut("it is not a headwater.subscriptions.fetchers.builtin.BuiltinFetcher")

@@ -1,4 +1,4 @@
-"""What a registered fetcher says it met, as the same Outcome a visit of our own would have been."""
+"""Reports of registered fetchers, judged into the Outcome that a visit of our own would have."""
 
 import re
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class ReportedDocument:
 
 @dataclass(frozen=True, slots=True)
 class ReportedEntries:
-    """Entries with JSON Feed's names, and what there is to say of the feed that they make."""
+    """Entries with JSON Feed's names, and the fields of the feed that they make."""
 
     entries: tuple[Mapping[str, Any], ...]
     feed: Mapping[str, Any] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class ReportedUnchanged:
 
 @dataclass(frozen=True, slots=True)
 class ReportedFailure:
-    """No document. `code` is one of ours; with a status alone, the status says it."""
+    """No document. `code` is one of ours; without it, the status makes the code."""
 
     code: str | None = None
     detail: str = ""
@@ -76,14 +76,14 @@ class ReportedFailure:
 
 @dataclass(frozen=True, slots=True)
 class ReportedThrottled:
-    """The source asked for rest; for how long, when it said so."""
+    """The source asked for a rest; for `retry_after_sec`, when it report how long."""
 
     retry_after_sec: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedGone:
-    """The source says that it is gone for good."""
+    """The source answered that it is gone for good."""
 
 
 FetcherReport = (
@@ -99,7 +99,8 @@ FetcherReport = (
 
 @dataclass(frozen=True, slots=True)
 class ReportContext:
-    """What a report is about: the URL that was to be asked, when, and what was known before."""
+    """The visit that a report is about: its URL, its time, and whether a document was seen
+    before."""
 
     url: str
     started_at: datetime
@@ -113,84 +114,86 @@ class ReportContext:
         return self.started_at + timedelta(seconds=self.elapsed)
 
 
-def outcome_of_report(said: FetcherReport, errand: ReportContext) -> Outcome:
-    """Judged as our own answers are. BadInput for what no visit could have met."""
-    match said:
+def outcome_of_report(report: FetcherReport, context: ReportContext) -> Outcome:
+    """The outcome, judged as our own answers are; BadInput for one that no visit could have."""
+    match report:
         case ReportedResponse() | ReportedDocument() | ReportedEntries():
             return outcome_of_answer(
-                _exchange(errand, *_served(said, errand.url)), _answer_context(errand)
+                _exchange(context, *_answer_parts_of(report, context.url)), _answer_context(context)
             )
         case ReportedUnchanged():
-            return outcome_of_answer(_exchange(errand, _NOT_MODIFIED), _answer_context(errand))
+            return outcome_of_answer(_exchange(context, _NOT_MODIFIED), _answer_context(context))
         case ReportedGone():
-            return outcome_of_answer(_exchange(errand, _GONE), _answer_context(errand))
+            return outcome_of_answer(_exchange(context, _GONE), _answer_context(context))
         case ReportedThrottled(retry_after_sec=seconds):
-            rest = min(seconds, errand.retry_after_cap) if seconds and seconds > 0 else None
-            return Throttled(_exchange(errand, _TOO_MANY), rest)
+            rest = min(seconds, context.retry_after_cap) if seconds and seconds > 0 else None
+            return Throttled(_exchange(context, _TOO_MANY), rest)
         case ReportedFailure():
-            return _failure(said, errand)
+            return _failure(report, context)
 
 
-def _served(
-    said: ReportedResponse | ReportedDocument | ReportedEntries, source: str
+def _answer_parts_of(
+    report: ReportedResponse | ReportedDocument | ReportedEntries, source: str
 ) -> tuple[int, Headers, bytes, str | None]:
-    """Status, headers, body and place of an answer. A JSON Feed without a title gets its host."""
-    match said:
+    """Status, headers, body and URL of an answer. A JSON Feed without a title gets its host."""
+    match report:
         case ReportedResponse(body=body, status=status, headers=headers, url=url):
             return status, headers, body, url
         case ReportedDocument(text=text, content_type=kind, url=url):
-            headers = (("Content-Type", _in_utf8(kind)), *_validators(said))
+            headers = (("Content-Type", _in_utf8(kind)), *_validators(report))
             return _OK, headers, text.encode("utf-8", "replace"), url
         case ReportedEntries(entries=entries, feed=feed):
             head = {"version": JSON_FEED, "title": host_of(source), **feed}
             body = orjson.dumps({**head, "items": list(entries)})
-            headers = (("Content-Type", "application/feed+json"), *_validators(said))
+            headers = (("Content-Type", "application/feed+json"), *_validators(report))
             return _OK, headers, body, None
 
 
-def _validators(said: ReportedDocument | ReportedEntries) -> Headers:
-    given = (("ETag", said.etag), ("Last-Modified", said.last_modified))
-    return tuple((name, value) for name, value in given if value is not None)
+def _validators(report: ReportedDocument | ReportedEntries) -> Headers:
+    validators = (("ETag", report.etag), ("Last-Modified", report.last_modified))
+    return tuple((name, value) for name, value in validators if value is not None)
 
 
 def _in_utf8(content_type: str) -> str:
-    """Text that came through JSON has no other encoding, whatever its label was before."""
-    kept = [
+    """Text that came through JSON is UTF-8 now, whatever its label was before."""
+    parameters = [
         part.strip()
         for part in content_type.split(";")
         if not part.strip().lower().startswith("charset")
     ]
-    return "; ".join([*kept, "charset=utf-8"])
+    return "; ".join([*parameters, "charset=utf-8"])
 
 
 def _exchange(
-    errand: ReportContext,
+    context: ReportContext,
     status: int | None,
     headers: Headers = (),
     body: bytes = b"",
     url: str | None = None,
 ) -> Exchange:
-    answer = HttpAnswer(url or errand.url, status, (), headers, body, errand.elapsed)
-    return Exchange(errand.url, errand.started_at, answer)
+    answer = HttpAnswer(url or context.url, status, (), headers, body, context.elapsed)
+    return Exchange(context.url, context.started_at, answer)
 
 
-def _answer_context(errand: ReportContext) -> AnswerContext:
-    """Whoever has reported a document before may say that it is still the same."""
+def _answer_context(context: ReportContext) -> AnswerContext:
+    """A fetcher that has reported a document before may report that it is still the same."""
     return AnswerContext(
-        conditional=errand.has_document,
-        now=errand.ended_at,
-        retry_after_cap=errand.retry_after_cap,
-        accepted_types=errand.accepted_types,
+        conditional=context.has_document,
+        now=context.ended_at,
+        retry_after_cap=context.retry_after_cap,
+        accepted_types=context.accepted_types,
     )
 
 
-def _failure(said: ReportedFailure, errand: ReportContext) -> Failed:
-    code = said.code or (status_code_name(said.status) if said.status else FETCHER_ERROR)
+def _failure(report: ReportedFailure, context: ReportContext) -> Failed:
+    code = report.code or (status_code_name(report.status) if report.status else FETCHER_ERROR)
     if code not in FAILURE_TEXTS:
         raise BadInput("There is no such code of a failed visit.", known=sorted(FAILURE_TEXTS))
-    return failed(_exchange(errand, said.status), code, _shown(said.detail)[:LONGEST_DETAIL])
+    return failed(
+        _exchange(context, report.status), code, _redact_urls(report.detail)[:LONGEST_DETAIL]
+    )
 
 
-def _shown(detail: str) -> str:
-    """Words of somebody else's code, which likes to name whole URLs: fit for records and events."""
+def _redact_urls(detail: str) -> str:
+    """Without secrets: messages of other people's code often have whole URLs in them."""
     return _WORD.sub(lambda word: redacted(word[0]), detail)

@@ -1,4 +1,4 @@
-"""Fetchers in the database: joining, changing, being seen, and those that are built in."""
+"""Fetchers in the database: registered ones and the rows of built-in ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -20,7 +20,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class FetcherOwner:
-    """Whose a registered fetcher is: its own credential, who registered it, its sealed key."""
+    """The owner of a registered fetcher: its own credential, who registered it, its sealed key."""
 
     token_id: int | None
     registered_by: str | None
@@ -38,35 +38,35 @@ async def upsert_fetcher(
     is_enabled: bool = True,
     may_move: bool = False,
 ) -> tuple[Fetcher, bool]:
-    """A new fetcher and True, or the one of this name, brought up to date, and False.
+    """A new fetcher and True, or the one of this name, updated, and False.
 
-    A name belongs to the credential that registered it first. None keeps the token and the key
-    there are. Priority counts when it is new; `may_move` says whether `base_url` may change.
+    A name belongs to the credential that registered it first. None keeps the present token and
+    key. The priority counts only for a new one; `may_move`: `base_url` may change.
     """
-    said = _registered_columns(registration, registered_by, now)
+    columns = _registered_columns(registration, registered_by, now)
     keys: dict[str, SqlValue] = {"token_id": token_id, "signing_key": signing_key}
-    row: dict[str, SqlValue] = said | keys
+    row: dict[str, SqlValue] = columns | keys
     row |= {
         "name": registration.name,
         "priority": registration.priority,
         "is_enabled": is_enabled,
-        "news_seq": await _last_event(tx),
+        "news_seq": await _get_last_seq(tx),
         "created_at": to_micros(now),
     }
-    made = await tx.row(
+    inserted = await tx.row(
         f"INSERT INTO fetcher_modules ({', '.join(row)}) VALUES ({placeholders(len(row))})"
         f" ON CONFLICT (name) DO NOTHING RETURNING {_COLUMNS}",
         *row.values(),
     )
-    if made is not None:
-        return _fetcher_of(made), True
-    there = await _lock_own_fetcher(tx, registration, registered_by, may_move=may_move)
+    if inserted is not None:
+        return _fetcher_of(inserted), True
+    fetcher_id = await _lock_own_fetcher(tx, registration, registered_by, may_move=may_move)
     new_keys: dict[str, SqlValue] = {name: key for name, key in keys.items() if key is not None}
-    return await _update_columns(tx, there, said | new_keys), False
+    return await _update_columns(tx, fetcher_id, columns | new_keys), False
 
 
-async def _last_event(view: View) -> int:
-    """News begins with what happens after somebody joined."""
+async def _get_last_seq(view: View) -> int:
+    """The last event: news begins with the events after a fetcher joined."""
     row = await view.row("SELECT value FROM counters WHERE name = 'events'")
     assert row is not None, "the events counter is missing"
     return int(row.value)
@@ -75,7 +75,7 @@ async def _last_event(view: View) -> int:
 def _registered_columns(
     registration: Registration, registered_by: str, now: datetime
 ) -> dict[str, SqlValue]:
-    """What every registration brings up to date."""
+    """The columns that every registration updates."""
     return {
         "base_url": registration.base_url,
         "registered_by": registered_by,
@@ -97,16 +97,16 @@ async def _lock_own_fetcher(
         registration.name,
     )
     assert row is not None, "a conflict without a row"
-    there = _fetcher_of(row)
-    if there.is_builtin or row.registered_by not in (None, registered_by):
+    fetcher = _fetcher_of(row)
+    if fetcher.is_builtin or row.registered_by not in (None, registered_by):
         raise NameTaken("Another fetcher has this name.", name=registration.name)
-    if there.base_url != registration.base_url and not may_move:
+    if fetcher.base_url != registration.base_url and not may_move:
         raise ConflictError(
             "This fetcher is registered at another base_url. An admin may change it.",
-            fetcher_id=there.id,
-            name=there.name,
+            fetcher_id=fetcher.id,
+            name=fetcher.name,
         )
-    return there.id
+    return fetcher.id
 
 
 async def list_fetchers(view: View, *, enabled_only: bool = False) -> list[Fetcher]:
@@ -124,7 +124,7 @@ async def get_fetcher(view: View, fetcher_id: int) -> Fetcher:
 
 
 async def find_fetcher_by_token(view: View, token_id: int) -> Fetcher | None:
-    """Whose credential this is."""
+    """The fetcher whose credential this is."""
     row = await view.row(f"SELECT {_COLUMNS} FROM fetcher_modules WHERE token_id = ?", token_id)
     return None if row is None else _fetcher_of(row)
 
@@ -150,20 +150,21 @@ async def list_signing_keys(view: View) -> dict[FetcherId, bytes]:
 async def update_fetcher(
     tx: Transaction, fetcher_id: int, patch: FetcherPatch, now: datetime
 ) -> Fetcher:
-    """A built-in fetcher has no `base_url` but its own."""
-    there = await get_fetcher(tx, fetcher_id)
-    if there.is_builtin and patch.base_url not in (KEEP, there.base_url):
-        raise ConflictError("A built-in fetcher is asked in process.", fetcher_id=there.id)
+    """Change a fetcher; the `base_url` of a built-in one cannot change."""
+    fetcher = await get_fetcher(tx, fetcher_id)
+    if fetcher.is_builtin and patch.base_url not in (KEEP, fetcher.base_url):
+        raise ConflictError("A built-in fetcher is asked in process.", fetcher_id=fetcher.id)
     columns: dict[str, SqlValue] = {
-        each.name: said for each in fields(patch) if (said := getattr(patch, each.name)) is not KEEP
+        field.name: value
+        for field in fields(patch)
+        if (value := getattr(patch, field.name)) is not KEEP
     }
     if not columns:
-        return there
-    return await _update_columns(tx, there.id, columns | {"updated_at": to_micros(now)})
+        return fetcher
+    return await _update_columns(tx, fetcher.id, columns | {"updated_at": to_micros(now)})
 
 
 async def set_last_seen(tx: Transaction, fetcher_id: int, now: datetime) -> None:
-    """A sign of life."""
     await tx.run(
         "UPDATE fetcher_modules SET last_seen_at = ? WHERE fetcher_id = ?",
         to_micros(now),
@@ -179,9 +180,10 @@ async def has_all_builtins(view: View, builtins: Sequence[BuiltinFetcher]) -> bo
 async def insert_missing_builtins(
     tx: Transaction, builtins: Sequence[BuiltinFetcher], now: datetime
 ) -> None:
-    """Rows for those that have none. What an operator may change is theirs ever after."""
+    """Insert the rows that are missing. A row that is there keeps the values an operator may
+    change."""
     for builtin in await _missing_builtins(tx, builtins):
-        kept = await tx.run(
+        is_ours = await tx.run(
             "INSERT INTO fetcher_modules (name, version, description, base_url, priority,"
             " is_enabled, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (name) DO UPDATE SET version = excluded.version,"
@@ -196,7 +198,7 @@ async def insert_missing_builtins(
             to_micros(now),
             to_micros(now),
         )
-        if not kept:
+        if not is_ours:
             raise NameTaken(
                 f"A registered fetcher has the name of the built-in fetcher {builtin.name!r}.",
                 name=builtin.name,

@@ -1,4 +1,4 @@
-"""What subscriptions ask of registered fetchers."""
+"""The ports through which subscriptions ask registered fetchers."""
 
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -6,11 +6,11 @@ from typing import Literal, Protocol
 
 @dataclass(frozen=True, slots=True)
 class FetcherAnswer:
-    """What a fetcher said to "can you handle this source?".
+    """A fetcher's answer to "can you handle this source?".
 
-    `code` says why it is a no (`no`, `no_content`) or a silence: trouble on the way (`timeout`,
-    `connect_error`, `blocked_address`, …), `http_NNN`, or an answer that is none (`bad_json`,
-    `bad_answer`, `too_deep`, `body_too_large`).
+    `code` is the reason for a no (`no`, `no_content`) or a silence: trouble on the way (`timeout`,
+    `connect_error`, `blocked_address`, …), `http_NNN`, or an answer that cannot be used
+    (`bad_json`, `bad_answer`, `too_deep`, `body_too_large`).
     """
 
     verdict: Literal["yes", "no", "silent"]
@@ -20,7 +20,7 @@ class FetcherAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What came back for something posted. `trouble` is None for a complete answer."""
+    """The reply to a post. `trouble` is None for a complete answer."""
 
     status: int | None
     body: bytes = b""
@@ -52,6 +52,6 @@ class FetcherClient(Protocol):
         deadline: float,
         message_id: str | None = None,
     ) -> HttpReply:
-        """JSON. A message sent again keeps its `message_id`; without one a new one is made."""
+        """Post a JSON body. A message sent again keeps its `message_id`; None makes a new one."""
 
     async def close(self) -> None: ...

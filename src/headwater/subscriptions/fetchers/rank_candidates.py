@@ -1,4 +1,4 @@
-"""Rank candidates for a source: who answered, and whether the winner is certain yet."""
+"""Rank candidates for a source, and decide whether the winner is certain yet."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class CandidateFetcher:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How the race stands. `winner` and `tied` are empty while it is not certain.
+    """The ranking so far. `winner` and `tied` are empty while it is not certain.
 
-    `tied` has everybody at the top, the winner first, when there are several; `able` everybody who
+    `tied` has all fetchers at the top, the winner first, when there are several; `able` all that
     said yes so far, best first.
     """
 
@@ -38,16 +38,16 @@ class Ranking:
     able: tuple[CandidateFetcher, ...]
 
 
-def rank_candidates(entrants: Iterable[CandidateFetcher]) -> tuple[CandidateFetcher, ...]:
+def rank_candidates(candidates: Iterable[CandidateFetcher]) -> tuple[CandidateFetcher, ...]:
     """Best first: the highest priority, and among equals the oldest."""
-    return tuple(sorted(entrants, key=lambda each: (-each.priority, each.fetcher_id)))
+    return tuple(sorted(candidates, key=lambda each: (-each.priority, each.fetcher_id)))
 
 
 def decide_winner(asked: Iterable[CandidateFetcher], replies: Mapping[FetcherId, bool]) -> Ranking:
-    """`replies` holds every fetcher that is done: True for a yes, False for a no or a silence.
+    """Decide who wins. `replies` has those that are done: True for yes, False for no or silence.
 
-    Nobody below the best yes can change anything any more, so nobody waits for them. Somebody of
-    the same priority can: they would make it a tie.
+    A fetcher below the best yes cannot change the result, so it is not waited for. One of the same
+    priority can: it would make a tie.
     """
     order = rank_candidates(asked)
     able = tuple(each for each in order if replies.get(each.fetcher_id, False))

@@ -1,8 +1,8 @@
-"""Claims of registered fetchers in the database: due feeds claimed, kept and taken."""
+"""Claims of registered fetchers in the database: due feeds are claimed, kept and taken early."""
 
 from dataclasses import dataclass
 
-from headwater.core.ports import Row, Transaction, View, placeholders
+from headwater.core.ports import Transaction, View, placeholders
 from headwater.core.values.ids import FeedPk, FetcherId, WorkerId
 from headwater.feeds.schedule.due import DueFeed
 from headwater.feeds.worker.claim_rows import DUE_COLUMNS, due_feed_of
@@ -11,7 +11,7 @@ from headwater.feeds.worker.host_rows import REST_ENDS
 
 @dataclass(frozen=True, slots=True)
 class HeldClaim:
-    """One claim as its holder knows it: which feed, which visit of it, and the proof."""
+    """One claim as its holder has it: the feed, the visit, and the fence as proof."""
 
     feed: FeedPk
     scheduled_at: int
@@ -20,7 +20,7 @@ class HeldClaim:
 
 @dataclass(frozen=True, slots=True)
 class AssignedFeed:
-    """A due feed, claimed, and the subscription that it stands behind."""
+    """A due feed that is claimed, and its subscription."""
 
     due: DueFeed
     subscription_id: int
@@ -30,29 +30,29 @@ class AssignedFeed:
 
 
 def fetcher_worker_id(fetcher: FetcherId) -> WorkerId:
-    """Who holds a feed, in the calendar's own words."""
+    """The name under which a fetcher claims feeds."""
     return WorkerId(f"fetcher:{fetcher}")
 
 
 def shard_of_fetcher(fetcher: FetcherId) -> int:
-    """Below zero: no worker of ours ever leases it."""
+    """The shard is below zero: no worker of ours ever leases it."""
     return -fetcher
 
 
 _OURS = "f.shard = ? AND f.shard < 0 AND f.next_visit_at IS NOT NULL"
-"""In the words of the index that holds the feeds of registered fetchers."""
+"""The condition in the words of the index of the feeds of registered fetchers."""
 
 
 async def claim_assigned_feeds(
     tx: Transaction, fetcher: FetcherId, now: int, lease_end: int, limit: int
 ) -> list[AssignedFeed]:
-    """The most important and longest overdue first, in that order.
+    """Claim due feeds: the most important first, then the longest overdue.
 
     As with our own workers, a claim moves `next_visit_at` to the end of the lease: a fetcher that
-    dies leaves nothing behind but a little time.
+    dies loses nothing but a little time.
     """
     skip = " FOR UPDATE OF f SKIP LOCKED" if tx.dialect == "postgresql" else ""
-    found = await tx.rows(
+    due_rows = await tx.rows(
         "SELECT f.id, s.subscription_id, s.source_url, s.source_type, s.config"
         " FROM feeds f JOIN rss_subscriptions s ON s.feed_id = f.id"
         f" WHERE {_OURS} AND f.state = 'active' AND f.next_visit_at <= ?"
@@ -63,32 +63,33 @@ async def claim_assigned_feeds(
         fetcher,
         limit,
     )
-    if not found:
+    if not due_rows:
         return []
     rows = await tx.rows(
         "UPDATE feeds SET next_visit_at = ?, fence = fence + 1, claimed_by = ?"
-        f" WHERE id IN ({placeholders(len(found))}) RETURNING {DUE_COLUMNS}",
+        f" WHERE id IN ({placeholders(len(due_rows))}) RETURNING {DUE_COLUMNS}",
         lease_end,
         fetcher_worker_id(fetcher),
-        *(row.id for row in found),
+        *(row.id for row in due_rows),
     )
     claimed = {row.id: due_feed_of(row) for row in rows}
-    return [_assigned_feed_of(row, claimed[row.id]) for row in found]
-
-
-def _assigned_feed_of(row: Row, due: DueFeed) -> AssignedFeed:
-    return AssignedFeed(due, row.subscription_id, row.source_url, row.source_type, row.config)
+    return [
+        AssignedFeed(
+            claimed[row.id], row.subscription_id, row.source_url, row.source_type, row.config
+        )
+        for row in due_rows
+    ]
 
 
 async def list_feeds_of_fetcher(
-    view: View, fetcher: FetcherId, subscriptions: list[int]
+    view: View, fetcher: FetcherId, subscription_ids: list[int]
 ) -> dict[int, FeedPk]:
-    """Which of these subscriptions are the fetcher's, and the feed behind each."""
+    """Subscription → its feed, for those of these that are the fetcher's."""
     rows = await view.rows(
         "SELECT subscription_id, feed_id FROM rss_subscriptions WHERE fetcher_id = ? AND is_active"
-        f" AND feed_id IS NOT NULL AND subscription_id IN ({placeholders(len(subscriptions))})",
+        f" AND feed_id IS NOT NULL AND subscription_id IN ({placeholders(len(subscription_ids))})",
         fetcher,
-        *subscriptions,
+        *subscription_ids,
     )
     return {row.subscription_id: FeedPk(row.feed_id) for row in rows}
 
@@ -115,7 +116,7 @@ async def extend_claim(
 async def claim_early(
     tx: Transaction, fetcher: FetcherId, feed: FeedPk, now: int, lease_end: int
 ) -> DueFeed | None:
-    """A claim on a feed before its time, as a visit of this moment; None while somebody has it."""
+    """Claim a feed before its time, for a visit of this moment; None while it is claimed."""
     last = await tx.row("SELECT max(scheduled_at) AS at FROM visits WHERE feed_id = ?", feed)
     moment = max(now, last.at + 1) if last and last.at is not None else now
     row = await tx.row(
@@ -133,7 +134,7 @@ async def claim_early(
 
 
 async def find_next_due(view: View, fetcher: FetcherId) -> int | None:
-    """When the fetcher's next feed is due; a claimed one at the end of its lease."""
+    """The moment when the fetcher's next feed is due; a claimed one is due when its lease ends."""
     row = await view.row(
         f"SELECT min(f.next_visit_at) AS at FROM feeds f WHERE {_OURS}", shard_of_fetcher(fetcher)
     )
@@ -141,16 +142,16 @@ async def find_next_due(view: View, fetcher: FetcherId) -> int | None:
 
 
 async def list_resting_hosts(
-    view: View, fetcher: FetcherId, unsaid: float, now: int
+    view: View, fetcher: FetcherId, default_rest: float, now: int
 ) -> dict[str, int]:
-    """Hosts that told this fetcher to rest, and until when.
+    """Host → the end of its rest, for hosts that asked this fetcher to rest.
 
-    `unsaid` is the rest, in seconds, of one that did not say how long.
+    `default_rest` is the rest, in seconds, of a host that did not say how long.
     """
     rows = await view.rows(
         f"SELECT f.host, {REST_ENDS} AS until FROM feeds f WHERE {_OURS}"
         " AND f.last_outcome = 'throttled' GROUP BY f.host",
-        int(unsaid),
+        int(default_rest),
         shard_of_fetcher(fetcher),
     )
     return {row.host: row.until for row in rows if row.until is not None and row.until > now}

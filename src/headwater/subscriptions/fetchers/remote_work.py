@@ -1,4 +1,4 @@
-"""The work of registered fetchers: they claim what is due, keep it, and report what they met."""
+"""The remote work of registered fetchers: they claim due feeds, keep the claims, and report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,12 +46,12 @@ logger = get_logger("remote_work")
 
 _SEEN_EVERY = timedelta(minutes=1)
 _REPORT_TIME = timedelta(seconds=60)
-"""What a report may need from its arrival to its commit: for that long its claim is kept."""
+"""The time that a report may need from its arrival to its commit; its claim is kept for so long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What its holder must show: the subscription, which visit of it, and the fence."""
+    """A claim as its holder must show it: the subscription, the visit, and the fence."""
 
     subscription_id: int
     scheduled_at: datetime
@@ -62,8 +62,8 @@ class Claim:
 class RemoteVisit:
     """One visit to make. `validators` are empty when the whole document is wanted.
 
-    `not_before`: the source's host asked this fetcher to rest until then. `headers` are what a
-    private source wants to see; they are for its own origin, and for whoever has the claim.
+    `not_before`: the source's host asked this fetcher to rest until then. `headers` are those that
+    a private source needs; they are for its own origin, and for the holder of the claim.
     """
 
     claim: Claim
@@ -75,7 +75,7 @@ class RemoteVisit:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedWork:
-    """Work until the end of its lease; when the next is due, for those who have nothing to do."""
+    """Visits to make until the end of the lease; `next_due_at` is for a fetcher without work."""
 
     works: tuple[RemoteVisit, ...]
     lease_until: datetime
@@ -84,7 +84,7 @@ class ClaimedWork:
 
 @dataclass(frozen=True, slots=True)
 class RenewedClaims:
-    """Claims that are kept, and those that were lost already."""
+    """Subscriptions whose claims are kept, and those whose claims were lost already."""
 
     kept: tuple[int, ...]
     lost: tuple[int, ...]
@@ -99,7 +99,7 @@ async def claim_work(
     lease_seconds: float,
     idempotency: bytes | None = None,
 ) -> ClaimedWork:
-    """Due work of this fetcher, which is its own until the lease ends or it has reported."""
+    """Claim due feeds for this fetcher, until the lease ends or it has reported."""
     check_may_work(fetcher)
     now = services.clock.now()
     until = now + timedelta(seconds=lease_seconds)
@@ -109,67 +109,74 @@ async def claim_work(
     if idempotency is None and (next_due is None or next_due > to_micros(now)):
         return ClaimedWork((), until, maybe_moment(next_due))
     async with services.database.write() as tx:
-        found = await remote_claim_rows.claim_assigned_feeds(
+        assigned = await remote_claim_rows.claim_assigned_feeds(
             tx, fetcher.id, to_micros(now), to_micros(until), limit
         )
-        resting = await _resting(tx, services.feeds.schedule, fetcher, now)
+        resting = await _list_resting_hosts(tx, services.feeds.schedule, fetcher, now)
         next_due = await remote_claim_rows.find_next_due(tx, fetcher.id)
         if idempotency is not None:
-            claims = [_claim_on(each) for each in found]
+            claims = [_claim_on(each) for each in assigned]
             await set_key_resource(tx, idempotency, _encode_claims(claims, until, next_due))
-    works = [await _remote_visit_of(services.feeds, each, resting, now) for each in found]
-    return ClaimedWork(tuple(works), until, maybe_moment(next_due))
+    visits = [await _remote_visit_of(services.feeds, each, resting, now) for each in assigned]
+    return ClaimedWork(tuple(visits), until, maybe_moment(next_due))
 
 
 async def repeat_claim_answer(
     services: RegistryServices, fetcher: Fetcher, name: str
 ) -> ClaimedWork:
-    """What `claim` answered then, without what is not the fetcher's any more."""
+    """The answer of `claim_work` again, without work that is not the fetcher's any more."""
     check_may_work(fetcher)
     now = services.clock.now()
-    until, next_due, *names = orjson.loads(name)
+    until, next_due, *claims = orjson.loads(name)
     async with services.database.write() as tx:
-        found = await _still_claimed(tx, fetcher.id, [decode_claim(each) for each in names], now)
-        resting = await _resting(tx, services.feeds.schedule, fetcher, now)
-    works = [await _remote_visit_of(services.feeds, each, resting, now) for each in found]
-    return ClaimedWork(tuple(works), from_micros(until), maybe_moment(next_due))
+        assigned = await _still_claimed(
+            tx, fetcher.id, [decode_claim(each) for each in claims], now
+        )
+        resting = await _list_resting_hosts(tx, services.feeds.schedule, fetcher, now)
+    visits = [await _remote_visit_of(services.feeds, each, resting, now) for each in assigned]
+    return ClaimedWork(tuple(visits), from_micros(until), maybe_moment(next_due))
 
 
 async def _still_claimed(
     tx: Transaction, fetcher: FetcherId, claims: Sequence[Claim], now: datetime
 ) -> list[AssignedFeed]:
-    """Kept as long as they are, and no longer."""
+    """The claims that are still held. Their leases are not made longer."""
     if not claims:
         return []
-    found: dict[Claim, AssignedFeed] = {}
+    assigned: dict[Claim, AssignedFeed] = {}
     feeds = await remote_claim_rows.list_feeds_of_fetcher(
         tx, fetcher, [each.subscription_id for each in claims]
     )
-    for each in _in_order_of(feeds, claims):
-        if each.subscription_id not in feeds:
+    for claim in _in_order_of(feeds, claims):
+        if claim.subscription_id not in feeds:
             continue
-        held = _held_claim_of(feeds[each.subscription_id], each)
+        held = _held_claim_of(feeds[claim.subscription_id], claim)
         due = await remote_claim_rows.extend_claim(
             tx, fetcher, held, to_micros(now), to_micros(now)
         )
         if due is not None:
-            known = await subscription_rows.get_subscription(tx, each.subscription_id)
-            found[each] = AssignedFeed(
-                due, known.id, known.source_url, known.source_type, known.config
+            subscription = await subscription_rows.get_subscription(tx, claim.subscription_id)
+            assigned[claim] = AssignedFeed(
+                due,
+                subscription.id,
+                subscription.source_url,
+                subscription.source_type,
+                subscription.config,
             )
-    return [found[each] for each in claims if each in found]
+    return [assigned[claim] for claim in claims if claim in assigned]
 
 
-async def _resting(
+async def _list_resting_hosts(
     view: View, schedule: SchedulePolicy, fetcher: Fetcher, now: datetime
 ) -> dict[str, int]:
-    """Hosts that asked this fetcher to rest, and until when."""
-    unsaid = schedule.initial_interval
-    return await remote_claim_rows.list_resting_hosts(view, fetcher.id, unsaid, to_micros(now))
+    """Host → the end of its rest, for hosts that asked this fetcher to rest."""
+    return await remote_claim_rows.list_resting_hosts(
+        view, fetcher.id, schedule.initial_interval, to_micros(now)
+    )
 
 
 async def _note_heartbeat(database: Database, fetcher: Fetcher, now: datetime) -> None:
-    """Who asks for work is there; writing that down now and then is enough."""
+    """A request for work is a sign of life; it is enough to write it now and then."""
     seen = fetcher.last_seen_at
     if seen is None or not timedelta() <= now - seen < _SEEN_EVERY:  # a clock may be set back
         async with database.write() as tx:
@@ -191,7 +198,7 @@ async def _remote_visit_of(
 
 
 async def _secret_headers(services: FeedServices, due: DueFeed) -> Headers:
-    """A secret that does not open must not keep a fetcher from all its other work."""
+    """A secret that does not open must not keep the fetcher from all its other work."""
     try:
         return (await services.keyrings.open(due.feed, due.url)).headers_for(due.url)
     except SecretUnreadable as trouble:
@@ -207,26 +214,26 @@ async def renew_claims(
     lease_seconds: float,
     idempotency: bytes | None = None,
 ) -> RenewedClaims:
-    """A longer lease for work under way. With no time at all it is given back, due at once."""
+    """Make the leases of work under way longer. With 0 seconds the work is released, due at
+    once."""
     check_may_work(fetcher)
-    now = database.clock.now()
-    until = now + timedelta(seconds=lease_seconds)
     kept: list[int] = []
     lost: list[int] = []
     async with database.write() as tx:
+        until = tx.now + timedelta(seconds=lease_seconds)
         feeds = await remote_claim_rows.list_feeds_of_fetcher(
             tx, fetcher.id, [each.subscription_id for each in claims]
         )
-        for each in _in_order_of(feeds, claims):
+        for claim in _in_order_of(feeds, claims):
             due = None
-            if each.subscription_id in feeds:
-                held = _held_claim_of(feeds[each.subscription_id], each)
+            if claim.subscription_id in feeds:
+                held = _held_claim_of(feeds[claim.subscription_id], claim)
                 due = await remote_claim_rows.extend_claim(
-                    tx, fetcher.id, held, to_micros(now), to_micros(until)
+                    tx, fetcher.id, held, to_micros(tx.now), to_micros(until)
                 )
             if due is not None and not lease_seconds:
-                await claim_rows.release_claims(tx, [(due, to_micros(now))])
-            (lost if due is None else kept).append(each.subscription_id)
+                await claim_rows.release_claims(tx, [(due, to_micros(tx.now))])
+            (lost if due is None else kept).append(claim.subscription_id)
         renewed = RenewedClaims(tuple(kept), tuple(lost), until)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, encode_renewed(renewed))
@@ -234,8 +241,8 @@ async def renew_claims(
 
 
 def _in_order_of(feeds: Mapping[int, FeedPk], claims: Sequence[Claim]) -> list[Claim]:
-    """Everybody locks feeds in the same order, so that nobody waits for somebody who waits."""
-    return sorted(claims, key=lambda one: feeds.get(one.subscription_id, 0))
+    """All transactions lock feeds in the same order, so that no two wait for each other."""
+    return sorted(claims, key=lambda claim: feeds.get(claim.subscription_id, 0))
 
 
 async def claim_early(
@@ -246,16 +253,15 @@ async def claim_early(
     lease_seconds: float,
     idempotency: bytes | None = None,
 ) -> Claim:
-    """A claim for whoever has something to report without having claimed it."""
+    """Claim a source before it is due, for a fetcher that has something to report."""
     check_may_work(fetcher)
-    now = database.clock.now()
-    until = to_micros(now + timedelta(seconds=lease_seconds))
     async with database.write() as tx:
+        until = to_micros(tx.now + timedelta(seconds=lease_seconds))
         feeds = await remote_claim_rows.list_feeds_of_fetcher(tx, fetcher.id, [subscription_id])
         if subscription_id not in feeds:
             raise _no_such_subscription()
         feed = feeds[subscription_id]
-        due = await remote_claim_rows.claim_early(tx, fetcher.id, feed, to_micros(now), until)
+        due = await remote_claim_rows.claim_early(tx, fetcher.id, feed, to_micros(tx.now), until)
         if due is None:
             raise ConflictError(
                 "This source is being visited, or not visited at all just now.",
@@ -271,37 +277,37 @@ async def accept_report(
     services: RegistryServices,
     fetcher: Fetcher,
     claim: Claim,
-    said: FetcherReport,
+    report: FetcherReport,
     *,
     elapsed: float = 0.0,
 ) -> Visit:
-    """The committed visit. Said again, the same answer and no second effect."""
+    """The committed visit. The same report again has the same answer and no second effect."""
     check_may_work(fetcher)
     feed, due = await _extend_claim(services.database, fetcher.id, claim)
     by = _worker_name_of(fetcher.id, claim)
     if due is None:
         return await _find_reported_visit(services.database, feed, claim, by)
-    outcome = _outcome(services, due, said, elapsed)
+    outcome = _outcome_of(services, due, report, elapsed)
     with start_visit_trace(services.feeds.tracer, due) as trail:
         trail.tell(describe_report, due, outcome, by)
-        remembered = await record_visit(
+        result = await record_visit(
             due, outcome, services.feeds, conditional=isinstance(outcome, Unchanged), by=by
         )
-        report_visit(due, remembered)
-    if isinstance(remembered, DatabaseRefused):
+        report_visit(due, result)
+    if isinstance(result, DatabaseRefused):
         await _release_for_long(services, due)
-        raise remembered
-    if isinstance(remembered, ClaimLost):
+        raise result
+    if isinstance(result, ClaimLost):
         return await _find_reported_visit(services.database, feed, claim, by)
     visit = await _find_visit(services.database, feed, claim.scheduled_at)
-    assert visit is not None, "a visit that was remembered is in the history"
+    assert visit is not None, "a visit that was committed is in the history"
     return visit
 
 
-def _outcome(
-    services: RegistryServices, due: DueFeed, said: FetcherReport, elapsed: float
+def _outcome_of(
+    services: RegistryServices, due: DueFeed, report: FetcherReport, elapsed: float
 ) -> Outcome:
-    errand = ReportContext(
+    context = ReportContext(
         url=due.url,
         started_at=services.clock.now() - timedelta(seconds=elapsed),
         elapsed=elapsed,
@@ -309,29 +315,28 @@ def _outcome(
         retry_after_cap=services.feeds.fetcher.policy.retry_after_cap,
         accepted_types=services.feeds.fetcher.policy.accepted_types,
     )
-    return outcome_of_report(said, errand)
+    return outcome_of_report(report, context)
 
 
 async def _extend_claim(
     database: Database, fetcher: FetcherId, claim: Claim
 ) -> tuple[FeedPk, DueFeed | None]:
-    """Checked and kept long enough in one step, so that the lease does not end under our hands."""
-    now = database.clock.now()
-    until = to_micros(now + _REPORT_TIME)
+    """Check the claim and extend it in one step, so that it does not end during the report."""
     async with database.write() as tx:
+        until = to_micros(tx.now + _REPORT_TIME)
         feeds = await remote_claim_rows.list_feeds_of_fetcher(tx, fetcher, [claim.subscription_id])
         if claim.subscription_id not in feeds:
             raise _no_such_subscription()
         feed = feeds[claim.subscription_id]
         return feed, await remote_claim_rows.extend_claim(
-            tx, fetcher, _held_claim_of(feed, claim), to_micros(now), until
+            tx, fetcher, _held_claim_of(feed, claim), to_micros(tx.now), until
         )
 
 
 async def _find_reported_visit(
     database: Database, feed: FeedPk, claim: Claim, by: WorkerId
 ) -> Visit:
-    """The visit that this very claim led to; StaleClaim when it led to none."""
+    """The visit that this claim led to; StaleClaim when it led to none."""
     visit = await _find_visit(database, feed, claim.scheduled_at)
     if visit is not None and visit.worker == by:
         return visit
@@ -344,14 +349,14 @@ async def _find_reported_visit(
 async def _find_visit(database: Database, feed: FeedPk, scheduled_at: datetime) -> Visit | None:
     after = to_micros(scheduled_at) + 1
     async with database.read() as view:
-        found = await visit_rows.list_visits(view, feed, before=after, limit=1)
-    return found[0] if found and found[0].scheduled_at == scheduled_at else None
+        visits = await visit_rows.list_visits(view, feed, before=after, limit=1)
+    return visits[0] if visits and visits[0].scheduled_at == scheduled_at else None
 
 
 async def _release_for_long(services: RegistryServices, due: DueFeed) -> None:
-    """What the database will not take is not asked for again at once."""
-    later = services.clock.now() + timedelta(seconds=services.feeds.schedule.max_interval)
+    """A document that the database refuses is not asked for again at once."""
     async with services.database.write() as tx:
+        later = tx.now + timedelta(seconds=services.feeds.schedule.max_interval)
         await claim_rows.release_claims(tx, [(due, to_micros(later))])
 
 
@@ -360,7 +365,7 @@ def _held_claim_of(feed: FeedPk, claim: Claim) -> HeldClaim:
 
 
 def _worker_name_of(fetcher: FetcherId, claim: Claim) -> WorkerId:
-    """With the fence: a visit's record says which claim it came from."""
+    """With the fence, so that a visit's record shows which claim it came from."""
     return WorkerId(f"{remote_claim_rows.fetcher_worker_id(fetcher)}#{claim.fence}")
 
 

@@ -1,4 +1,4 @@
-"""What a JSON Schema would cost, counted before it is used: no loops, no fetching, no floods."""
+"""Limits for a JSON Schema: its cost is counted first; loops and fetching are refused."""
 
 from typing import Any
 from urllib.parse import unquote
@@ -22,7 +22,7 @@ _DRAFTS = frozenset(
     }
 )
 _TOO_DEEP = f"The config_schema is deeper than {MOST_DEPTH} levels."
-# These move what "#/…" means, or point somewhere that only running the schema would tell.
+# These change the meaning of "#/…", or refer to something that is known only at run time.
 _UNCOUNTABLE = ("$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef")
 
 
@@ -31,7 +31,7 @@ def depth_of(value: Any) -> int:
     depth, level = 0, [value] if isinstance(value, dict | list) else []
     while level:
         depth += 1
-        below = (each for part in level for _, each in _named(part))
+        below = (each for part in level for _, each in _items_of(part))
         level = [each for each in below if isinstance(each, dict | list)]
     return depth
 
@@ -41,32 +41,32 @@ def size_of(value: Any) -> int:
     count, level = 1, [value]
     while level:
         level = [
-            each for part in level if isinstance(part, dict | list) for _, each in _named(part)
+            each for part in level if isinstance(part, dict | list) for _, each in _items_of(part)
         ]
         count += len(level)
     return count
 
 
 def check_schema_cost(schema: dict[str, Any]) -> None:
-    """BadConfigSchema for a schema whose cost cannot be told, or is too high."""
-    named = schema.get("$schema")
-    if named is not None and (not isinstance(named, str) or named.removesuffix("#") not in _DRAFTS):
+    """BadConfigSchema for a schema whose cost cannot be counted, or is too high."""
+    draft = schema.get("$schema")
+    if draft is not None and (not isinstance(draft, str) or draft.removesuffix("#") not in _DRAFTS):
         raise BadConfigSchema("The config_schema's $schema is not one we know.", path="/$schema")
     if depth_of(schema) > MOST_DEPTH:
         raise BadConfigSchema(_TOO_DEEP, path="")
-    _Survey(schema).refuse_costly()
+    _CostCheck(schema).check()
 
 
-class _Survey:
-    """Walks a schema once. Each part's work and height are known before those who use it."""
+class _CostCheck:
+    """Walks a schema once: a part's work and height are known before those of parts that use it."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._schema = schema
-        self._known: dict[int, tuple[int, int]] = {}
+        self._measured: dict[int, tuple[int, int]] = {}
         self._under_way: set[int] = set()
         self._patterns = 0
 
-    def refuse_costly(self) -> None:
+    def check(self) -> None:
         work, _ = self._measure(self._schema, "")
         if work > MOST_WORK:
             raise BadConfigSchema("The config_schema takes too many steps to check.", path="")
@@ -75,32 +75,32 @@ class _Survey:
         """(work, height) of a part, with what it refers to."""
         if not isinstance(part, dict | list):
             return 0, 0
-        if id(part) in self._known:
-            return self._known[id(part)]
+        if id(part) in self._measured:
+            return self._measured[id(part)]
         if id(part) in self._under_way:
             raise BadConfigSchema("The config_schema refers to itself.", path=path)
         self._under_way.add(id(part))
         if len(self._under_way) > MOST_DEPTH:
             raise BadConfigSchema(_TOO_DEEP, path=path)
-        below = [self._measure(child, f"{path}/{name}") for name, child in _named(part)]
+        below = [self._measure(child, f"{path}/{name}") for name, child in _items_of(part)]
         if isinstance(part, dict):
-            self._refuse_parts(part, path)
-            below += self._referred(part, path)
+            self._check_keywords(part, path)
+            below += self._measure_reference(part, path)
         work = 1 + sum(each for each, _ in below)
         height = 1 + max((each for _, each in below), default=0)
         if height > MOST_DEPTH:
             raise BadConfigSchema(_TOO_DEEP, path=path)
         self._under_way.discard(id(part))
-        self._known[id(part)] = work, height
+        self._measured[id(part)] = work, height
         return work, height
 
-    def _referred(self, part: dict[str, Any], path: str) -> list[tuple[int, int]]:
+    def _measure_reference(self, part: dict[str, Any], path: str) -> list[tuple[int, int]]:
         reference = part.get("$ref")
         if not isinstance(reference, str):
             return []
-        return [self._measure(self._found(reference, f"{path}/$ref"), f"{path}/$ref")]
+        return [self._measure(self._resolve(reference, f"{path}/$ref"), f"{path}/$ref")]
 
-    def _found(self, reference: str, path: str) -> Any:
+    def _resolve(self, reference: str, path: str) -> Any:
         if not reference.startswith("#"):
             raise BadConfigSchema("The config_schema refers to another document.", path=path)
         if reference[1:2] not in ("", "/"):
@@ -110,13 +110,13 @@ class _Survey:
             name = step.replace("~1", "/").replace("~0", "~")
             if isinstance(place, dict) and name in place:
                 place = place[name]
-            elif isinstance(place, list) and name in _indexes(place):
+            elif isinstance(place, list) and name in map(str, range(len(place))):
                 place = place[int(name)]
             else:
                 raise BadConfigSchema("The config_schema refers to nothing.", path=path)
         return place
 
-    def _refuse_parts(self, part: dict[str, Any], path: str) -> None:
+    def _check_keywords(self, part: dict[str, Any], path: str) -> None:
         for name in _UNCOUNTABLE:
             if isinstance(part.get(name), str | bool):
                 raise BadConfigSchema(f"{name} is not used here.", path=f"{path}/{name}")
@@ -131,15 +131,11 @@ class _Survey:
                 )
 
 
-def _named(part: dict[str, Any] | list[Any]) -> list[tuple[str | int, Any]]:
+def _items_of(part: dict[str, Any] | list[Any]) -> list[tuple[str | int, Any]]:
     return list(part.items() if isinstance(part, dict) else enumerate(part))
 
 
-def _indexes(part: list[Any]) -> set[str]:
-    return {str(index) for index in range(len(part))}
-
-
 def _patterns_of(part: dict[str, Any]) -> list[str]:
-    found = [part["pattern"]] if isinstance(part.get("pattern"), str) else []
+    patterns = [part["pattern"]] if isinstance(part.get("pattern"), str) else []
     by_name = part.get("patternProperties")
-    return found + (list(by_name) if isinstance(by_name, dict) else [])
+    return patterns + (list(by_name) if isinstance(by_name, dict) else [])

@@ -1,4 +1,4 @@
-"""News of subscriptions, posted to those fetchers that ask for them."""
+"""Send news of subscriptions to the fetchers that want it."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ logger = get_logger("news")
 _PAGE = 100
 
 _FAR_BEHIND = 10_000
-"""A cursor that lags this much, with no news in between, is written down anew."""
+"""A cursor is written again when it is so many events behind with no news in between."""
 _GONE = 410
 _FIRST_PAUSE = 5.0
 _JITTER = 0.2
@@ -29,7 +29,7 @@ _JITTER = 0.2
 
 @dataclass(frozen=True, slots=True)
 class NewsPolicy:
-    """`deadline` for one post; `lease` is how long a dead deliverer is waited for."""
+    """Seconds: `deadline` for one post; `lease` after which a dead deliverer is replaced."""
 
     deadline: float = 10.0
     lease: float = 40.0
@@ -51,9 +51,9 @@ async def read_news(database: Database, after: int) -> LoggedEvents:
 
 
 class NewsDeliveries:
-    """Posts of news, in order for each fetcher; who is slow or down delays nobody else.
+    """Deliveries of news, in order for each fetcher; a slow fetcher delays no other.
 
-    A fetcher may get one event twice (we died before we noted that it has it), never none.
+    A fetcher may get an event twice (after a crash before its cursor was written), but misses none.
     """
 
     def __init__(self, services: RegistryServices, policy: NewsPolicy) -> None:
@@ -64,23 +64,27 @@ class NewsDeliveries:
         self.stopping = asyncio.Event()
 
     async def look(self) -> None:
-        """Begins a delivery for each fetcher that has not been told everything."""
+        """Begin a delivery for each fetcher that does not have all events."""
         services = self._services
         async with services.database.read() as view:
             last = await event_rows.get_last_seq(view)
             now = self._now()
-            waiting = await receiver_rows.list_due_receivers(view, now, self._too_far(now))
-        for receiver in waiting:
+            receivers = await receiver_rows.list_due_receivers(view, now, self._too_far(now))
+        for receiver in receivers:
             room = len(self._running) < self._policy.at_once
-            if room and receiver.fetcher_id not in self._running and self._start(receiver) < last:
+            if (
+                room
+                and receiver.fetcher_id not in self._running
+                and self._cursor_of(receiver) < last
+            ):
                 self._running[receiver.fetcher_id] = asyncio.create_task(self._deliver(receiver))
 
     async def all_done(self) -> None:
-        """When every delivery that was begun has come to its end."""
+        """Wait until every delivery that was begun has ended."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def end(self, seconds: float) -> None:
-        """No more posts; what is on its way may finish within the time given."""
+        """Begin no more posts; those under way may finish within `seconds`."""
         self.stopping.set()
         if self._running:
             await asyncio.wait(set(self._running.values()), timeout=seconds)
@@ -88,17 +92,18 @@ class NewsDeliveries:
             task.cancel()
         await self.all_done()
 
-    def _start(self, receiver: Receiver) -> int:
-        return max(receiver.told, self._reached.get(receiver.fetcher_id, 0))
+    def _cursor_of(self, receiver: Receiver) -> int:
+        return max(receiver.news_seq, self._reached.get(receiver.fetcher_id, 0))
 
     async def _deliver(self, receiver: Receiver) -> None:
-        """One at a time here; the lease makes it one at a time everywhere."""
+        """Deliver one page. One delivery per fetcher runs here; the lease makes it one
+        everywhere."""
         try:
-            telling = await read_news(self._services.database, self._start(receiver))
-            if not telling.events:
-                await self._nothing_new(receiver, telling.next)
-            elif (lease_end := await self._hold(receiver)) is not None:
-                await self._tell_all(receiver, telling.events, lease_end)
+            page = await read_news(self._services.database, self._cursor_of(receiver))
+            if not page.events:
+                await self._note_no_news(receiver, page.next)
+            elif (lease_end := await self._claim(receiver)) is not None:
+                await self._post_all(receiver, page.events, lease_end)
         except HeadwaterError as trouble:
             logger.error(
                 "news_failed",
@@ -106,18 +111,18 @@ class NewsDeliveries:
                 error=trouble.code,
                 detail=trouble.message,
             )
-        except Exception as trouble:  # a mistake of ours must not end the news of all others
+        except Exception as trouble:  # a bug must not end the news of all others
             logger.error("news_crashed", fetcher=receiver.fetcher_id, exc_info=trouble)
         finally:
             del self._running[receiver.fetcher_id]
 
-    async def _nothing_new(self, receiver: Receiver, reached: int) -> None:
+    async def _note_no_news(self, receiver: Receiver, reached: int) -> None:
         self._reached[receiver.fetcher_id] = reached
-        if reached - receiver.told >= _FAR_BEHIND:
+        if reached - receiver.news_seq >= _FAR_BEHIND:
             async with self._services.database.write() as tx:
-                await receiver_rows.note_reached(tx, receiver, reached)
+                await receiver_rows.set_news_seq(tx, receiver, reached)
 
-    async def _hold(self, receiver: Receiver) -> int | None:
+    async def _claim(self, receiver: Receiver) -> int | None:
         now, lease_end = self._now(), self._lease_end()
         async with self._services.database.write() as tx:
             ours = await receiver_rows.claim_receiver(
@@ -125,13 +130,13 @@ class NewsDeliveries:
             )
         return lease_end if ours else None
 
-    async def _tell_all(
+    async def _post_all(
         self, receiver: Receiver, events: tuple[LoggedEvent, ...], lease_end: int
     ) -> None:
         for event in events:
             reply = await self._post(receiver, event)
             last = event is events[-1] or self.stopping.is_set()
-            held = await self._note(receiver, event, reply, lease_end, last=last)
+            held = await self._note_reply(receiver, event, reply, lease_end, last=last)
             if held is None:
                 return
             lease_end, receiver = held, replace(receiver, failures=0)
@@ -141,12 +146,12 @@ class NewsDeliveries:
             url = news_url(receiver.base_url)
         except BadUrl as trouble:
             return HttpReply(None, trouble=trouble.code, detail=trouble.message)
-        key = self._opened_key(receiver)
+        key = self._open_key(receiver)
         return await self._services.fetchers.post(
             url, key, encode_news(event), self._policy.deadline, message_id=event.event_id
         )
 
-    async def _note(
+    async def _note_reply(
         self,
         receiver: Receiver,
         event: LoggedEvent,
@@ -155,19 +160,21 @@ class NewsDeliveries:
         *,
         last: bool,
     ) -> int | None:
-        """The new end of the lease while there is more to tell; None when this is the end."""
-        who, until = receiver.fetcher_id, None if last else self._lease_end()
+        """The new end of the lease while there is more to send; None at the end."""
+        fetcher_id, until = receiver.fetcher_id, None if last else self._lease_end()
         delivered = reply.trouble is None and reply.status is not None and reply.status // 100 == 2
         async with self._services.database.write() as tx:
             if delivered:
-                ours = await receiver_rows.note_told(tx, who, lease_end, event.seq, until)
+                ours = await receiver_rows.mark_delivered(
+                    tx, fetcher_id, lease_end, event.seq, until
+                )
             elif reply.status == _GONE:
-                ours, until = await receiver_rows.stop_telling(tx, who, lease_end), None
+                ours, until = await receiver_rows.stop_news(tx, fetcher_id, lease_end), None
             else:
-                again = self._now() + round(self._pause(receiver.failures) * 1_000_000)
+                next_try = self._now() + round(self._pause(receiver.failures) * 1_000_000)
                 failures = receiver.failures + 1
                 ours, until = (
-                    await receiver_rows.note_failure(tx, who, lease_end, failures, again),
+                    await receiver_rows.mark_failed(tx, fetcher_id, lease_end, failures, next_try),
                     None,
                 )
         if not delivered:
@@ -175,11 +182,11 @@ class NewsDeliveries:
         return until if ours else None
 
     def _pause(self, failures: int) -> float:
-        """Twice as long each time, up to the cap, with a little luck so that not all come back."""
+        """Twice as long each time, up to the cap, with jitter so that not all come back at once."""
         pause = min(_FIRST_PAUSE * 2.0 ** min(failures, 30), self._policy.pause_cap)
         return pause * (1 + _JITTER * self._services.clock.luck())
 
-    def _opened_key(self, receiver: Receiver) -> bytes | None:
+    def _open_key(self, receiver: Receiver) -> bytes | None:
         if receiver.signing_key is None:
             return None
         return self._services.vault.open(receiver.signing_key, about=about_fetcher(receiver.name))
