@@ -364,7 +364,7 @@ async def test_clean_items_are_bounded(world: World) -> None:
     clean = CleanItemCache(most_bytes=3 * 4_096)
     items = [an_item("news", n, description="x" * 400) for n in range(10)]
     clean.keep({item: personal_feed.clean_item(item) for item in items})
-    assert list(clean.known(items)) == items[-3:]
+    assert list(clean.find(items)) == items[-3:]
     assert clean.size <= 3 * 4_096
 
 

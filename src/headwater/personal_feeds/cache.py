@@ -1,6 +1,6 @@
-"""The cache of personal feeds: what a process remembers, and what a change makes worthless.
+"""The cache of personal feeds: documents, holders of tokens and cleaned items.
 
-Nothing here waits or asks: whoever owns a memory tells it what has changed.
+Nothing here waits or asks the store: the owner of a cache passes in the changes.
 """
 
 from collections import OrderedDict
@@ -12,20 +12,21 @@ from headwater.personal_feeds.ports import FeedReader, KeptItem, PersonalChanges
 from headwater.publish.document import PublishedItem
 
 MOST_NAMES = 100_000
-"""Names of categories and readers that changed; beyond that, everything may have."""
+"""Names of changed categories and readers that are remembered; with more, the cache is cleared."""
 
 ENTRY_BYTES = 1_024
-"""What is remembered of a document beside its bytes, roughly; and for each of its categories:"""
+"""The rough size of a cached document beside its body."""
 CATEGORY_BYTES = 16
+"""The rough size of each category of a cached document."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BuiltFeed:
-    """A document, ready to be sent. `zipped` is the same as gzip.
+    """A document, ready to be sent. `zipped` is its body as gzip.
 
-    `etag` is weak, as it stands for both. It comes from the document and from whose it is: workers
-    agree on it, and that of another reader says nothing. `modified` is in microseconds; from
-    `valid_until` on something in it has expired.
+    `etag` is weak, as it stands for both. It is made from the document and its reader: all workers
+    make the same one, and no reader can use that of another. `modified` is in microseconds; from
+    `valid_until` on something in the document has expired.
     """
 
     body: bytes
@@ -39,11 +40,11 @@ class BuiltFeed:
 
 @dataclass(slots=True, eq=False)
 class CachedDocument:
-    """A remembered document. Nothing that changed up to generation `since` is missing in it, and
-    nothing that concerns it changed up to `checked`. It is good until `deadline`."""
+    """A document in the cache. It has all changes up to generation `since`, and no later change up
+    to generation `checked` concerns it. It is good until `deadline`."""
 
     reader: FeedReader
-    ask: PersonalFeedRequest
+    request: PersonalFeedRequest
     categories: tuple[str, ...]
     built: BuiltFeed
     deadline: float
@@ -52,13 +53,13 @@ class CachedDocument:
 
     @property
     def size(self) -> int:
-        kept = len(self.built.body) + len(self.built.zipped)
-        return kept + ENTRY_BYTES + CATEGORY_BYTES * len(self.categories)
+        bodies = len(self.built.body) + len(self.built.zipped)
+        return bodies + ENTRY_BYTES + CATEGORY_BYTES * len(self.categories)
 
 
 @dataclass(slots=True, eq=False)
 class _ReaderCache:
-    """One reader: who opens it, and the documents that are remembered."""
+    """The cache of one reader: the hashes of known tokens, and the documents."""
 
     reader: FeedReader
     hashes: set[bytes]
@@ -66,8 +67,8 @@ class _ReaderCache:
 
 
 class PersonalFeedCache:
-    """`generation` grows with every change. What was read from the store while it was `since` is
-    kept only if nothing changed meanwhile that concerns it."""
+    """Holders and documents by reader. `generation` grows with every change: a value that was read
+    in generation `since` is kept only if no later change concerns it."""
 
     def __init__(self, most_bytes: int, most_holders: int) -> None:
         self._most_bytes, self._most_holders = most_bytes, most_holders
@@ -76,43 +77,43 @@ class PersonalFeedCache:
         self._categories: dict[str, int] = {}
         self._readers: dict[str, int] = {}
         self.holders: dict[bytes, TokenHolder] = {}
-        self._seats: dict[str, _ReaderCache] = {}
+        self._by_reader: dict[str, _ReaderCache] = {}
         self._order: OrderedDict[CachedDocument, None] = OrderedDict()
         self.size = 0
 
     # Holders
 
     def keep_holder(self, token_hash: bytes, holder: TokenHolder, since: int) -> TokenHolder:
-        """The holder as it is remembered; all of one reader's are given the same reader."""
+        """Keep a holder, and return it; all holders of one reader share one reader object."""
         reader = holder.reader
         if self._readers.get(reader.id, 0) > since or self._all_since > since:
             return holder
-        seat = self._seats.get(reader.id)
-        if seat is None or seat.reader != reader:
+        cached = self._by_reader.get(reader.id)
+        if cached is None or cached.reader != reader:
             self._clear(reader.id)
-            seat = self._seats[reader.id] = _ReaderCache(reader, set(), {})
-        kept = TokenHolder(seat.reader, holder.token_id, holder.until)
-        seat.hashes.add(token_hash)
-        self.holders[token_hash] = kept
+            cached = self._by_reader[reader.id] = _ReaderCache(reader, set(), {})
+        shared = TokenHolder(cached.reader, holder.token_id, holder.until)
+        cached.hashes.add(token_hash)
+        self.holders[token_hash] = shared
         while len(self.holders) > self._most_holders:
             self.drop_holder(next(iter(self.holders)))
-        return kept
+        return shared
 
     def drop_holder(self, token_hash: bytes) -> None:
         holder = self.holders.pop(token_hash, None)
-        if holder is not None and (seat := self._seats.get(holder.reader.id)) is not None:
-            seat.hashes.discard(token_hash)
-            if not seat.hashes:
+        if holder is not None and (cached := self._by_reader.get(holder.reader.id)) is not None:
+            cached.hashes.discard(token_hash)
+            if not cached.hashes:
                 self._clear(holder.reader.id)
 
     # Documents
 
-    def document(self, reader: FeedReader, ask: PersonalFeedRequest) -> CachedDocument | None:
-        """Only for the very reader that is remembered: one of an earlier time sees another feed."""
-        seat = self._seats.get(reader.id)
-        if seat is None or seat.reader is not reader:
+    def document(self, reader: FeedReader, request: PersonalFeedRequest) -> CachedDocument | None:
+        """Only for the reader object in the cache: one from before a change sees another feed."""
+        cached = self._by_reader.get(reader.id)
+        if cached is None or cached.reader is not reader:
             return None
-        entry = seat.documents.get(ask)
+        entry = cached.documents.get(request)
         if entry is None:
             return None
         if entry.checked != self.generation and not self._still_good(entry):
@@ -122,12 +123,12 @@ class PersonalFeedCache:
         return entry
 
     def keep_document(self, entry: CachedDocument) -> None:
-        seat = self._seats.get(entry.reader.id)
-        if seat is None or seat.reader is not entry.reader:
+        cached = self._by_reader.get(entry.reader.id)
+        if cached is None or cached.reader is not entry.reader:
             return
-        if (old := seat.documents.get(entry.ask)) is not None:
+        if (old := cached.documents.get(entry.request)) is not None:
             self._drop(old)
-        seat.documents[entry.ask] = entry
+        cached.documents[entry.request] = entry
         self._order[entry] = None
         self.size += entry.size
         while self.size > self._most_bytes:
@@ -142,13 +143,13 @@ class PersonalFeedCache:
 
     def _drop(self, entry: CachedDocument) -> None:
         del self._order[entry]
-        del self._seats[entry.reader.id].documents[entry.ask]
+        del self._by_reader[entry.reader.id].documents[entry.request]
         self.size -= entry.size
 
     # Changes
 
     def forget(self, changes: PersonalChanges) -> None:
-        """What these concern is worthless; documents are looked at when they are asked for."""
+        """Forget all that the changes concern; documents are checked when they are requested."""
         if not (changes.everything or changes.categories or changes.readers):
             return
         self.generation += 1
@@ -163,44 +164,44 @@ class PersonalFeedCache:
 
     def _forget_everything(self) -> None:
         self._all_since = self.generation
-        for known in (self._categories, self._readers, self.holders, self._seats, self._order):
-            known.clear()
+        for part in (self._categories, self._readers, self.holders, self._by_reader, self._order):
+            part.clear()
         self.size = 0
 
     def _clear(self, reader_id: str) -> None:
-        seat = self._seats.get(reader_id)
-        if seat is None:
+        cached = self._by_reader.get(reader_id)
+        if cached is None:
             return
-        for entry in list(seat.documents.values()):
+        for entry in list(cached.documents.values()):
             self._drop(entry)
-        for token_hash in seat.hashes:
+        for token_hash in cached.hashes:
             self.holders.pop(token_hash, None)
-        del self._seats[reader_id]
+        del self._by_reader[reader_id]
 
 
 ITEM_BYTES = 2_048
-"""What is remembered of an item beside its words, roughly."""
+"""The rough size of a cleaned item beside its texts."""
 
 
 class CleanItemCache:
-    """By the item itself with all its words: other words are another item."""
+    """Cleaned items, by the stored item with all its texts: an edited item is another one."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._items: OrderedDict[KeptItem, PublishedItem] = OrderedDict()
         self.size = 0
 
-    def known(self, wanted: Iterable[KeptItem]) -> dict[KeptItem, PublishedItem]:
-        """Those of them that are remembered."""
-        found: dict[KeptItem, PublishedItem] = {}
-        for kept in wanted:
+    def find(self, items: Iterable[KeptItem]) -> dict[KeptItem, PublishedItem]:
+        """The cleaned items of those that are in the cache."""
+        cleaned: dict[KeptItem, PublishedItem] = {}
+        for kept in items:
             if (item := self._items.get(kept)) is not None:
                 self._items.move_to_end(kept)
-                found[kept] = item
-        return found
+                cleaned[kept] = item
+        return cleaned
 
     def keep(self, cleaned: Mapping[KeptItem, PublishedItem]) -> None:
-        """What was asked for longest ago goes when there are too many."""
+        """The item whose last use is longest ago goes when there are too many."""
         for kept, item in cleaned.items():
             if kept not in self._items:
                 self._items[kept] = item
@@ -210,6 +211,6 @@ class CleanItemCache:
 
 
 def _size(kept: KeptItem) -> int:
-    """Both as it was given and clean, which is about as long; a letter may take four bytes."""
-    words = len(kept.title) + len(kept.description) + len(kept.link) + len(kept.content or "")
-    return ITEM_BYTES + 4 * words
+    """The stored and the cleaned item are about as long; a character may take four bytes."""
+    characters = len(kept.title) + len(kept.description) + len(kept.link) + len(kept.content or "")
+    return ITEM_BYTES + 4 * characters

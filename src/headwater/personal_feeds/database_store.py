@@ -20,7 +20,7 @@ from headwater.personal_feeds.ports import (
 
 SWEPT_AT_ONCE = 500
 ADDED_AT_ONCE = 1_000
-"""So many rows in one transaction, lest others wait for it."""
+"""Rows in one transaction, so that others do not wait long for it."""
 
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
@@ -31,7 +31,8 @@ FORGET_EVERY_SECONDS = 3_600.0
 
 
 class PersonalDatabase:
-    """One per process. Items that come at the same time share a commit."""
+    """Personal feeds in the database; one per process. Items that come at the same time share a
+    commit."""
 
     storage = "database"
 
@@ -98,7 +99,7 @@ class PersonalDatabase:
             return await reader_rows.end_token(tx, token_id, until=until, revoked=revoked, now=now)
 
     async def holder(self, token_hash: bytes, plain: str, now: int) -> TokenHolder | None:
-        """No other tool writes here: `plain` is of no use."""
+        """`plain` is not used: no other tool writes tokens here."""
         async with self._database.read() as view:
             return await reader_rows.find_holder(view, token_hash, now)
 
@@ -121,8 +122,8 @@ class PersonalDatabase:
         self, groups: list[tuple[KeptItem, ...]]
     ) -> list[list[AddedItem] | DatabaseRefused]:
         answers: list[list[AddedItem] | DatabaseRefused] = []
-        for some in _split_groups(groups, ADDED_AT_ONCE):
-            added = await split_on_refusal(self._add_together, some, DatabaseRefused)
+        for batch in _split_groups(groups, ADDED_AT_ONCE):
+            added = await split_on_refusal(self._add_together, batch, DatabaseRefused)
             answers.extend(added)
         return answers
 
@@ -159,7 +160,7 @@ class PersonalDatabase:
     # Care
 
     async def upkeep(self, now: int) -> None:
-        """Nobody's writes wait for it when there is nothing to do."""
+        """Take no turn for writing when there is nothing to do."""
         async with self._database.read() as view:
             swept = SWEPT_AT_ONCE if await item_rows.has_expired(view, now) else 0
         while swept == SWEPT_AT_ONCE:
@@ -178,29 +179,29 @@ class PersonalDatabase:
             await reader_rows.delete_old_tokens(tx, now - TOKENS_KEPT)
 
     async def trouble(self) -> str | None:
-        """The database is looked at by others."""
+        """None: others check the database."""
         return None
 
     async def close(self) -> None:
-        """The database itself belongs to whoever opened it."""
+        """The database itself stays open: it belongs to the one that opened it."""
         await self._adding.close()
 
 
 def _is_storable(text: str) -> bool:
-    """False for what no database keeps as text, and so has not kept."""
-    return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
+    """False for a text that no database can store, and so has not stored."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _split_groups(
     groups: Sequence[tuple[KeptItem, ...]], most: int
 ) -> list[list[tuple[KeptItem, ...]]]:
-    """Groups in their order, as many together as have no more than `most` items."""
-    lots: list[list[tuple[KeptItem, ...]]] = []
+    """Groups in their order, in batches of at most `most` items where groups allow it."""
+    batches: list[list[tuple[KeptItem, ...]]] = []
     size = most
     for group in groups:
         if size + len(group) > most:
-            lots.append([])
+            batches.append([])
             size = 0
-        lots[-1].append(group)
+        batches[-1].append(group)
         size += len(group)
-    return lots
+    return batches

@@ -1,4 +1,4 @@
-"""An item as one row keeps it: its words as JSON, its guid as bytes that sort like the text."""
+"""An item as JSON, as one row stores it, and its guid as bytes that sort like the text."""
 
 import json
 import re
@@ -15,9 +15,9 @@ _TEXT, _PADDING = b"t", b"\0"
 
 
 def guid_key(guid: str) -> bytes:
-    """16 bytes for a UUID as UUIDs are written; any other text as it is, behind one letter.
+    """16 bytes for a UUID in its usual form; any other text as it is, after one letter.
 
-    What another tool wrote may be anything: it comes back letter by letter.
+    Another tool may have written any text as a guid: it comes back character by character.
     """
     if _UUID.fullmatch(guid):
         return bytes.fromhex(guid.replace("-", ""))
@@ -37,8 +37,8 @@ def _text_key(guid: str) -> bytes:
 
 
 def encode_item(item: KeptItem) -> str:
-    """All but what has a column of its own."""
-    said = {
+    """All fields but those with a column of their own."""
+    fields = {
         "title": item.title,
         "description": item.description,
         "link": item.link,
@@ -51,34 +51,35 @@ def encode_item(item: KeptItem) -> str:
         "tags": item.tags,
         "caller_id": item.caller_id,
     }
-    return json_of({name: value for name, value in said.items() if value not in (None, (), [])})
+    return json_of({name: value for name, value in fields.items() if value not in (None, (), [])})
 
 
 def decode_item(category: str, guid: bytes, expires_at: int, text: str) -> KeptItem:
-    said = read_json(text)
+    fields = read_json(text)
     return KeptItem(
         category=category,
         guid=guid_of(guid),
-        title=said["title"],
-        description=said["description"],
-        link=said["link"],
-        pub_date=said["pub_date"],
-        arrived_at=said["arrived_at"],
+        title=fields["title"],
+        description=fields["description"],
+        link=fields["link"],
+        pub_date=fields["pub_date"],
+        arrived_at=fields["arrived_at"],
         expires_at=expires_at,
-        changed_at=said["changed_at"],
-        content=said.get("content"),
-        authors=tuple(said.get("authors", ())),
-        enclosures=tuple(ItemAttachment(*each) for each in said.get("enclosures", ())),
-        tags=tuple(said.get("tags", ())),
-        caller_id=said.get("caller_id"),
+        changed_at=fields["changed_at"],
+        content=fields.get("content"),
+        authors=tuple(fields.get("authors", ())),
+        enclosures=tuple(ItemAttachment(*each) for each in fields.get("enclosures", ())),
+        tags=tuple(fields.get("tags", ())),
+        caller_id=fields.get("caller_id"),
     )
 
 
 def revised(item: KeptItem, new: KeptItem) -> KeptItem:
-    """With the words of the new one, unless these are older; itself when nothing changes."""
+    """The item with the texts of the new one, unless they are older; itself when nothing
+    changes."""
     if new.changed_at < item.changed_at:
         return item
-    words = replace(
+    candidate = replace(
         new,
         category=item.category,
         guid=item.guid,
@@ -87,11 +88,11 @@ def revised(item: KeptItem, new: KeptItem) -> KeptItem:
         expires_at=item.expires_at,
         changed_at=item.changed_at,
     )
-    return item if words == item else replace(words, changed_at=new.changed_at)
+    return item if candidate == item else replace(candidate, changed_at=new.changed_at)
 
 
 def json_of(value: Any) -> str:
-    """Half a character pair has no UTF-8; as an escape it is kept all the same."""
+    """JSON text. A lone surrogate has no UTF-8; it is kept as an escape."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:

@@ -1,7 +1,7 @@
-"""Items of personal feeds in the database: the newest of some categories, changes, all in turn.
+"""Items of personal feeds in the database: the newest of some categories, changes, and all in turn.
 
-The newest are found by keys alone, from the end of an index, however many items there are. Words
-are read only of those that are shown.
+The newest are found by keys alone, from the end of an index, however many items there are. Texts
+are read only for items that are shown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ from headwater.personal_feeds.ports import AddedItem, KeptItem, NewestItems, Per
 T = TypeVar("T")
 _IN_ONE_QUERY = 400
 
-_UNITED = 100
-"""Sub-queries in one; SQLite takes five hundred."""
-# A `+` keeps a database from looking for the moment in another index: the newest guids are at the
-# end of the primary key, and nearly all of them live.
+_SUBQUERIES_AT_ONCE = 100
+"""Sub-queries in one query; SQLite allows five hundred."""
+# A `+` keeps a database from using the index of `expires_at`: the newest guids are at the end of
+# the primary key, and nearly all of them have not expired.
 _LIVING = "p.category_key = w.k AND +p.expires_at > ?"
 _HEADS = (
     " SELECT w.k, c.changed_at, c.gone_at,"
@@ -47,15 +47,15 @@ _WORDS = (
     " SELECT p.category_key, p.guid, p.expires_at, p.item FROM w CROSS JOIN personal_items p"
     " WHERE p.category_key = w.k AND p.guid = w.g"
 )
-# PostgreSQL knows how many items a category has on average, and would rather sort all of a small
-# one than walk along an index: in a category of a hundred thousand that is never right.
+# PostgreSQL plans with the average number of items of a category, and prefers to sort all items of
+# a small one to an index scan: in a category of a hundred thousand that is never right.
 _BY_INDEX_ALONE = (
     "SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true),"
     " set_config('jit', 'off', true)"
 )
 
 Key = tuple[bytes, bytes]
-"""Of a category, and of a guid."""
+"""The key of a category, and that of a guid."""
 
 
 class _Head(NamedTuple):
@@ -71,7 +71,7 @@ async def list_newest(view: View, categories: Sequence[str], limit: int, now: in
     names = {index_key(name): name for name in categories}
     if view.dialect == "postgresql":
         await view.row(_BY_INDEX_ALONE)
-    heads = await _heads(view, list(names), now)
+    heads = await _list_heads(view, list(names), now)
     rows = await _newest_rows(view, heads, limit, now)
     items = [
         decode_item(names[bytes(row.category_key)], row.guid, row.expires_at, row.item)
@@ -84,41 +84,41 @@ async def list_newest(view: View, categories: Sequence[str], limit: int, now: in
 
 
 async def get_item_rows(view: View, keys: Sequence[Key]) -> dict[Key, Row]:
-    """Whole rows of those that are there, living or not."""
-    found: dict[Key, Row] = {}
-    for some in slices(keys, _IN_ONE_QUERY):
-        for row in await view.rows(key_pairs_sql(view, len(some)) + _WORDS, *flat(some)):
-            found[(bytes(row.category_key), bytes(row.guid))] = row
-    return found
+    """The rows of those that exist, also expired ones."""
+    rows: dict[Key, Row] = {}
+    for page in slices(keys, _IN_ONE_QUERY):
+        for row in await view.rows(key_pairs_sql(view, len(page)) + _WORDS, *flat(page)):
+            rows[(bytes(row.category_key), bytes(row.guid))] = row
+    return rows
 
 
 async def list_categories_by_caller_id(
     view: View, caller_ids: Sequence[str]
 ) -> dict[str, list[str]]:
-    """As `ports.PersonalStore.places` says."""
-    named = {index_key(caller_id): caller_id for caller_id in caller_ids}
-    found: dict[str, list[str]] = {}
-    for some in slices(sorted(named), _IN_ONE_QUERY):
+    """See `ports.PersonalStore.places`."""
+    ids_by_key = {index_key(caller_id): caller_id for caller_id in caller_ids}
+    categories: dict[str, list[str]] = {}
+    for keys in slices(sorted(ids_by_key), _IN_ONE_QUERY):
         rows = await view.rows(
             "SELECT p.caller_key, c.category FROM personal_items p"
             " JOIN personal_categories c ON c.category_key = p.category_key"
-            f" WHERE p.caller_key IN ({placeholders(len(some))})",
-            *some,
+            f" WHERE p.caller_key IN ({placeholders(len(keys))})",
+            *keys,
         )
         for row in rows:
-            found.setdefault(named[bytes(row.caller_key)], []).append(row.category)
-    return found
+            categories.setdefault(ids_by_key[bytes(row.caller_key)], []).append(row.category)
+    return categories
 
 
 async def get_changes(view: View, after: int) -> PersonalChanges:
     rows = await view.rows(
         "SELECT name, value FROM counters WHERE name IN ('personal', 'personal_forgotten')"
     )
-    counted = {row.name: int(row.value) for row in rows}
-    version = counted["personal"]
+    counters = {row.name: int(row.value) for row in rows}
+    version = counters["personal"]
     if after == version:
         return PersonalChanges(version)
-    if after < counted["personal_forgotten"] or after > version or after < 0:
+    if after < counters["personal_forgotten"] or after > version or after < 0:
         return PersonalChanges(version, everything=True)
     categories = await view.rows(
         "SELECT category FROM personal_categories WHERE version > ?", after
@@ -134,7 +134,7 @@ async def get_changes(view: View, after: int) -> PersonalChanges:
 async def list_items_after(
     view: View, after: tuple[str, str] | None, limit: int, now: int
 ) -> list[KeptItem]:
-    """In the order of the primary key: every place in it can be found again."""
+    """Items in the order of the primary key, so that a reader can go on after any of them."""
     where, values = "", list[SqlValue]()
     if after is not None:
         key, guid = index_key(after[0]), guid_key(after[1])
@@ -155,26 +155,26 @@ async def has_expired(view: View, now: int) -> bool:
     return row is not None
 
 
-async def _heads(view: View, keys: Sequence[bytes], now: int) -> list[_Head]:
-    """Of those that ever held anything."""
-    found: list[_Head] = []
-    for some in slices(keys, _IN_ONE_QUERY):
-        for row in await view.rows(_listed(view, len(some)) + _HEADS, *some, now, now):
+async def _list_heads(view: View, keys: Sequence[bytes], now: int) -> list[_Head]:
+    """The heads of those categories that ever had an item."""
+    heads: list[_Head] = []
+    for page in slices(keys, _IN_ONE_QUERY):
+        for row in await view.rows(_listed(view, len(page)) + _HEADS, *page, now, now):
             newest = None if row.newest is None else bytes(row.newest)
             gone_at = max(row.gone_at, row.gone or 0)
-            found.append(_Head(bytes(row.k), newest, row.changed_at, gone_at))
-    return found
+            heads.append(_Head(bytes(row.k), newest, row.changed_at, gone_at))
+    return heads
 
 
 async def _newest_rows(view: View, heads: Sequence[_Head], limit: int, now: int) -> list[Row]:
-    """Newest first. A category whose newest is older than the `limit` newest of others has none
-    of them; what is older than all of these is not asked for in any category."""
+    """Rows, newest first. A category whose newest item is older than the `limit` newest of others
+    has none to show; items older than all of those are not read from any category."""
     ends = sorted({head.newest for head in heads if head.newest is not None}, reverse=True)
     bound = ends[limit - 1] if len(ends) >= limit else b""
     near = [head.key for head in heads if head.newest is not None and head.newest >= bound]
     rows: list[Row] = []
-    for some in slices(near, _UNITED):
-        rows += await _nearest(view, some, bound, limit, now)
+    for page in slices(near, _SUBQUERIES_AT_ONCE):
+        rows += await _nearest(view, page, bound, limit, now)
     shown = set(sorted({bytes(row.guid) for row in rows}, reverse=True)[:limit])
     place = {key: number for number, key in enumerate(near)}
     return sorted(
@@ -187,7 +187,7 @@ async def _newest_rows(view: View, heads: Sequence[_Head], limit: int, now: int)
 async def _nearest(
     view: View, near: Sequence[bytes], bound: bytes, limit: int, now: int
 ) -> Sequence[Row]:
-    """Those of the `limit` newest guids in these categories, none older than the bound."""
+    """The rows of the `limit` newest guids in these categories, none older than the bound."""
     values: list[SqlValue]
     if view.dialect == "postgresql":
         first, union = f"{_listed(view, len(near))}, u", _NEAREST_POSTGRESQL
@@ -200,8 +200,8 @@ async def _nearest(
 
 
 def key_pairs_sql(view: View, count: int) -> str:
-    """`w`, that many pairs of keys. PostgreSQL learns the types of the first one; SQLite must not
-    be told of BYTEA."""
+    """`w`: a list of `count` pairs of keys. PostgreSQL takes the types from the first one; SQLite
+    must not see BYTEA."""
     first = "(CAST(? AS BYTEA), CAST(? AS BYTEA))" if view.dialect == "postgresql" else "(?, ?)"
     return f"WITH w (k, g) AS (VALUES {', '.join([first, *['(?, ?)'] * (count - 1)])})"
 
@@ -226,7 +226,7 @@ _BY_CALLER = (
 
 
 async def lock_writers(tx: Transaction) -> None:
-    """SQLite has one writer at a time anyway."""
+    """Let one transaction at a time write; SQLite does so anyway."""
     if tx.dialect == "postgresql":
         await tx.row("SELECT value FROM counters WHERE name = 'personal' FOR UPDATE")
 
@@ -240,33 +240,33 @@ async def increment_version(tx: Transaction) -> int:
 
 
 async def insert_items(tx: Transaction, items: Sequence[KeptItem], now: int) -> list[AddedItem]:
-    """As `ports.PersonalStore.add` says."""
+    """See `ports.PersonalStore.add`."""
     await lock_writers(tx)
-    there = await _find_existing(tx, items)
-    await _delete_items(tx, there.expired(now))
+    existing = await _find_existing(tx, items)
+    await _delete_items(tx, existing.expired(now))
     fresh: list[KeptItem] = []
     answers: list[AddedItem] = []
     for item in items:
-        known = there.living(item, now)
+        known = existing.living(item, now)
         if known is None and item.expires_at > now:
             fresh.append(item)
-            there.note(item)
+            existing.note(item)
         guid, expires_at = known or (item.guid, item.expires_at)
         is_new = known is None and item.expires_at > now
         answers.append(AddedItem(guid, item.category, expires_at, is_new))
     await _insert(tx, fresh)
-    await _touch(tx, (item.category for item in fresh), now)
+    await _mark_changed(tx, (item.category for item in fresh), now)
     return answers
 
 
 async def update_items(tx: Transaction, items: Sequence[KeptItem], now: int) -> int:
-    """As `ports.PersonalStore.revise` says."""
+    """See `ports.PersonalStore.revise`."""
     await lock_writers(tx)
-    there = await _find_existing(tx, items)
-    wanted = [there.key_of(item, now) for item in items]
-    rows = await get_item_rows(tx, list({key for key in wanted if key is not None}))
+    existing = await _find_existing(tx, items)
+    keys = [existing.key_of(item, now) for item in items]
+    rows = await get_item_rows(tx, list({key for key in keys if key is not None}))
     changed: dict[Key, KeptItem] = {}
-    for item, key in zip(items, wanted, strict=True):
+    for item, key in zip(items, keys, strict=True):
         if key is None or key not in rows:
             continue
         row = rows[key]
@@ -277,14 +277,14 @@ async def update_items(tx: Transaction, items: Sequence[KeptItem], now: int) -> 
         "UPDATE personal_items SET item = ? WHERE category_key = ? AND guid = ?",
         [(encode_item(item), *key) for key, item in changed.items()],
     )
-    await _touch(tx, (item.category for item in changed.values()), now)
-    return sum(key is not None and key in rows for key in wanted)
+    await _mark_changed(tx, (item.category for item in changed.values()), now)
+    return sum(key is not None and key in rows for key in keys)
 
 
 async def delete_expired(tx: Transaction, now: int, most: int) -> int:
-    """Expired rows go, the oldest first; when they expired stays known. How many went.
+    """Delete expired rows, the oldest first; their category keeps when the last one expired.
 
-    It is no new version: whoever shows an item knows when it expires.
+    Returns how many were deleted. The version stays: a reader of an item knows when it expires.
     """
     await lock_writers(tx)
     rows = await tx.rows(
@@ -301,9 +301,9 @@ async def delete_expired(tx: Transaction, now: int, most: int) -> int:
 async def delete_old_changes(
     tx: Transaction, *, changed_before: int, categories_before: int
 ) -> None:
-    """Old changes of readers, and categories in which nothing has happened for a long time.
+    """Delete old changes of readers, and categories in which nothing happened for a long time.
 
-    Whoever has not asked since is told that everything may have changed.
+    A process that has not asked since gets the answer that everything may have changed.
     """
     await lock_writers(tx)
     old = await tx.rows("DELETE FROM reader_changes WHERE at < ? RETURNING version", changed_before)
@@ -327,13 +327,14 @@ async def delete_old_changes(
 
 @dataclass(slots=True)
 class _ExistingItems:
-    """What is there already: guid and expiry, by the keys of guids and by those of callers."""
+    """Items that exist: `guids` has expiries by key, `callers` has keys by the key of a caller's
+    id."""
 
     guids: dict[Key, int] = field(default_factory=dict)
     callers: dict[Key, Key] = field(default_factory=dict)
 
     def key_of(self, item: KeptItem, now: int) -> Key | None:
-        """Of the living one that an item is, if any."""
+        """The key of the existing item that this is, if that has not expired."""
         category = index_key(item.category)
         key = (category, guid_key(item.guid))
         if self.guids.get(key, now) > now:
@@ -414,8 +415,8 @@ async def _insert(tx: Transaction, items: Sequence[KeptItem]) -> None:
     )
 
 
-async def _touch(tx: Transaction, categories: Iterable[str], now: int) -> None:
-    """Something came or changed in these. A clock that was set back sets no category back."""
+async def _mark_changed(tx: Transaction, categories: Iterable[str], now: int) -> None:
+    """Note a change of these categories. A clock that was set back sets no category back."""
     names = sorted(set(categories))
     if not names:
         return

@@ -18,10 +18,11 @@ _VERSION, _VARIANT = 7, 2
 
 
 def entry_guid(seq: int, at: int, published: int | None) -> str:
-    """`seq` is the event's number in the log; `at` and `published` are in microseconds."""
+    """A UUIDv7. `seq` is the event's number in the log; `at` and `published` are in
+    microseconds."""
     dated = at if published is None else min(published, at)
     seconds = min(max(dated // _SECOND, 0), 2**_DATE_BITS - 1)
-    # What comes first in a document is the newest, and has the first event: turned round.
+    # The first entry of a document is its newest, and has the lowest event number: so invert it.
     tail = seconds << _TURN_BITS | (~seq & 2**_TURN_BITS - 1)
     high, low = tail >> 62, tail & (2**62 - 1)
     milliseconds = min(max(at // 1_000, 0), 2**48 - 1)
@@ -35,8 +36,8 @@ _DAY = 86_400_000_000
 
 @dataclass(frozen=True, slots=True)
 class EntryItemPolicy:
-    """Items live `days` from the event on. `allowed` are the only categories that there may be;
-    empty: any. What an item says may have about `most_bytes`."""
+    """Rules for items. They live `days` from the event on. `allowed` are the only categories that
+    there may be; empty: any. A text of an item has at most about `most_bytes`."""
 
     days: float = 14.0
     allowed: frozenset[str] = frozenset()
@@ -48,7 +49,7 @@ class EntryItemPolicy:
 
 @dataclass(slots=True)
 class _PublishableVersion:
-    """What `publish.entry_item` asks of an entry, as a row would have it."""
+    """The attributes of an entry that `publish.entry_item` reads, as a row would have them."""
 
     public_id: str
     entry_uid: str
@@ -69,49 +70,52 @@ class _PublishableVersion:
 
 
 def items_of_entry(
-    kept: KeptVersion, origin: FeedOrigin, seq: int, at: int, policy: EntryItemPolicy
+    version: KeptVersion, origin: FeedOrigin, seq: int, at: int, policy: EntryItemPolicy
 ) -> list[KeptItem]:
-    """One for each category. `seq` and `at` are those of the event that told of it.
+    """One item for each category. `seq` and `at` are those of the entry's event.
 
-    Links to the feed itself are gone: its address may be a key.
+    Links to the feed itself are removed: its address may be a secret.
     """
     categories = origin.open_to(policy.allowed)
     if not categories:
         return []
-    kept = with_own_text(kept)
-    item = item_of_entry(_publishable(kept, origin), None)
-    guid = entry_guid(seq, at, kept.published)
-    return [_kept(item, category, guid, at, caller_id(kept), policy) for category in categories]
+    version = with_own_text(version)
+    item = item_of_entry(_publishable(version, origin), None)
+    guid = entry_guid(seq, at, version.published)
+    return [
+        _item_in_category(item, category, guid, at, caller_id(version), policy)
+        for category in categories
+    ]
 
 
-def caller_id(kept: KeptVersion) -> str:
-    """The same in every version of an entry; no program that publishes can say it."""
-    return f"entry:{kept.feed_id}:{kept.uid_key.hex()}"
+def caller_id(version: KeptVersion) -> str:
+    """The same id for every version of an entry; no program that publishes can have such an id."""
+    return f"entry:{version.feed_id}:{version.uid_key.hex()}"
 
 
-def _publishable(kept: KeptVersion, origin: FeedOrigin) -> _PublishableVersion:
+def _publishable(version: KeptVersion, origin: FeedOrigin) -> _PublishableVersion:
     return _PublishableVersion(
-        public_id=kept.feed_id,
-        entry_uid=kept.uid,
-        canonical_link=kept.link,
-        title=kept.title,
-        summary=kept.summary,
-        content=kept.content,
-        authors=kept.authors,
-        categories=kept.categories,
-        enclosures=kept.enclosures,
-        details=kept.details,
-        published=kept.published,
-        updated=kept.updated,
-        first_seen=kept.first_seen,
+        public_id=version.feed_id,
+        entry_uid=version.uid,
+        canonical_link=version.link,
+        title=version.title,
+        summary=version.summary,
+        content=version.content,
+        authors=version.authors,
+        categories=version.categories,
+        enclosures=version.enclosures,
+        details=version.details,
+        published=version.published,
+        updated=version.updated,
+        first_seen=version.first_seen,
         feed_title=origin.title,
         home_link=origin.home_link,
         feed_url=origin.url,
     )
 
 
-def _kept(
-    item: PublishedItem, category: str, guid: str, at: int, named: str, policy: EntryItemPolicy
+def _item_in_category(
+    item: PublishedItem, category: str, guid: str, at: int, caller_id: str, policy: EntryItemPolicy
 ) -> KeptItem:
     names = (person.name or person.email for person in item.authors)
     return KeptItem(
@@ -130,7 +134,7 @@ def _kept(
             ItemAttachment(each.url, each.type, each.length) for each in item.enclosures
         ),
         tags=item.categories,
-        caller_id=named,
+        caller_id=caller_id,
     )
 
 
@@ -138,11 +142,11 @@ def _shown_date(published: datetime | None, at: int) -> int:
     return at if published is None else min(to_micros(published), at)
 
 
-def _bounded(html: str | None, most: int) -> str | None:
-    """Cut where it is too long, and whole again."""
-    if html is None or len(html.encode()) <= most:
+def _bounded(html: str | None, max_bytes: int) -> str | None:
+    """Cut a text that is too long, and clean it again: the cut may be inside a tag."""
+    if html is None or len(html.encode()) <= max_bytes:
         return html
-    fitting = html.encode()[:most].decode("utf-8", "ignore")
+    fitting = html.encode()[:max_bytes].decode("utf-8", "ignore")
     return clean_html(fitting, len(fitting))
 
 

@@ -1,4 +1,4 @@
-"""Metrics of personal feeds: items in, feeds out, and how often one was there already."""
+"""Metrics of personal feeds: items that came in, feeds that were served, and the cache."""
 
 from headwater.core.telemetry.metrics import AreaMetrics
 

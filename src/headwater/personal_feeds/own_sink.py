@@ -1,4 +1,4 @@
-"""The sink of our own that fills personal feeds: made at every start."""
+"""Our own sink that fills personal feeds; it is inserted at a start if it is missing."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -40,12 +40,12 @@ logger = get_logger("sinks")
 PERSONAL = "personal"
 """The kind of the one sink that fills personal feeds."""
 
-_OWN_WANTED = EventFilter(types=("new_entry", "updated_entry"), categorised=True)
+_OWN_FILTER = EventFilter(types=("new_entry", "updated_entry"), categorised=True)
 
 
 async def ensure_personal_sink(services: PersonalServices, *, days: float) -> None:
-    """The engine's own sink is there and runs. A new one is told of the last `days`: older entries
-    would be in no personal feed."""
+    """Insert our own sink if it is missing, and enable it. A new one begins `days` ago: older
+    entries would be in no personal feed."""
     while True:
         try:
             async with services.database.write() as tx:
@@ -58,21 +58,25 @@ async def ensure_personal_sink(services: PersonalServices, *, days: float) -> No
 async def _write_personal_sink(
     tx: Transaction, services: PersonalServices, window: timedelta
 ) -> None:
-    there, now = await sink_rows.list_sinks(tx), tx.now
-    own = next((sink for sink in there if sink.kind == PERSONAL), None)
+    sinks, now = await sink_rows.list_sinks(tx), tx.now
+    own = next((sink for sink in sinks if sink.kind == PERSONAL), None)
     if own is None:
         start = StartPosition(moment=to_micros(now - window))
-        wish = SinkDefinition(free_name(PERSONAL, there), PERSONAL, wanted=_OWN_WANTED, start=start)
-        plan = services.sinks.kinds.checked(SinkConfig(wish.name, PERSONAL, {}, {}))
-        made = await insert_new_sink(tx, services.sinks, wish, plan, most=0, origin="settings")
-        logger.info("sink_made", sink=made.name, kind=PERSONAL, cursor=made.cursor)
-    elif not own.runs or own.wanted != _OWN_WANTED:
-        await sink_rows.update_sink(tx, own.id, SinkPatch(enabled=True, wanted=_OWN_WANTED), now)
+        definition = SinkDefinition(
+            free_name(PERSONAL, sinks), PERSONAL, wanted=_OWN_FILTER, start=start
+        )
+        config = services.sinks.kinds.checked(SinkConfig(definition.name, PERSONAL, {}, {}))
+        sink = await insert_new_sink(
+            tx, services.sinks, definition, config, most=0, origin="settings"
+        )
+        logger.info("sink_made", sink=sink.name, kind=PERSONAL, cursor=sink.cursor)
+    elif not own.runs or own.wanted != _OWN_FILTER:
+        await sink_rows.update_sink(tx, own.id, SinkPatch(enabled=True, wanted=_OWN_FILTER), now)
         logger.info("sink_changed", sink=own.name, kind=PERSONAL)
 
 
 AT_ONCE = 200
-"""Items in one change of the store: visits, which may write to the same database, come first."""
+"""Items in one write to the store: visits, which may write to the same database, come first."""
 
 
 def personal_kind(
@@ -87,7 +91,7 @@ def personal_kind(
 
 
 class _EventItems(NamedTuple):
-    """What one event means for categories: nothing, items, or why nobody can say."""
+    """The items that one event makes: none, some, or the trouble with its entry."""
 
     items: Sequence[KeptItem] = ()
     is_edit: bool = False
@@ -95,8 +99,8 @@ class _EventItems(NamedTuple):
 
 
 class PersonalFeedSink:
-    """What was taken before is known by its guid and its name: each item is there once, however
-    often its event comes. New entries come first, then what the last edit of each says."""
+    """Writes the items of entries. Each item exists once, by its guid and its name, however often
+    its event comes. New entries are written first, then the last edit of each."""
 
     def __init__(
         self, store: PersonalStore, database: Database, clock: Clock, policy: EntryItemPolicy
@@ -104,72 +108,74 @@ class PersonalFeedSink:
         self._store, self._database = store, database
         self._clock, self._policy = clock, policy
 
-    async def deliver(self, parcels: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
+    async def deliver(self, events: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
         try:
-            told = await self._told(parcels)
-            bad = next((place for place, each in enumerate(told) if each.trouble), len(told))
-            await self._keep(told[:bad])
+            items = await self._items_of(events)
+            bad = next((place for place, each in enumerate(items) if each.trouble), len(items))
+            await self._keep(items[:bad])
         except DatabaseError as trouble:
             return DeliveryResult(0, trouble.code, trouble.message)
-        if bad == len(parcels):
+        if bad == len(events):
             return DeliveryResult(bad)
-        return DeliveryResult(bad, "bad_entry", told[bad].trouble or "", about="event")
+        return DeliveryResult(bad, "bad_entry", items[bad].trouble or "", about="event")
 
     async def close(self) -> None:
-        """The store belongs to the engine."""
+        """The store stays open: others use it too."""
 
-    async def _told(self, parcels: Sequence[WireEvent]) -> list[_EventItems]:
-        wanted = self._wanted(parcels)
+    async def _items_of(self, events: Sequence[WireEvent]) -> list[_EventItems]:
+        keys = self._version_keys(events)
         async with self._database.read() as view:
-            feeds = await list_feed_origins(view, {each.feed_id for each in wanted.values()})
-            asked = {each for each in wanted.values() if each.feed_id in feeds}
-            kept = await find_versions(view, asked)
-        return await asyncio.to_thread(self._made, parcels, wanted, feeds, kept)
+            feeds = await list_feed_origins(view, {key.feed_id for key in keys.values()})
+            versions = await find_versions(
+                view, {key for key in keys.values() if key.feed_id in feeds}
+            )
+        # In a thread: cleaning the texts of strangers may take a while.
+        return await asyncio.to_thread(self._make_items, events, keys, feeds, versions)
 
-    def _wanted(self, parcels: Sequence[WireEvent]) -> dict[int, VersionKey]:
-        """By the event's number; what would have expired by now is nothing."""
+    def _version_keys(self, events: Sequence[WireEvent]) -> dict[int, VersionKey]:
+        """By the event's number, without events whose items would have expired by now."""
         now = to_micros(self._clock.now())
-        living = (each for each in parcels if self._policy.expiry(each.at) > now)
-        found = ((each.seq, version_key_of(each.type, each.payload)) for each in living)
-        return {seq: version for seq, version in found if version is not None}
+        living = (each for each in events if self._policy.expiry(each.at) > now)
+        keys = ((each.seq, version_key_of(each.type, each.payload)) for each in living)
+        return {seq: key for seq, key in keys if key is not None}
 
-    def _made(
+    def _make_items(
         self,
-        parcels: Sequence[WireEvent],
-        wanted: Mapping[int, VersionKey],
+        events: Sequence[WireEvent],
+        keys: Mapping[int, VersionKey],
         feeds: Mapping[str, FeedOrigin],
-        kept: Mapping[VersionKey, KeptVersion],
+        versions: Mapping[VersionKey, KeptVersion],
     ) -> list[_EventItems]:
-        """In a thread: what strangers wrote is made safe here, which may take a while."""
-        told = list[_EventItems]()
-        for parcel in parcels:
-            version = wanted.get(parcel.seq)
-            if version is None or version not in kept:
-                told.append(_EventItems())
+        items = list[_EventItems]()
+        for event in events:
+            key = keys.get(event.seq)
+            if key is None or key not in versions:
+                items.append(_EventItems())
             else:
-                told.append(self._one(parcel, kept[version], feeds[version.feed_id]))
-        return told
+                items.append(self._items_of_one(event, versions[key], feeds[key.feed_id]))
+        return items
 
-    def _one(self, parcel: WireEvent, kept: KeptVersion, origin: FeedOrigin) -> _EventItems:
+    def _items_of_one(
+        self, event: WireEvent, version: KeptVersion, origin: FeedOrigin
+    ) -> _EventItems:
         try:
-            items = items_of_entry(kept, origin, parcel.seq, parcel.at, self._policy)
+            items = items_of_entry(version, origin, event.seq, event.at, self._policy)
         except (ValueError, TypeError, KeyError, AttributeError) as trouble:
-            # Its rows were damaged by a hand, or a disk. Others must not wait for that.
+            # Its rows were damaged by hand or by a disk. Other events must not wait for that.
             return _EventItems(trouble=f"The entry cannot be read: {type(trouble).__name__}.")
-        return _EventItems(items, is_edit=parcel.type == "updated_entry")
+        return _EventItems(items, is_edit=event.type == "updated_entry")
 
-    async def _keep(self, told: Sequence[_EventItems]) -> None:
-        new = [item for each in told if not each.is_edit for item in each.items]
-        edits = [item for each in told if each.is_edit for item in each.items]
-        for some in ordered_slices(new, AT_ONCE):
-            added = await self._store.add(some)
+    async def _keep(self, of_events: Sequence[_EventItems]) -> None:
+        new = [item for each in of_events if not each.is_edit for item in each.items]
+        edits = [item for each in of_events if each.is_edit for item in each.items]
+        for page in ordered_slices(new, AT_ONCE):
+            added = await self._store.add(page)
             count_published_items("feed", sum(each.is_new for each in added))
-        for some in ordered_slices(await self._everywhere(edits), AT_ONCE):
-            await self._store.revise(some)
+        for page in ordered_slices(await self._edits_in_all_categories(edits), AT_ONCE):
+            await self._store.revise(page)
 
-    async def _everywhere(self, edits: Sequence[KeptItem]) -> list[KeptItem]:
-        """The last edit of each, also where its item stands because its feed had that category
-        when it came."""
+    async def _edits_in_all_categories(self, edits: Sequence[KeptItem]) -> list[KeptItem]:
+        """The last edit of each item, also in categories that its feed had only when it came."""
         edited = {(item.category, item.caller_id): item for item in edits}
         last = {item.caller_id: item for item in edits if item.caller_id is not None}
         for caller_id, categories in (await self._store.places(list(last))).items():

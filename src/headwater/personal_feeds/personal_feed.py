@@ -1,6 +1,6 @@
-"""A reader and the newest items of what they follow → the document of their feed.
+"""Build a personal feed: the document of a reader from the newest items of their categories.
 
-Everything is cleaned here, whoever wrote it. No link holds a token or a name.
+All texts are cleaned here, whoever wrote them. No link has a token or a name in it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +31,7 @@ TORRENT = "application/x-bittorrent"
 
 @dataclass(frozen=True, slots=True)
 class FeedFormatSpec:
-    """What a format is called outside, where it is served, and who writes it."""
+    """A format of feeds: its path, its media type, and the function that writes it."""
 
     path: str
     media_type: str
@@ -49,8 +49,8 @@ CleanFunction = Callable[[KeptItem], PublishedItem]
 
 @dataclass(frozen=True, slots=True)
 class PersonalFeedRequest:
-    """What somebody wants to see of their feed. `limit` None: the usual one. `categories` None: all
-    that they follow. `base_url` is where we are, without a slash at its end."""
+    """A request for a personal feed. `limit` None: the usual one. `categories` None: all that the
+    reader follows. `base_url` is our own address, without a slash at its end."""
 
     format: FeedFormat
     limit: int | None = None
@@ -58,60 +58,64 @@ class PersonalFeedRequest:
     base_url: str = ""
 
 
-def shown_categories(reader: FeedReader, asked: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Of those that were asked for, the reader's own: one that is not looks like one that is not
-    there."""
-    if asked is None:
+def shown_categories(reader: FeedReader, requested: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The requested categories that the reader follows. One that they do not follow looks like one
+    that does not exist."""
+    if requested is None:
         return reader.categories
-    return tuple(name for name in reader.categories if name in set(asked))
+    return tuple(name for name in reader.categories if name in set(requested))
 
 
-def self_url(ask: PersonalFeedRequest) -> str:
-    """Where the document is, for somebody who has the token anyway."""
-    said: list[tuple[str, str | int]] = []
-    if ask.limit is not None:
-        said.append(("limit", ask.limit))
-    said += [("category", name) for name in _asked_categories(ask)]
-    query = urlencode(said, errors="replace")
-    return f"{ask.base_url}{FEED_FORMATS[ask.format].path}{f'?{query}' if query else ''}"
+def self_url(request: PersonalFeedRequest) -> str:
+    """The URL of the document, for somebody who has the token anyway."""
+    parameters: list[tuple[str, str | int]] = []
+    if request.limit is not None:
+        parameters.append(("limit", request.limit))
+    parameters += [("category", name) for name in _requested_categories(request)]
+    query = urlencode(parameters, errors="replace")
+    return f"{request.base_url}{FEED_FORMATS[request.format].path}{f'?{query}' if query else ''}"
 
 
-def _asked_categories(ask: PersonalFeedRequest) -> tuple[str, ...]:
-    """By name. A feed of no category has a name that no category has: it is not the whole feed."""
-    if ask.categories is None:
+def _requested_categories(request: PersonalFeedRequest) -> tuple[str, ...]:
+    """The requested names. A feed of no category has the name "", so that it is not the whole
+    feed."""
+    if request.categories is None:
         return ()
-    return ask.categories or ("",)
+    return request.categories or ("",)
 
 
-def changed_at(reader: FeedReader, shelf: NewestItems) -> int:
-    """The last change of what is shown."""
-    moments = (item.changed_at for item in shelf.items)
-    return max(reader.changed_at, shelf.changed_at, *moments)
+def changed_at(reader: FeedReader, newest: NewestItems) -> int:
+    """The last change of anything in the document."""
+    moments = (item.changed_at for item in newest.items)
+    return max(reader.changed_at, newest.changed_at, *moments)
 
 
 def build_personal_feed(
     reader: FeedReader,
-    shelf: NewestItems,
-    ask: PersonalFeedRequest,
+    newest: NewestItems,
+    request: PersonalFeedRequest,
     hub: str | None = None,
     clean: CleanFunction | None = None,
 ) -> PublishedFeed:
-    """The same for the same arguments, byte for byte. `clean` is somebody who remembers what
-    `clean_item` said."""
-    items = [_joined(ask.format, same, clean or clean_item) for same in _by_guid(shelf.items)]
-    asked = tuple(sorted(set(_asked_categories(ask))))
+    """Build the document; the same arguments give the same bytes. `clean` is `clean_item` with a
+    cache."""
+    items = [
+        _join_categories(request.format, same, clean or clean_item)
+        for same in _group_by_guid(newest.items)
+    ]
+    requested = tuple(sorted(set(_requested_categories(request))))
     return PublishedFeed(
-        id=urn("personal", reader.id, *asked),
-        title=_title(reader, ask.categories),
-        updated=from_micros(changed_at(reader, shelf)),
-        places=PublishedFeedLinks(self_url=self_url(ask), hub=hub),
+        id=urn("personal", reader.id, *requested),
+        title=_title(reader, request.categories),
+        updated=from_micros(changed_at(reader, newest)),
+        places=PublishedFeedLinks(self_url=self_url(request), hub=hub),
         items=tuple(items),
         description="The newest items of the categories you follow.",
     )
 
 
 def clean_item(kept: KeptItem) -> PublishedItem:
-    """One item, safe to show. What says it comes from the future was written when it came."""
+    """One item, safe to show. A date in the future is replaced by the arrival."""
     published = min(kept.pub_date, kept.arrived_at)
     is_edited = kept.changed_at > kept.arrived_at
     magnet = kept.link if kept.link.lower().startswith(MAGNET) else None
@@ -130,25 +134,28 @@ def clean_item(kept: KeptItem) -> PublishedItem:
 
 
 def _enclosures(kept: KeptItem, magnet: str | None) -> Iterable[ItemEnclosure]:
-    """A link that no browser follows is what a download client wants: it goes with the files."""
+    """The files of an item. A magnet link goes with them: it is for download clients, not
+    browsers."""
     if magnet and magnet not in {each.url for each in kept.enclosures}:
         yield ItemEnclosure(magnet, TORRENT)
     for each in kept.enclosures:
         yield ItemEnclosure(each.url, each.type, each.length)
 
 
-def _by_guid(items: Sequence[KeptItem]) -> list[list[KeptItem]]:
-    """In their order; one that is in several categories stands where its first one does."""
-    found: dict[str, list[KeptItem]] = {}
+def _group_by_guid(items: Sequence[KeptItem]) -> list[list[KeptItem]]:
+    """Items in their order; one in several categories stands at its first place."""
+    groups: dict[str, list[KeptItem]] = {}
     for item in items:
-        found.setdefault(item.guid, []).append(item)
-    return list(found.values())
+        groups.setdefault(item.guid, []).append(item)
+    return list(groups.values())
 
 
-def _joined(format: FeedFormat, same: Sequence[KeptItem], make: CleanFunction) -> PublishedItem:
-    """One item of all its categories, in the words that are newest. Atom wants an IRI as its id."""
+def _join_categories(
+    format: FeedFormat, same: Sequence[KeptItem], clean: CleanFunction
+) -> PublishedItem:
+    """One item with all its categories and its newest texts. Atom needs an IRI as the id."""
     newest = max(same, key=lambda kept: kept.changed_at)
-    item = make(newest)
+    item = clean(newest)
     categories = dict.fromkeys((*(kept.category for kept in same), *newest.tags))
     return PublishedItem(
         id=_iri(item.id) if format == "atom" else item.id,
@@ -168,9 +175,11 @@ def _iri(guid: str) -> str:
     return f"urn:uuid:{guid}" if len(guid_key(guid)) == 16 else urn("personal item", guid)
 
 
-def _title(reader: FeedReader, asked: tuple[str, ...] | None) -> str:
+def _title(reader: FeedReader, requested: tuple[str, ...] | None) -> str:
     name = _line(reader.name) or "reader"
-    return f"{name}: {', '.join(map(_line, asked))}" if asked else f"Personal feed of {name}"
+    return (
+        f"{name}: {', '.join(map(_line, requested))}" if requested else f"Personal feed of {name}"
+    )
 
 
 def _line(text: str) -> str:

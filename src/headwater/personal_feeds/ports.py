@@ -1,6 +1,6 @@
-"""What a personal feed is made of: readers, their tokens, and items in categories.
+"""The ports of personal feeds, and their nouns: readers, their tokens, and items in categories.
 
-Moments are microseconds. The ids of readers and tokens are texts: UUIDs where we made them.
+Moments are microseconds. Ids of readers and tokens are texts; ours are UUIDs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class FeedReader:
-    """Somebody with a feed of their own. `categories` are exact names, each once, as given.
+    """A person with a feed of their own. `categories` are exact names, each once, in their order.
 
     `changed_at` is when the name or the categories last changed.
     """
@@ -24,7 +24,7 @@ class FeedReader:
 
 @dataclass(frozen=True, slots=True)
 class ReaderToken:
-    """A token as it is remembered: never its secret. `hint` is how it begins, for people.
+    """A token as it is stored, without its secret. `hint` is its beginning, for people.
 
     It opens nothing from `until` on, or once it is revoked.
     """
@@ -43,7 +43,7 @@ class ReaderToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenHolder:
-    """Whom a token that is known opens a feed for, and until when."""
+    """The reader for whom a token opens a feed, and until when."""
 
     reader: FeedReader
     token_id: str
@@ -61,11 +61,11 @@ class ItemAttachment:
 
 @dataclass(frozen=True, slots=True)
 class KeptItem:
-    """One thing published in one category, in the words it was given: nothing here is clean yet.
+    """One item in one category, with its texts as they came: nothing here is clean yet.
 
     `guid` is a UUIDv7 made at arrival, and gives the order. `description` and `content` are HTML.
-    `caller_id` is what its publisher calls it: nothing comes into a category twice under one.
-    `changed_at` is when its words last changed.
+    `caller_id` is its publisher's name for it: a category has only one item of each.
+    `changed_at` is when its texts last changed.
     """
 
     category: str
@@ -86,8 +86,7 @@ class KeptItem:
 
 @dataclass(frozen=True, slots=True)
 class AddedItem:
-    """What became of an item: `guid` and `expires_at` are those it has, from whichever time it
-    came first."""
+    """The result of adding an item: `guid` and `expires_at` are those from when it came first."""
 
     guid: str
     category: str
@@ -99,10 +98,10 @@ class AddedItem:
 class NewestItems:
     """The newest living items of some categories, newest first; each guid once per category.
 
-    How many are asked for counts guids: one that is in two categories counts once and is here
-    twice. `changed_at` is the last moment that anything came or changed in one of them, or, when
-    the shelf holds fewer guids than were asked for, expired: what expires beyond the end of a full
-    shelf changes nothing on it. As far as is still known; 0 when nothing ever did.
+    The limit counts guids: an item in two categories counts once and is here twice. `changed_at`
+    is the last moment when an item came or changed in one of them, or expired, when there are
+    fewer guids than the limit: an item that expires beyond the limit changes nothing here. It is
+    as far as is still known; 0 when nothing ever happened.
     """
 
     items: tuple[KeptItem, ...]
@@ -111,7 +110,7 @@ class NewestItems:
 
 @dataclass(frozen=True, slots=True)
 class PersonalChanges:
-    """What is not as it was at an earlier `version`. `everything`: too long ago to say."""
+    """The changes since an earlier version. `everything`: it is too long ago to know them."""
 
     version: int
     categories: frozenset[str] = frozenset()
@@ -120,17 +119,17 @@ class PersonalChanges:
 
 
 class PersonalStore(Protocol):
-    """Where readers, tokens and items are kept: the database or Redis, the same promises.
+    """The store of readers, tokens and items: the database or Redis, with the same promises.
 
     Moments are microseconds. Every change raises one counter, the version. ConnectionLost when
-    the place cannot be reached. Nothing in the name of a category or a reader is a pattern.
+    the store cannot be reached. Nothing in the name of a category or a reader is a pattern.
     """
 
     storage: str
     """`database` or `redis`."""
 
     async def readers(self) -> list[FeedReader]:
-        """All, by name."""
+        """All readers, by name."""
 
     async def reader(self, reader_id: str) -> FeedReader | None: ...
 
@@ -142,10 +141,10 @@ class PersonalStore(Protocol):
     async def change_reader(
         self, reader_id: str, *, name: str | None, categories: Sequence[str] | None, now: int
     ) -> FeedReader | None:
-        """None: as it was. The answer is None when there is no such reader."""
+        """Change the values that are not None. The result is None when there is no such reader."""
 
     async def remove_reader(self, reader_id: str, now: int) -> bool:
-        """With all tokens."""
+        """Remove a reader with all tokens."""
 
     async def add_token(self, token: ReaderToken, token_hash: bytes, *, most: int) -> None:
         """NotFound without the reader; Conflict when `most` open ones exist."""
@@ -154,50 +153,50 @@ class PersonalStore(Protocol):
         """Oldest first, ended ones too."""
 
     async def end_token(self, token_id: str, *, until: int, revoked: bool, now: int) -> bool:
-        """Never later than it would have ended anyway. False when there is none."""
+        """End a token, never later than it would have ended anyway. False when there is none."""
 
     async def holder(self, token_hash: bytes, plain: str, now: int) -> TokenHolder | None:
-        """None for a token that is unknown, ended or revoked. `plain` is for a store that may hold
-        tokens as another tool wrote them: it is kept nowhere."""
+        """None for a token that is unknown, ended or revoked. `plain` is for a store that may have
+        tokens as another tool wrote them: it is stored nowhere."""
 
     async def note_used(self, used: Mapping[str, int]) -> None:
-        """Token id → moment."""
+        """Write last uses: token id → moment."""
 
     async def add(self, items: Sequence[KeptItem]) -> list[AddedItem]:
-        """All or none of them. One that is there already (by guid, or by caller_id, in its
-        category; earlier in `items` counts) stays as it is. Expired ones are answered as not new,
-        and not kept; what has expired is in nobody's way."""
+        """Add all or none of them. One that exists already (by guid, or by caller_id, in its
+        category; earlier in `items` counts) stays as it is. An expired one is not stored, and its
+        result is not new; an item in the store that has expired counts as not there."""
 
     async def revise(self, items: Sequence[KeptItem]) -> int:
-        """The words of those that are there (by guid, or by caller_id, in their category) become
-        these; their guid, caller_id, arrival and expiry stay. One that is not there stays out: an
-        edit of an old entry is no news. Words that are older by `changed_at`, or the same ones,
-        change nothing. How many were there."""
+        """Replace the texts of those that exist (by guid, or by caller_id, in their category);
+        guid, caller_id, arrival and expiry stay. One that does not exist is not added: an edit of
+        an old entry is not new. Texts that are older by `changed_at`, or the same, change nothing.
+        Returns how many exist."""
 
     async def places(self, caller_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """caller_id → the categories that have an item of it; for some of them it may have expired
-        since. Those without any are left out."""
+        """caller_id → the categories that have an item of it, which may have expired since. Those
+        without any are left out."""
 
     async def newest(self, categories: Sequence[str], limit: int, now: int) -> NewestItems:
-        """Of the `limit` newest guids, every item in these categories."""
+        """All items of the `limit` newest guids in these categories."""
 
     async def changes(self, after: int) -> PersonalChanges:
-        """-1 for somebody who knows nothing yet: the version, and `everything`. The same for a
-        version that is not reached any more, as after a restore."""
+        """The changes since version `after`. With -1, or a version above the present one (as after
+        a restore): the present version, and `everything`."""
 
     async def upkeep(self, now: int) -> None:
-        """What is done every few seconds by one process: expired rows go, what other tools wrote is
-        found."""
+        """Delete expired rows and pick up items of other tools; one process does it every few
+        seconds."""
 
     async def tokens_with_hashes(self, reader_id: str) -> list[tuple[ReaderToken, bytes]]:
-        """For a copy into another store."""
+        """The tokens for a copy into another store."""
 
     async def items_after(
         self, after: tuple[str, str] | None, limit: int, now: int
     ) -> list[KeptItem]:
-        """For a copy: all living items by category and guid, those after that pair."""
+        """For a copy: items that have not expired, by category and guid, those after that pair."""
 
     async def trouble(self) -> str | None:
-        """For the doctor: what would lose data, in words."""
+        """A danger for the data, in words, for the doctor; None when there is none."""
 
     async def close(self) -> None: ...

@@ -1,8 +1,7 @@
-"""What programs publish: items on their way into categories, each once.
+"""Publish items of programs into categories, each item once.
 
-Items may be kept outside the database that remembers Idempotency-Keys. So an item that its
-publisher gave no name is named after the request that brought it: a second try after a crash finds
-what the first one made.
+Items may be stored outside the database that has the Idempotency-Keys. So an item without a name of
+its publisher is named after its request: a second try after a crash finds the items of the first.
 """
 
 from collections.abc import Sequence
@@ -25,8 +24,8 @@ logger = get_logger("items")
 
 @dataclass(frozen=True, slots=True)
 class PublishPolicy:
-    """Items live `days` from their arrival on. `allowed` are the only categories that there may
-    be; empty: any."""
+    """Rules for published items. They live `days` from their arrival on. `allowed` are the only
+    categories that there may be; empty: any."""
 
     days: float = 14.0
     allowed: frozenset[str] = frozenset()
@@ -34,8 +33,8 @@ class PublishPolicy:
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item as somebody wants it published, in their words. `pub_date` is in microseconds;
-    `name` is what the publisher calls it, if anything."""
+    """An item to be published. `pub_date` is in microseconds; `name` is the publisher's own name
+    for it, if there is one."""
 
     title: str
     description: str
@@ -49,11 +48,11 @@ class NewItem:
     name: str | None = None
 
 
-def check_category(wish: NewItem, policy: PublishPolicy) -> None:
-    """BadInput when the settings do not have its category among those that there may be."""
-    if policy.allowed and wish.category not in policy.allowed:
+def check_category(item: NewItem, policy: PublishPolicy) -> None:
+    """BadInput when the settings do not allow its category."""
+    if policy.allowed and item.category not in policy.allowed:
         raise BadInput(
-            f"Not a category that the settings allow: {wish.category[:100]}",
+            f"Not a category that the settings allow: {item.category[:100]}",
             field="category",
             allowed=sorted(policy.allowed)[:100],
         )
@@ -61,60 +60,60 @@ def check_category(wish: NewItem, policy: PublishPolicy) -> None:
 
 async def publish_items(
     services: PersonalServices,
-    wishes: Sequence[NewItem],
+    new_items: Sequence[NewItem],
     policy: PublishPolicy,
     *,
     request: bytes | None = None,
 ) -> list[AddedItem]:
-    """All of them or none; one answer for each, in order. The last one is the newest.
+    """Publish all of them or none; one result for each, in order. The last one is the newest.
 
-    `request` stands for this very request, where it may come twice.
+    `request` is the mark of this request, where it may come twice.
     """
-    for wish in wishes:
-        check_category(wish, policy)
+    for new in new_items:
+        check_category(new, policy)
     now = to_micros(services.clock.now())
-    items = [_item(wish, place, request, now, policy) for place, wish in enumerate(wishes)]
-    different = list({_key(item): item for item in reversed(items)}.values())[::-1]
-    answers = await services.store.add(different)
-    found = {_key(item): answer for item, answer in zip(different, answers, strict=True)}
-    count_published_items("program", sum(answer.is_new for answer in answers))
-    logger.info("items_published", items=len(items), new=sum(answer.is_new for answer in answers))
+    items = [_item_of(new, place, request, now, policy) for place, new in enumerate(new_items)]
+    distinct = list({_key(item): item for item in reversed(items)}.values())[::-1]
+    added = await services.store.add(distinct)
+    results = {_key(item): result for item, result in zip(distinct, added, strict=True)}
+    count_published_items("program", sum(result.is_new for result in added))
+    logger.info("items_published", items=len(items), new=sum(result.is_new for result in added))
     first = {_key(item): place for place, item in reversed(list(enumerate(items)))}
     return [
-        found[key] if first[key] == place else replace(found[key], is_new=False)
+        results[key] if first[key] == place else replace(results[key], is_new=False)
         for place, key in enumerate(map(_key, items))
     ]
 
 
 def request_mark(key: bytes | None, body: bytes) -> bytes | None:
-    """What stands for a request under an Idempotency-Key: used for another one, once it is free
-    again, it is another mark."""
+    """The mark of a request with an Idempotency-Key. It has the body in it: a key that is free
+    again may be used for another request."""
     return None if key is None else sha256(key + body).digest()
 
 
-def _item(
-    wish: NewItem, place: int, request: bytes | None, now: int, policy: PublishPolicy
+def _item_of(
+    new: NewItem, place: int, request: bytes | None, now: int, policy: PublishPolicy
 ) -> KeptItem:
     return KeptItem(
-        category=wish.category,
+        category=new.category,
         guid=str(uuid7()),
-        title=wish.title,
-        description=wish.description,
-        link=wish.link,
-        pub_date=now if wish.pub_date is None else min(wish.pub_date, now),
+        title=new.title,
+        description=new.description,
+        link=new.link,
+        pub_date=now if new.pub_date is None else min(new.pub_date, now),
         arrived_at=now,
         expires_at=now + round(policy.days * _DAY),
         changed_at=now,
-        content=wish.content,
-        authors=wish.authors,
-        enclosures=wish.enclosures,
-        tags=wish.tags,
-        caller_id=_caller_id(wish.name, place, request),
+        content=new.content,
+        authors=new.authors,
+        enclosures=new.enclosures,
+        tags=new.tags,
+        caller_id=_caller_id(new.name, place, request),
     )
 
 
 def _caller_id(name: str | None, place: int, request: bytes | None) -> str | None:
-    """What begins with another word is somebody else's: no program can take an entry's place."""
+    """The prefix keeps names of programs apart from those of entries: none can replace an entry."""
     if name is not None:
         return f"item:{name}"
     return None if request is None else f"request:{request.hex()}:{place}"

@@ -1,10 +1,10 @@
-"""What people ask of readers: make, rename and remove them, say what they follow, give them tokens.
+"""Commands of readers: create, change and remove them, and issue, rotate and revoke their tokens.
 
-Readers may be kept outside the database that remembers Idempotency-Keys. So the id of what a
-request makes comes from its key: a second try after a crash finds what the first one made.
+Readers may be stored outside the database that has the Idempotency-Keys. So the id of a new reader
+or token comes from the key of its request: a second try after a crash finds the first one's result.
 """
 
-import secrets as luck
+import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from headwater.personal_feeds.ports import FeedReader, PersonalStore, ReaderToke
 from headwater.personal_feeds.services import PersonalServices
 from headwater.personal_feeds.source import CategorySource
 
-TOKEN_PREFIX = "hwr_"  # noqa: S105 -- how tokens begin, so that people and scanners know one
+TOKEN_PREFIX = "hwr_"  # noqa: S105 -- the beginning of tokens, for people and scanners
 HINT_LENGTH = len(TOKEN_PREFIX) + 4
 LONGEST_NAME = 200
 LONGEST_CATEGORY = 1_024
@@ -37,7 +37,8 @@ logger = get_logger("readers")
 
 @dataclass(frozen=True, slots=True)
 class ReaderLimits:
-    """`allowed` are the only category names there may be; empty: any."""
+    """Limits for readers. `allowed` are the only names of categories that there may be; empty:
+    any."""
 
     readers: int = 10_000
     categories: int = 500
@@ -48,7 +49,7 @@ class ReaderLimits:
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """`secret` can be shown this once. None: it was shown, or lost, when the token was made."""
+    """A new token. `secret` can be shown this once; None: an earlier try of the request made it."""
 
     token: ReaderToken
     secret: str | None = field(default=None, repr=False)
@@ -56,26 +57,26 @@ class IssuedToken:
 
 @dataclass(frozen=True, slots=True)
 class RotatedToken:
-    """The token that came, and the one that goes, with the end it has now."""
+    """The new token, and the old one, with the end that it has now."""
 
     issued: IssuedToken
     replaced: ReaderToken
 
 
 async def list_readers(store: PersonalStore) -> list[FeedReader]:
-    """In the order they were made."""
+    """Readers in the order they were made."""
     return sorted(await store.readers(), key=reader_position)
 
 
 async def find_reader_by_name(store: PersonalStore, name: str) -> FeedReader | None:
-    return await store.reader_named(name) if _can_be_kept(name) else None
+    return await store.reader_named(name) if _is_storable(name) else None
 
 
 async def get_reader(store: PersonalStore, reader_id: str) -> FeedReader:
-    found = await store.reader(reader_id) if _can_be_kept(reader_id) else None
-    if found is None:
+    reader = await store.reader(reader_id) if _is_storable(reader_id) else None
+    if reader is None:
         raise _no_such_reader()
-    return found
+    return reader
 
 
 async def create_reader(
@@ -89,15 +90,16 @@ async def create_reader(
     """BadInput names the field that is wrong; Conflict when the name is taken."""
     _check_name(name)
     _check_categories(categories, limits)
-    reader_id = _made_id(idempotency, "reader", name, *categories)
+    reader_id = _new_id(idempotency, "reader", name, *categories)
     now = to_micros(services.clock.now())
     new = FeedReader(reader_id, name, tuple(categories), created_at=now, changed_at=now)
-    made = await _find_made_before(services.store, reader_id, idempotency)
-    if made is None:
-        made = await services.store.add_reader(new, most=limits.readers)
-        logger.info("reader_made", reader=made.id, categories=len(made.categories))
-    await _record_resource(services.database, idempotency, made.id)
-    return made
+    # An earlier try of this request may have made it.
+    reader = None if idempotency is None else await services.store.reader(reader_id)
+    if reader is None:
+        reader = await services.store.add_reader(new, most=limits.readers)
+        logger.info("reader_made", reader=reader.id, categories=len(reader.categories))
+    await _record_resource(services.database, idempotency, reader.id)
+    return reader
 
 
 async def change_reader(
@@ -108,17 +110,17 @@ async def change_reader(
     name: str | None = None,
     categories: Sequence[str] | None = None,
 ) -> FeedReader:
-    """None: as it was. `categories` are all that the reader follows from now on."""
+    """Change the values that are not None. `categories` are all that the reader follows then."""
     if name is not None:
         _check_name(name)
     if categories is not None:
         _check_categories(categories, limits)
-    there = await get_reader(services.store, reader_id)
+    reader = await get_reader(services.store, reader_id)
     if name is None and categories is None:
-        return there
+        return reader
     now = to_micros(services.clock.now())
     changed = await services.store.change_reader(
-        there.id, name=name, categories=categories, now=now
+        reader.id, name=name, categories=categories, now=now
     )
     if changed is None:
         raise _no_such_reader()
@@ -127,16 +129,16 @@ async def change_reader(
 
 
 async def remove_reader(services: PersonalServices, reader_id: str) -> FeedReader:
-    """As it was. Its tokens go with it, and open nothing from this moment."""
-    there = await get_reader(services.store, reader_id)
-    if not await services.store.remove_reader(there.id, to_micros(services.clock.now())):
+    """Remove a reader, and return it as it was. Its tokens open nothing from this moment."""
+    reader = await get_reader(services.store, reader_id)
+    if not await services.store.remove_reader(reader.id, to_micros(services.clock.now())):
         raise _no_such_reader()
-    logger.info("reader_removed", reader=there.id)
-    return there
+    logger.info("reader_removed", reader=reader.id)
+    return reader
 
 
 async def list_tokens(store: PersonalStore, reader_id: str) -> list[ReaderToken]:
-    """Oldest first, ended ones too."""
+    """Tokens, oldest first, ended ones too."""
     return await store.tokens((await get_reader(store, reader_id)).id)
 
 
@@ -151,10 +153,10 @@ async def issue_token(
     *,
     idempotency: bytes | None = None,
 ) -> IssuedToken:
-    """Conflict when the reader has as many open tokens as there may be."""
-    there = await list_tokens(services.store, reader_id)
-    new_id = _made_id(idempotency, "token", reader_id)
-    issued = await _issued(services, there, reader_id, new_id, most=limits.tokens)
+    """A new token; Conflict when the reader has as many open tokens as there may be."""
+    tokens = await list_tokens(services.store, reader_id)
+    new_id = _new_id(idempotency, "token", reader_id)
+    issued = await _issue(services, tokens, reader_id, new_id, most=limits.tokens)
     await _record_resource(services.database, idempotency, issued.token.id)
     return issued
 
@@ -170,16 +172,16 @@ async def rotate_token(
 ) -> RotatedToken:
     """A new token; the old one works beside it until `grace` is over. The new one comes first, so
     that a crash between the two leaves nobody without a feed."""
-    there = await list_tokens(services.store, reader_id)
-    old = _find_token(there, token_id)
+    tokens = await list_tokens(services.store, reader_id)
+    old = _find_token(tokens, token_id)
     now = to_micros(services.clock.now())
-    new_id = _made_id(idempotency, "rotated", reader_id, token_id)
-    if all(each.id != new_id for each in there):
+    new_id = _new_id(idempotency, "rotated", reader_id, token_id)
+    if all(each.id != new_id for each in tokens):
         _check_open(old, now)
     wait = limits.grace if grace is None else grace
-    # Old ones in their grace stand beside the new ones: all of a reader's may be rotated at once.
+    # Old ones in their grace count beside the new ones: all of a reader's may be rotated at once.
     most = 2 * limits.tokens + (0 if wait else 1)
-    issued = await _issued(services, there, reader_id, new_id, most=most)
+    issued = await _issue(services, tokens, reader_id, new_id, most=most)
     until = now + wait // timedelta(microseconds=1)
     await services.store.end_token(old.id, until=until, revoked=False, now=now)
     await _record_resource(services.database, idempotency, issued.token.id)
@@ -188,47 +190,42 @@ async def rotate_token(
 
 
 async def revoke_token(services: PersonalServices, reader_id: str, token_id: str) -> ReaderToken:
-    """From this moment it opens nothing. Revoking twice is revoking once."""
-    there = await get_token(services.store, reader_id, token_id)
-    if there.revoked_at is not None:
-        return there
+    """Revoke a token: it opens nothing from this moment. A second time changes nothing."""
+    token = await get_token(services.store, reader_id, token_id)
+    if token.revoked_at is not None:
+        return token
     now = to_micros(services.clock.now())
-    await services.store.end_token(there.id, until=now, revoked=True, now=now)
-    logger.info("reader_token_revoked", reader=reader_id, token=there.id)
+    await services.store.end_token(token.id, until=now, revoked=True, now=now)
+    logger.info("reader_token_revoked", reader=reader_id, token=token.id)
     return await get_token(services.store, reader_id, token_id)
 
 
-async def list_sources(database: Database, of: FeedReader) -> list[CategorySource]:
+async def list_sources(database: Database, reader: FeedReader) -> list[CategorySource]:
     """The feeds whose new entries come into one of the reader's categories."""
     async with database.read() as view:
-        return await source_rows.list_category_sources(view, of.categories)
+        return await source_rows.list_category_sources(view, reader.categories)
 
 
-def reader_position(each: FeedReader) -> tuple[int, int]:
-    """Where a reader stands in the list of all: two numbers that never change."""
-    return each.created_at, int.from_bytes(token_hash(each.id)[:7])
+def reader_position(reader: FeedReader) -> tuple[int, int]:
+    """The position of a reader in the list of all: two numbers that never change."""
+    return reader.created_at, int.from_bytes(token_hash(reader.id)[:7])
 
 
-async def _find_made_before(
-    store: PersonalStore, reader_id: str, idempotency: bytes | None
-) -> FeedReader | None:
-    """What an earlier try of this very request made."""
-    return None if idempotency is None else await store.reader(reader_id)
-
-
-async def _issued(
+async def _issue(
     services: PersonalServices,
-    there: Iterable[ReaderToken],
+    tokens: Iterable[ReaderToken],
     reader_id: str,
     token_id: str,
     *,
     most: int,
 ) -> IssuedToken:
-    """Without its secret when an earlier try of this very request made it."""
-    for each in there:
+    """A new token; one without its secret when an earlier try of this request made it."""
+    for each in tokens:
         if each.id == token_id:
             return IssuedToken(each)
-    secret = TOKEN_PREFIX + urlsafe_b64encode(luck.token_bytes(SECRET_BYTES)).rstrip(b"=").decode()
+    secret = (
+        TOKEN_PREFIX + urlsafe_b64encode(secrets.token_bytes(SECRET_BYTES)).rstrip(b"=").decode()
+    )
     now = to_micros(services.clock.now())
     new = ReaderToken(token_id, reader_id, hint=secret[:HINT_LENGTH], created_at=now)
     await services.store.add_token(new, token_hash(secret), most=most)
@@ -243,25 +240,26 @@ async def _record_resource(database: Database, idempotency: bytes | None, resour
         await set_key_resource(tx, idempotency, resource)
 
 
-def _made_id(idempotency: bytes | None, *about: str) -> str:
-    """What a key may be used for again, once it is free, is a part of the id too."""
+def _new_id(idempotency: bytes | None, *about: str) -> str:
+    """An id from the key of the request. `about` is in it too: a key that is free again may be used
+    for something else."""
     if idempotency is None:
         return str(uuid7())
     return str(uuid5(_FROM_KEYS, orjson.dumps([idempotency.hex(), *about]).decode()))
 
 
-def _find_token(there: Iterable[ReaderToken], token_id: str) -> ReaderToken:
-    for each in there:
-        if each.id == token_id:
-            return each
+def _find_token(tokens: Iterable[ReaderToken], token_id: str) -> ReaderToken:
+    for token in tokens:
+        if token.id == token_id:
+            return token
     raise NotFound("There is no such token.", what="token")
 
 
-def _can_be_kept(text: str) -> bool:
-    """What no store can hold need not be looked for."""
+def _is_storable(text: str) -> bool:
+    """False for a text that no store can hold; it need not be looked for."""
     if not 0 < len(text) <= _LONGEST_ID or "\x00" in text:
         return False
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _no_such_reader() -> NotFound:
@@ -269,7 +267,7 @@ def _no_such_reader() -> NotFound:
 
 
 def _check_name(name: str) -> None:
-    if not _can_be_kept(name) or len(name) > LONGEST_NAME or not name.strip():
+    if not _is_storable(name) or len(name) > LONGEST_NAME or not name.strip():
         raise BadInput(f"A name has 1 to {LONGEST_NAME} characters.", field="name")
 
 
@@ -283,7 +281,7 @@ def _check_categories(names: Sequence[str], limits: ReaderLimits) -> None:
         )
     if len(set(names)) != len(names):
         raise BadInput("A category is named twice.", field="categories")
-    if any(not _can_be_kept(name) or len(name) > LONGEST_CATEGORY for name in names):
+    if any(not _is_storable(name) or len(name) > LONGEST_CATEGORY for name in names):
         raise BadInput(
             f"A category's name has 1 to {LONGEST_CATEGORY} characters, none of them NUL.",
             field="categories",
@@ -297,10 +295,10 @@ def _check_categories(names: Sequence[str], limits: ReaderLimits) -> None:
         )
 
 
-def _check_open(old: ReaderToken, now: int) -> None:
-    if not old.is_open(now):
+def _check_open(token: ReaderToken, now: int) -> None:
+    if not token.is_open(now):
         raise ConflictError("This token opens nothing any more: issue a new one.", reason="ended")
-    if old.until is not None:
+    if token.until is not None:
         raise ConflictError(
             "This token was rotated already: rotate its successor.", reason="rotated"
         )

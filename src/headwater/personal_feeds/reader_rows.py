@@ -8,23 +8,23 @@ from headwater.personal_feeds.item_json import json_of, read_json
 from headwater.personal_feeds.item_rows import increment_version, lock_writers
 from headwater.personal_feeds.ports import FeedReader, ReaderToken, TokenHolder
 
-COLUMNS = "r.id, r.name, r.categories, r.created_at, r.changed_at"
+_COLUMNS = "r.id, r.name, r.categories, r.created_at, r.changed_at"
 _TOKEN = "id, reader_id, token_hash, hint, created_at, until, revoked_at, last_used_at"  # noqa: S105
 
 
 async def list_readers(view: View) -> list[FeedReader]:
     """Sorted here: databases do not agree on the order of names."""
-    rows = await view.rows(f"SELECT {COLUMNS} FROM readers r")
+    rows = await view.rows(f"SELECT {_COLUMNS} FROM readers r")
     return sorted((reader_of(row) for row in rows), key=lambda reader: reader.name)
 
 
 async def find_reader(view: View, reader_id: str) -> FeedReader | None:
-    row = await view.row(f"SELECT {COLUMNS} FROM readers r WHERE r.id = ?", reader_id)
+    row = await view.row(f"SELECT {_COLUMNS} FROM readers r WHERE r.id = ?", reader_id)
     return None if row is None else reader_of(row)
 
 
 async def find_reader_by_name(view: View, name: str) -> FeedReader | None:
-    row = await view.row(f"SELECT {COLUMNS} FROM readers r WHERE r.name = ?", name)
+    row = await view.row(f"SELECT {_COLUMNS} FROM readers r WHERE r.name = ?", name)
     return None if row is None else reader_of(row)
 
 
@@ -38,7 +38,7 @@ async def list_tokens(view: View, reader_id: str) -> list[tuple[ReaderToken, byt
 
 async def find_holder(view: View, token_hash: bytes, now: int) -> TokenHolder | None:
     row = await view.row(
-        f"SELECT t.id AS token_id, t.until, {COLUMNS} FROM reader_tokens t"
+        f"SELECT t.id AS token_id, t.until, {_COLUMNS} FROM reader_tokens t"
         " JOIN readers r ON r.id = t.reader_id WHERE t.token_hash = ? AND t.revoked_at IS NULL"
         " AND (t.until IS NULL OR t.until > ?)",
         token_hash,
@@ -88,7 +88,7 @@ async def insert_reader(tx: Transaction, reader: FeedReader, *, most: int) -> Fe
         reader.created_at,
         reader.changed_at,
     )
-    await _changed(tx, reader.id, reader.changed_at)
+    await _mark_changed(tx, reader.id, reader.changed_at)
     return reader
 
 
@@ -100,7 +100,7 @@ async def update_reader(
     categories: Sequence[str] | None,
     now: int,
 ) -> FeedReader | None:
-    """What says the same as before is no change."""
+    """Change a reader. The same values as before are no change."""
     await lock_writers(tx)
     old = await find_reader(tx, reader_id)
     if old is None:
@@ -119,7 +119,7 @@ async def update_reader(
         new.changed_at,
         new.id,
     )
-    await _changed(tx, new.id, now)
+    await _mark_changed(tx, new.id, now)
     return new
 
 
@@ -128,7 +128,7 @@ async def delete_reader(tx: Transaction, reader_id: str, now: int) -> bool:
     await tx.run("DELETE FROM reader_tokens WHERE reader_id = ?", reader_id)
     if await tx.run("DELETE FROM readers WHERE id = ?", reader_id) == 0:
         return False
-    await _changed(tx, reader_id, now)
+    await _mark_changed(tx, reader_id, now)
     return True
 
 
@@ -138,9 +138,9 @@ async def insert_token(
     await lock_writers(tx)
     if await find_reader(tx, token.reader_id) is None:
         raise NotFound("There is no such reader.", what="reader")
-    held = await list_tokens(tx, token.reader_id)
+    tokens = await list_tokens(tx, token.reader_id)
     if token.is_open(token.created_at):
-        if sum(each.is_open(token.created_at) for each, _ in held) >= most:
+        if sum(each.is_open(token.created_at) for each, _ in tokens) >= most:
             raise ConflictError(f"This reader has {most} open tokens already.", most=most)
     await _check_token(tx, token, token_hash)
     await tx.run(
@@ -156,7 +156,7 @@ async def insert_token(
         token.revoked_at,
         token.last_used_at,
     )
-    await _changed(tx, token.reader_id, token.created_at)
+    await _mark_changed(tx, token.reader_id, token.created_at)
 
 
 async def end_token(tx: Transaction, token_id: str, *, until: int, revoked: bool, now: int) -> bool:
@@ -174,12 +174,12 @@ async def end_token(tx: Transaction, token_id: str, *, until: int, revoked: bool
     )
     if row is None:
         return False
-    await _changed(tx, row.reader_id, now)
+    await _mark_changed(tx, row.reader_id, now)
     return True
 
 
 async def set_last_used(tx: Transaction, used: Mapping[str, int]) -> None:
-    """It is no change: nothing that anybody is shown comes from it."""
+    """Write last uses. The version stays: no document shows them."""
     await lock_writers(tx)
     await tx.run_many(
         "UPDATE reader_tokens SET last_used_at = ?"
@@ -189,7 +189,7 @@ async def set_last_used(tx: Transaction, used: Mapping[str, int]) -> None:
 
 
 async def delete_old_tokens(tx: Transaction, before: int) -> int:
-    """Those that ended so long ago that nobody asks any more. How many went."""
+    """Delete tokens that ended before that moment, and return how many."""
     return await tx.run(
         "DELETE FROM reader_tokens WHERE until < ? OR revoked_at < ?", before, before
     )
@@ -214,7 +214,7 @@ async def _count(tx: Transaction, sql: str) -> int:
     return int(row.n)
 
 
-async def _changed(tx: Transaction, reader_id: str, at: int) -> None:
+async def _mark_changed(tx: Transaction, reader_id: str, at: int) -> None:
     await tx.run(
         "INSERT INTO reader_changes (reader_id, version, at) VALUES (?, ?, ?)"
         " ON CONFLICT (reader_id) DO UPDATE SET version = excluded.version, at = excluded.at",

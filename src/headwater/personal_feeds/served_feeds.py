@@ -1,8 +1,8 @@
-"""Personal feeds as one process serves them: everything that is asked for often is at hand.
+"""Personal feeds as one process serves them, with a cache of frequent answers.
 
-What is remembered is right as of half a second ago at most. Before any of it is used, the store has
-been asked what changed, and only that was forgotten. So a feed that nobody touched costs no
-question to the store, and a token that was revoked opens nothing a second later, anywhere.
+The cache is at most half a second behind the store. Before it is used, the store is asked for
+changes, and only what they concern is forgotten. So an unchanged feed costs no query of its items,
+and a token that was revoked opens nothing a second later, in any process.
 """
 
 import asyncio
@@ -53,11 +53,10 @@ logger = get_logger("personal")
 
 @dataclass(frozen=True, slots=True)
 class PersonalPolicy:
-    """`fresh`: for how many seconds what is remembered need not be asked for again; `use_every`:
-    how often, in seconds, it is noted that a token was used. `patience`: how
-    many seconds the store may take for one answer. `cache_bytes` are for documents,
-    `clean_bytes` for items that may be in the next one. A document of more than `threaded_bytes` of
-    words is made beside the event loop."""
+    """The policy of serving. `fresh`: seconds for which the cache is used without asking for
+    changes; `use_every`: the seconds between two notes that a token was used; `patience`: the
+    seconds that the store may take for one answer. `cache_bytes` are for documents, `clean_bytes`
+    for cleaned items. A document with more than `threaded_bytes` of text is made in a thread."""
 
     limit: int = 50
     limit_max: int = 200
@@ -73,11 +72,11 @@ class PersonalPolicy:
 
 
 class PersonalFeeds:
-    """One per process."""
+    """Serves personal feeds from a cache; one per process."""
 
     def __init__(self, store: PersonalStore, clock: Clock, policy: PersonalPolicy) -> None:
         self._store, self._clock, self.policy = store, clock, policy
-        self._memory = PersonalFeedCache(policy.cache_bytes, policy.holders)
+        self._cache = PersonalFeedCache(policy.cache_bytes, policy.holders)
         self._clean = CleanItemCache(policy.clean_bytes)
         self._version = _NOTHING_KNOWN
         self._asked_at = _NEVER
@@ -91,42 +90,42 @@ class PersonalFeeds:
 
     async def holder(self, token: str) -> TokenHolder | None:
         """None for a token that is unknown, ended or revoked. ConnectionLost passes through."""
-        await self._know_what_changed()
+        await self._catch_up()
         hashed = token_hash(token)
-        known = self._memory.holders.get(hashed)
-        if known is None:
-            return await self._found(hashed, token)
-        if known.until is not None and known.until <= self._now():
-            self._memory.drop_holder(hashed)
+        holder = self._cache.holders.get(hashed)
+        if holder is None:
+            return await self._read_holder(hashed, token)
+        if holder.until is not None and holder.until <= self._now():
+            self._cache.drop_holder(hashed)
             return None
-        return known
+        return holder
 
-    async def built(self, holder: TokenHolder, ask: PersonalFeedRequest) -> BuiltFeed:
-        """The document, made if it is not at hand. Those who ask for the same one share it."""
-        await self._know_what_changed()
-        entry = self._memory.document(holder.reader, ask)
+    async def built(self, holder: TokenHolder, request: PersonalFeedRequest) -> BuiltFeed:
+        """The document, from the cache or built. Requests for the same one share one build."""
+        await self._catch_up()
+        entry = self._cache.document(holder.reader, request)
         hit = entry is not None and self._clock.monotonic() < entry.deadline
         count_cache_lookup(hit=hit)
         if entry is not None and hit:
             return entry.built
-        # One that began before the last change may have been read before it.
-        key = (holder.reader, ask, self._memory.generation)
+        # A build that began before the last change may have read the items before it.
+        key = (holder.reader, request, self._cache.generation)
         build = self._builds.get(key)
         if build is None:
-            build = self._builds[key] = _start_shared_task(self._build(holder.reader, ask))
+            build = self._builds[key] = _start_shared_task(self._build(holder.reader, request))
             build.add_done_callback(lambda _: self._builds.pop(key))
-        # One who goes away must not take the document from the others.
+        # A client that goes away must not cancel the build for the others.
         return await asyncio.shield(build)
 
     def note_use(self, token_id: str) -> None:
-        """Written down with the next `flush`, and not again for a while."""
+        """Note a use for the next `flush`, at most once per `use_every`."""
         passed = self._clock.monotonic()
         if passed - self._noted.get(token_id, _NEVER) >= self.policy.use_every:
             self._noted[token_id] = passed
             self._used[token_id] = self._now()
 
     async def flush(self) -> None:
-        """Last uses, in one write. What could not be written is kept for the next one."""
+        """Write last uses at once. When that fails they are kept for the next time."""
         passed = self._clock.monotonic()
         self._noted = {
             token_id: at
@@ -143,7 +142,7 @@ class PersonalFeeds:
             raise
 
     async def close(self) -> None:
-        """Once nobody asks any more."""
+        """Finish builds under way and write last uses; for when no more requests come."""
         under_way = [*self._builds.values(), *filter(None, [self._look])]
         if under_way:
             await asyncio.wait(under_way)
@@ -154,46 +153,48 @@ class PersonalFeeds:
 
     # What changed
 
-    async def _know_what_changed(self) -> None:
-        """As of `fresh` seconds ago at most: a look that began earlier does not count."""
+    async def _catch_up(self) -> None:
+        """Know all changes up to `fresh` seconds ago: a query that began earlier does not count."""
         now, fresh = self._clock.monotonic(), self.policy.fresh
         while now - self._asked_at >= fresh:
             if self._look is None or self._look.done():
-                self._look = _start_shared_task(self._ask_what_changed())
+                self._look = _start_shared_task(self._apply_changes())
             await asyncio.shield(self._look)
 
-    async def _ask_what_changed(self) -> None:
+    async def _apply_changes(self) -> None:
         began = self._clock.monotonic()
         changes = await self._in_time(self._store.changes(self._version))
-        self._memory.forget(changes)
+        self._cache.forget(changes)
         self._version, self._asked_at = changes.version, began
 
-    async def _found(self, hashed: bytes, token: str) -> TokenHolder | None:
-        since = self._memory.generation
+    async def _read_holder(self, hashed: bytes, token: str) -> TokenHolder | None:
+        since = self._cache.generation
         holder = await self._in_time(self._store.holder(hashed, token, self._now()))
-        return None if holder is None else self._memory.keep_holder(hashed, holder, since)
+        return None if holder is None else self._cache.keep_holder(hashed, holder, since)
 
     # Documents
 
-    async def _build(self, reader: FeedReader, ask: PersonalFeedRequest) -> BuiltFeed:
-        categories = shown_categories(reader, ask.categories)
-        limit = min(ask.limit or self.policy.limit, self.policy.limit_max)
+    async def _build(self, reader: FeedReader, request: PersonalFeedRequest) -> BuiltFeed:
+        categories = shown_categories(reader, request.categories)
+        limit = min(request.limit or self.policy.limit, self.policy.limit_max)
         async with self._turns:
-            since, passed, now = self._memory.generation, self._clock.monotonic(), self._now()
-            shelf = await self._in_time(self._store.newest(categories, limit, now))
-            built = await self._written(reader, shelf, ask)
+            since, passed, now = self._cache.generation, self._clock.monotonic(), self._now()
+            newest = await self._in_time(self._store.newest(categories, limit, now))
+            built = await self._render(reader, newest, request)
         expiry = built.valid_until
         deadline = float("inf") if expiry is None else passed + (expiry - now) / _SECOND
-        if len(categories) == len(ask.categories or categories):  # others can be made up for ever
-            self._memory.keep_document(
-                CachedDocument(reader, ask, categories, built, deadline, since, since)
+        if len(categories) == len(
+            request.categories or categories
+        ):  # other names can be made up without end
+            self._cache.keep_document(
+                CachedDocument(reader, request, categories, built, deadline, since, since)
             )
         return built
 
-    async def _written(
-        self, reader: FeedReader, shelf: NewestItems, ask: PersonalFeedRequest
+    async def _render(
+        self, reader: FeedReader, newest: NewestItems, request: PersonalFeedRequest
     ) -> BuiltFeed:
-        known = self._clean.known(shelf.items)
+        known = self._clean.find(newest.items)
         fresh: dict[KeptItem, PublishedItem] = {}
 
         def clean(kept: KeptItem) -> PublishedItem:
@@ -202,15 +203,15 @@ class PersonalFeeds:
             return item
 
         def write() -> BuiltFeed:
-            return render_feed(reader, shelf, ask, self.policy.hub_url, clean)
+            return render_feed(reader, newest, request, self.policy.hub_url, clean)
 
-        is_small = sum(map(_length, shelf.items)) <= self.policy.threaded_bytes
+        is_small = sum(map(_length, newest.items)) <= self.policy.threaded_bytes
         built = write() if is_small else await asyncio.to_thread(write)
         self._clean.keep(fresh)
         return built
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
-        """A store that says nothing is one that cannot be reached."""
+        """ConnectionLost when the store does not answer in time."""
         try:
             async with asyncio.timeout(self.policy.patience):
                 return await answer
@@ -223,26 +224,26 @@ class PersonalFeeds:
 
 def render_feed(
     reader: FeedReader,
-    shelf: NewestItems,
-    ask: PersonalFeedRequest,
+    newest: NewestItems,
+    request: PersonalFeedRequest,
     hub: str | None,
     clean: CleanFunction = clean_item,
 ) -> BuiltFeed:
-    """The same bytes and the same tag from every process."""
-    shape = FEED_FORMATS[ask.format]
-    body = shape.write(build_personal_feed(reader, shelf, ask, hub, clean))
+    """Render the document; every process makes the same bytes and the same tag."""
+    spec = FEED_FORMATS[request.format]
+    body = spec.write(build_personal_feed(reader, newest, request, hub, clean))
     packer = zlib.compressobj(_ZIP_LEVEL, zlib.DEFLATED, 31)
-    mark = blake2b(
+    digest = blake2b(
         body, key=blake2b(reader.id.encode("utf-8", "surrogatepass")).digest(), digest_size=16
     ).hexdigest()
     return BuiltFeed(
         body=body,
         zipped=packer.compress(body) + packer.flush(),
-        etag=f'W/"{mark}"',
-        modified=changed_at(reader, shelf),
-        valid_until=min((item.expires_at for item in shelf.items), default=None),
-        media_type=shape.media_type,
-        self_url=self_url(ask),
+        etag=f'W/"{digest}"',
+        modified=changed_at(reader, newest),
+        valid_until=min((item.expires_at for item in newest.items), default=None),
+        media_type=spec.media_type,
+        self_url=self_url(request),
     )
 
 
@@ -251,13 +252,13 @@ def _length(item: KeptItem) -> int:
 
 
 def _start_shared_task(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """In a context of its own: it is not done for its first caller alone."""
+    """Start a task in a context of its own: it does not belong to its first caller alone."""
     task = asyncio.create_task(work, context=Context())
     task.add_done_callback(_retrieve_exception)
     return task
 
 
 def _retrieve_exception(task: asyncio.Task[Any]) -> None:
-    """Whoever waits gets the trouble; when nobody does any more it is no mistake."""
+    """Callers that wait get the exception; without any, asyncio must not log it as lost."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""The services of personal feeds: where they are kept, and how they are served."""
+"""The services of personal feeds: where they are stored, and how they are served."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from headwater.sinks.services import SinkServices
 
 @dataclass(frozen=True, slots=True)
 class PersonalServices:
-    """Readers, tokens and items are in `store`. `served` remembers what is asked for often."""
+    """Readers, tokens and items are in `store`. `served` caches frequent answers."""
 
     database: Database
     clock: Clock

@@ -10,7 +10,8 @@ from headwater.publish.opml import OpmlRow, render_opml
 
 @dataclass(frozen=True, slots=True)
 class CategorySource:
-    """`categories` are those that were asked for, in that order."""
+    """A feed that fills categories. `categories` are the requested ones that it has, in their
+    order."""
 
     url: str
     title: str | None
@@ -30,15 +31,15 @@ class FeedOrigin:
 
     def open_to(self, allowed: frozenset[str]) -> tuple[str, ...]:
         """The categories that items may have; `allowed` empty: any."""
-        named = (name for name in self.categories if name and "\x00" not in name)
-        return tuple(name for name in named if not allowed or name in allowed)
+        storable = (name for name in self.categories if name and "\x00" not in name)
+        return tuple(name for name in storable if not allowed or name in allowed)
 
 
 def render_sources_opml(sources: Iterable[CategorySource], title: str, made: datetime) -> bytes:
-    """Secrets in URLs are hidden: the list goes to people, and further."""
-    return render_opml((_row(each) for each in sources), title, made)
+    """Secrets in URLs are hidden: people pass such lists on."""
+    return render_opml((_row_of(source) for source in sources), title, made)
 
 
-def _row(each: CategorySource) -> OpmlRow:
-    home = None if each.home_page is None else redacted(each.home_page)
-    return OpmlRow(redacted(each.url), each.title, home, each.categories)
+def _row_of(source: CategorySource) -> OpmlRow:
+    home = None if source.home_page is None else redacted(source.home_page)
+    return OpmlRow(redacted(source.url), source.title, home, source.categories)

@@ -12,29 +12,29 @@ _IN_ONE_QUERY = 500
 
 
 async def list_feed_origins(view: View, feed_ids: Collection[str]) -> dict[str, FeedOrigin]:
-    """By public id, those that have categories. One that was deleted for good is left out."""
-    named, found = sorted(set(feed_ids)), dict[str, FeedOrigin]()
-    for place in range(0, len(named), _IN_ONE_QUERY):
-        some = named[place : place + _IN_ONE_QUERY]
+    """Feed id → origin, for feeds with categories. A feed that was deleted for good is left out."""
+    ids, origins = sorted(set(feed_ids)), dict[str, FeedOrigin]()
+    for place in range(0, len(ids), _IN_ONE_QUERY):
+        page = ids[place : place + _IN_ONE_QUERY]
         rows = await view.rows(
             "SELECT feed_id, url, title, home_link, categories FROM feeds"
-            f" WHERE feed_id IN ({placeholders(len(some))}) AND categories <> '[]'",
-            *some,
+            f" WHERE feed_id IN ({placeholders(len(page))}) AND categories <> '[]'",
+            *page,
         )
         for row in rows:
             categories = tuple(orjson.loads(row.categories))
-            found[row.feed_id] = FeedOrigin(
+            origins[row.feed_id] = FeedOrigin(
                 row.feed_id, row.url, row.title, row.home_link, categories
             )
-    return found
+    return origins
 
 
 _AT_ONCE = 1_000
 
 
 async def list_category_sources(view: View, categories: Sequence[str]) -> list[CategorySource]:
-    """In the order they were added. Feeds that are visited no more fill nothing."""
-    found: list[CategorySource] = []
+    """Sources in the order they were added. Feeds that are visited no more are left out."""
+    sources: list[CategorySource] = []
     after = 0
     while categories:
         rows = await view.rows(
@@ -44,17 +44,17 @@ async def list_category_sources(view: View, categories: Sequence[str]) -> list[C
             _AT_ONCE,
         )
         for row in rows:
-            given = frozenset(orjson.loads(row.categories))
-            shared = tuple(name for name in categories if name in given)
+            own = frozenset(orjson.loads(row.categories))
+            shared = tuple(name for name in categories if name in own)
             if shared:
-                found.append(CategorySource(row.url, _title(row), row.home_link, shared))
+                sources.append(CategorySource(row.url, _title(row), row.home_link, shared))
         if len(rows) < _AT_ONCE:
             break
         after = rows[-1].id
-    return found
+    return sources
 
 
 def _title(row: Row) -> str | None:
-    """What a person called it goes before what its publisher does."""
+    """A title that a person gave goes before the publisher's."""
     own: str | None = decode_overrides(row.overrides).title
     return own or row.title

@@ -225,14 +225,14 @@ async def test_items_that_come_during_a_pass_are_found_by_the_next(
     for name in names[:100]:
         await written(pen, "news", name)
     waiting = iter(names[100:])
-    whole = busy._link.run
+    whole = busy._connection.run
 
     async def run(*words: Any) -> Any:
         if (name := next(waiting, None)) is not None:
             await written(pen, "news", name)
         return await whole(*words)
 
-    monkeypatch.setattr(busy._link, "run", run)
+    monkeypatch.setattr(busy._connection, "run", run)
     await busy.upkeep(BEGIN)
     assert next(waiting, None) is None
     assert len(await guids_in(store, ["news"], limit=200)) >= 100

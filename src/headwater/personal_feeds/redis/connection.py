@@ -1,4 +1,4 @@
-"""The connection to the server: scripts, plain commands, and its troubles in our words."""
+"""The connection to Redis: scripts, plain commands, and its errors as ours."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,12 +30,13 @@ _AWAY = (
     OSError,
     TimeoutError,
 )
-"""What passes when the server is back, or when it is the right one again."""
+"""Errors that pass when the server is back, or when it is the right one again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Lua that runs at once and alone. The server knows it by its SHA-1 after the first time."""
+    """A Lua script, which runs atomically. The server knows it by its SHA-1 after the first
+    time."""
 
     text: str
     name: str = field(init=False)
@@ -64,18 +65,18 @@ class RedisConnection:
                 socket_connect_timeout=timeout,
                 protocol=2,
                 client_name="headwater",
-                # A connection that broke since the last question is no news.
+                # A connection that broke since the last command is tried once more.
                 retry=Retry(NoBackoff(), 1, (redis_errors.ConnectionError,)),
             )
         except ValueError:
-            # The library's words may repeat the address, password and all.
+            # The library's message may have the address in it, with its password.
             raise BadSettings(
                 "personal_redis_url must be like redis://host:6379/0, rediss://… or unix:///path"
             ) from None
         self._client: Any = Redis.from_pool(pool)
 
     async def run(self, script: Script, *words: RedisArgument) -> Any:
-        async with self._told_plainly():
+        async with self._translate_errors():
             try:
                 return await self._client.evalsha(script.name, 0, *words)
             except redis_errors.NoScriptError:
@@ -83,19 +84,19 @@ class RedisConnection:
 
     async def ask(self, *words: RedisArgument) -> Any:
         """One plain command."""
-        async with self._told_plainly():
+        async with self._translate_errors():
             return await self._client.execute_command(*words)
 
     async def facts(self, section: str) -> dict[str, Any]:
-        """What the server says of itself."""
-        async with self._told_plainly():
+        """A section of the server's INFO."""
+        async with self._translate_errors():
             return cast(dict[str, Any], await self._client.info(section))
 
     async def close(self) -> None:
         await self._client.aclose(close_connection_pool=True)
 
     @asynccontextmanager
-    async def _told_plainly(self) -> AsyncIterator[None]:
+    async def _translate_errors(self) -> AsyncIterator[None]:
         try:
             async with asyncio.timeout(2 * self._timeout):
                 yield

@@ -1,4 +1,4 @@
-"""What is done to items on the server itself, at once and alone."""
+"""Lua scripts for items, which run on the server atomically."""
 
 from headwater.personal_feeds.redis.connection import Script
 from headwater.personal_feeds.redis.versions import VERSION_FUNCTIONS
@@ -61,7 +61,7 @@ return answers
 )
 """Per item: category, guid, hash of the caller's id, when it ends, milliseconds until then, JSON.
 
-First everything is looked at, so that nothing is written when something is in the way.
+First everything is read, so that nothing is written when there is an error.
 """
 
 FIND_ITEMS = Script(
@@ -77,7 +77,8 @@ end
 return answers
 """
 )
-"""Per item: category, guid, hash of the caller's id. What stands there, if anything does."""
+"""Per item: category, guid, hash of the caller's id. The answer is the stored item, if there is
+one."""
 
 LIST_CATEGORIES = Script(
     """
@@ -86,7 +87,7 @@ for at = 1, #ARGV do answers[at] = redis.call('SMEMBERS', 'rss:places:' .. ARGV[
 return answers
 """
 )
-"""Hashes of callers' ids. For each the categories that its items went into."""
+"""Hashes of callers' ids. The answer has the categories of each one's items."""
 
 REVISE = Script(
     VERSION_FUNCTIONS
@@ -103,7 +104,7 @@ end
 return 1
 """
 )
-"""Per item: category, guid, SHA-1 of the words that stand there, the new ones. All or none."""
+"""Per item: category, guid, SHA-1 of the stored JSON, the new JSON. All or none."""
 
 _ROW = """
 local function row(category, place, guid)
@@ -114,8 +115,8 @@ local function row(category, place, guid)
 end
 """
 
-# Lua compares text as the server's language does. UUIDs are in the same order everywhere; as soon
-# as another tool calls an item something else, all are compared by bytes, as the index does it.
+# Lua compares text by the server's locale. UUIDs have the same order in each; as soon as there is a
+# guid of another form, all are compared by bytes, as the index does.
 _ORDER = """
 local is_odd = false
 local function look_at(guid)
@@ -196,8 +197,8 @@ return {string.format('%.0f', latest('rss:changed')),
 )
 """The moment, how many guids, before which one (empty: from the newest on), categories.
 
-The newest item of each category stands in line; the newest of all is taken, and the next one of its
-category comes into the line. Whether there is more is said with the answer.
+This is a merge: the newest of the categories' newest items is taken, and the next one of its
+category takes its place. The answer has whether there are more.
 """
 
 LIST_ITEMS = Script(

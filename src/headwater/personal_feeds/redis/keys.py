@@ -1,7 +1,7 @@
-"""The names of keys. The first three are those that other tools know too.
+"""The names of keys in Redis. Other tools know the first ones too.
 
-Nothing in a name is a pattern: a category or a reader's id stands at the end of a key, or is what
-is left when a known beginning and a known end are taken away.
+Nothing in a name is a pattern: a category or a reader's id is at the end of a key, or is the rest
+when a known beginning and a known end are removed.
 """
 
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ HASHED_TOKEN_PREFIX = "rss:token:sha256:"  # noqa: S105
 """+ the hash in hex → reader id. Here while the token is not revoked."""
 
 CATEGORIES_KEY_PARTS = ("rss:user:", ":categories")
-"""Around a reader's id → JSON list of the categories they follow."""
+"""Before and after a reader's id → JSON list of the categories that the reader follows."""
 
 ITEM_PREFIX = "rss:category:"
-"""+ category + : + guid → JSON of an item. What follows the last colon is the guid."""
+"""+ category + : + guid → JSON of an item. The guid is after the last colon."""
 
 HASHED_TOKEN_MARK = "sha256:"  # noqa: S105
-"""A token that begins so is never looked for in plain: it would be another token's hash."""
+"""A token with this beginning is never looked for in plain: it would be another token's hash."""
 
 
 def plain_token_key(token: str) -> bytes:
-    """Where another tool would keep it; empty for one that nobody keeps in plain."""
+    """The key where another tool would store it; empty for one that is never stored in plain."""
     return b"" if token.startswith(HASHED_TOKEN_MARK) else encode_name(PLAIN_TOKEN_PREFIX + token)
 
 
 def reader_id_in(key: bytes) -> str | None:
-    """Whose categories these are; None when it is not text."""
+    """The reader's id in a key of categories; None when it is not text."""
     begin, end = CATEGORIES_KEY_PARTS
     return decode_name(key[len(begin) : -len(end)])
 
@@ -42,7 +42,7 @@ def parse_item_key(key: bytes) -> tuple[str, str] | None:
 
 
 def encode_name(text: str) -> bytes:
-    """Half a character is kept as it came."""
+    """A lone surrogate is kept as it came."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -54,7 +54,7 @@ def decode_name(name: bytes) -> str | None:
 
 
 def printable_name(name: bytes) -> str:
-    """A name for people, even where another tool wrote what is no text."""
+    """A name for people, even where another tool wrote bytes that are no text."""
     text = decode_name(name)
     return name.decode("utf-8", "replace") if text is None else text
 
@@ -64,7 +64,7 @@ _ASIDE = "!"
 
 @dataclass(frozen=True, slots=True)
 class ForeignItemNote:
-    """`words` is the SHA-1 of its JSON."""
+    """A note about an item of another tool. `words` is the SHA-1 of its JSON."""
 
     words: str
     arrived_at: int

@@ -18,9 +18,9 @@ _OURS = ("arrived_at", "expires_at", "changed_at")
 
 @dataclass(frozen=True, slots=True)
 class StoredItem:
-    """What stands in an item's key: all that any tool writes, and what only we do.
+    """An item as it is stored: the fields that any tool writes, and those that only we write.
 
-    `pub_date` is None when there is none. Our three moments are None in an item that is not ours.
+    `pub_date` is None when there is none. `moments` is None in an item that is not ours.
     """
 
     title: str
@@ -36,7 +36,7 @@ class StoredItem:
 
 
 def encode_item(item: KeptItem) -> bytes:
-    """The six fields that other tools know first, ours behind them, nothing that is empty."""
+    """First the six fields that other tools know, then ours; empty ones are left out."""
     ours = {
         "arrived_at": _moment(item.arrived_at),
         "expires_at": _moment(item.expires_at),
@@ -61,7 +61,7 @@ def encode_item(item: KeptItem) -> bytes:
 
 
 def parse_item(written: bytes) -> StoredItem | None:
-    """None when this is no item: damaged, or something else."""
+    """None when it is damaged, or no item."""
     record = parse_json(written)
     if not isinstance(record, dict):
         return None
@@ -89,7 +89,7 @@ def parse_item(written: bytes) -> StoredItem | None:
 def build_item(
     category: str,
     guid: str,
-    words: StoredItem,
+    stored: StoredItem,
     *,
     arrived_at: int,
     expires_at: int,
@@ -98,35 +98,34 @@ def build_item(
     return KeptItem(
         category=category,
         guid=guid,
-        title=words.title,
-        description=words.description,
-        link=words.link,
-        pub_date=arrived_at if words.pub_date is None else words.pub_date,
+        title=stored.title,
+        description=stored.description,
+        link=stored.link,
+        pub_date=arrived_at if stored.pub_date is None else stored.pub_date,
         arrived_at=arrived_at,
         expires_at=expires_at,
         changed_at=changed_at,
-        content=words.content,
-        authors=words.authors,
-        enclosures=words.enclosures,
-        tags=words.tags,
-        caller_id=words.caller_id,
+        content=stored.content,
+        authors=stored.authors,
+        enclosures=stored.enclosures,
+        tags=stored.tags,
+        caller_id=stored.caller_id,
     )
 
 
-def arrival_in(guid: str, words: StoredItem) -> int | None:
-    """When another tool's item came: a UUIDv7 says so itself, for others it is their date.
-
-    None when nothing tells.
-    """
+def arrival_in(guid: str, stored: StoredItem) -> int | None:
+    """The arrival of another tool's item: that in its UUIDv7, else its date; None without
+    either."""
     try:
         number = UUID(guid)
     except ValueError:
-        return words.pub_date
-    return (number.int >> 80) * 1000 if number.version == 7 else words.pub_date
+        return stored.pub_date
+    return (number.int >> 80) * 1000 if number.version == 7 else stored.pub_date
 
 
 def parse_categories(written: bytes) -> tuple[str, ...] | None:
-    """Each once, in their order; None when it is no list. What is no text is left out."""
+    """Each category once, in their order; None when it is no list. A value that is no text is left
+    out."""
     listed = parse_json(written)
     if not isinstance(listed, list):
         return None
@@ -134,23 +133,23 @@ def parse_categories(written: bytes) -> tuple[str, ...] | None:
 
 
 def parse_json(written: bytes) -> Any:
-    """None for what is no JSON."""
+    """The value; None when it is no JSON."""
     try:
         return orjson.loads(written)
     except orjson.JSONDecodeError:
         pass
     try:
-        return json.loads(written)  # half a character, written as an escape
+        return json.loads(written)  # a lone surrogate, written as an escape
     except (ValueError, RecursionError):
         return None
 
 
-def parse_moment(said: Any) -> int | None:
-    """A moment as JSON has it; without a zone it is UTC. None when it is none."""
-    if not isinstance(said, str):
+def parse_moment(value: Any) -> int | None:
+    """A moment from JSON; without a zone it is UTC. None when it is none."""
+    if not isinstance(value, str):
         return None
     try:
-        moment = datetime.fromisoformat(said)
+        moment = datetime.fromisoformat(value)
         return to_micros(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         return None
@@ -160,16 +159,16 @@ def _moment(micros: int) -> str:
     return rfc3339_at(micros)
 
 
-def _attached_record(each: ItemAttachment) -> dict[str, str | int]:
-    said = {"url": each.url, "type": each.type, "length": each.length}
-    return {name: value for name, value in said.items() if value is not None}
+def _attached_record(attachment: ItemAttachment) -> dict[str, str | int]:
+    fields = {"url": attachment.url, "type": attachment.type, "length": attachment.length}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _attachments(listed: Any) -> tuple[ItemAttachment, ...]:
     if not isinstance(listed, list):
         return ()
-    found = (_attachment(each) for each in listed if isinstance(each, Mapping))
-    return tuple(each for each in found if each is not None)
+    attachments = (_attachment(each) for each in listed if isinstance(each, Mapping))
+    return tuple(each for each in attachments if each is not None)
 
 
 def _attachment(record: Mapping[str, Any]) -> ItemAttachment | None:

@@ -1,7 +1,7 @@
-"""One pass over everything: what ended goes, what other tools wrote or changed is found.
+"""The pickup: one pass deletes what expired, and finds what other tools wrote or changed.
 
-One process at a time does it. It is the only one who ever searches the keys; and it is how an index
-that was lost comes back.
+One process at a time does it, and nothing else ever searches the keys. An index that was lost is
+built again by it.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -34,12 +34,13 @@ _DAY = 86_400 * _SECOND
 
 @dataclass(frozen=True, slots=True)
 class PickupPolicy:
-    """`days` is how long an item lives. `rest` is for how many seconds a pass is enough for all.
+    """The policy of passes. An item lives `days`. After a pass no process begins another for `rest`
+    seconds.
 
-    `lock` is after how many seconds somebody else may take over from one who died, `slack` how far
-    the clocks of the server and ours may differ. `keys`, `values` and `guids` are looked at in one
-    go. `told` is how many damaged items of one pass are named in the log. What is new is found in
-    every pass; whether words changed, or an item was taken away, is seen in one of `rounds`.
+    After `lock` seconds another process takes over from one that died. `slack` is how many seconds
+    the server's clock and ours may differ. One script reads `keys`, `values` or `guids` of them.
+    The log has at most `logged` damaged items of one pass. Every pass finds new items; changed and
+    removed ones are found in one of `rounds` passes.
     """
 
     days: float = 14.0
@@ -49,7 +50,7 @@ class PickupPolicy:
     keys: int = 500
     values: int = 100
     guids: int = 500
-    told: int = 20
+    logged: int = 20
     rounds: int = 1
     tokens_kept_days: float = 90.0
     categories_kept_days: float = 60.0
@@ -57,7 +58,7 @@ class PickupPolicy:
 
 @dataclass(frozen=True, slots=True)
 class FoundItem:
-    """Where a found item belongs. `mark` is empty for one of ours."""
+    """The place of an item that was found. `mark` is empty for one of ours."""
 
     category: str
     guid: str
@@ -68,111 +69,122 @@ class FoundItem:
 
 
 class LockLost(Exception):
-    """Somebody else took over."""
+    """Another process took over."""
 
 
 class Pickup:
-    def __init__(self, link: RedisConnection, clock: Clock, policy: PickupPolicy) -> None:
-        self._link, self._clock, self._policy = link, clock, policy
-        self._me = str(uuid4())
+    def __init__(self, connection: RedisConnection, clock: Clock, policy: PickupPolicy) -> None:
+        self._connection, self._clock, self._policy = connection, clock, policy
+        self._owner = str(uuid4())
         self._renewed_at = 0.0
 
     async def pass_over(self, now: int) -> bool:
-        """Whether we did it: else somebody else does, or just did."""
+        """Do one pass. False: another process does it, or just did."""
         lock_ms = int(self._policy.lock * 1000)
-        if not await self._link.ask("SET", "rss:upkeep", self._me, "NX", "PX", lock_ms):
+        if not await self._connection.ask("SET", "rss:upkeep", self._owner, "NX", "PX", lock_ms):
             return False
         self._renewed_at = self._clock.monotonic()
         try:
-            turn = await self._link.ask("INCR", "rss:upkeep-turn") % self._policy.rounds
+            turn = await self._connection.ask("INCR", "rss:upkeep-turn") % self._policy.rounds
             await self._sweep(now, turn)
             await self._find_items(now, turn)
             await self._find_readers()
-            await forget_old_changes(self._link)
+            await forget_old_changes(self._connection)
         except LockLost:
             return False
         finally:
-            await self._link.run(pickup_scripts.RELEASE, self._me, int(self._policy.rest * 1000))
+            await self._connection.run(
+                pickup_scripts.RELEASE, self._owner, int(self._policy.rest * 1000)
+            )
         return True
 
-    async def _still_ours(self) -> None:
+    async def _renew_lock(self) -> None:
         passed = self._clock.monotonic()
         if passed - self._renewed_at < self._policy.lock / 5:
             return
-        if not await self._link.run(pickup_scripts.RENEW, self._me, int(self._policy.lock * 1000)):
+        if not await self._connection.run(
+            pickup_scripts.RENEW, self._owner, int(self._policy.lock * 1000)
+        ):
             raise LockLost
         self._renewed_at = passed
 
     async def _sweep(self, now: int, turn: int) -> None:
-        """What expired goes in every pass; what is gone before its time, category by category."""
+        """Delete expired items in every pass; those gone before their time, some categories each
+        pass."""
         policy, slack = self._policy, int(self._policy.slack * _SECOND)
         forgotten = now - int(policy.categories_kept_days * _DAY)
-        for category in await self._link.ask("HKEYS", "rss:changed"):
-            await self._still_ours()
+        for category in await self._connection.ask("HKEYS", "rss:changed"):
+            await self._renew_lock()
             is_turn = crc32(category) % policy.rounds == turn
             after: bytes | None = b""
             while after is not None:
-                asked = (now, category, after, policy.guids, slack, int(is_turn))
-                after = await self._link.run(pickup_scripts.SWEEP, self._now(), *asked)
+                look = (now, category, after, policy.guids, slack, int(is_turn))
+                after = await self._connection.run(pickup_scripts.SWEEP, self._now(), *look)
             cursor = b"" if is_turn else b"0"
             while cursor != b"0":
-                looked = (category, cursor or b"0", policy.guids, forgotten)
-                cursor = await self._link.run(pickup_scripts.SWEEP_MARKS, self._now(), *looked)
+                arguments = (category, cursor or b"0", policy.guids, forgotten)
+                cursor = await self._connection.run(
+                    pickup_scripts.SWEEP_MARKS, self._now(), *arguments
+                )
 
     async def _find_items(self, now: int, turn: int) -> None:
         damaged = 0
-        async for keys in self._searched(pickup_scripts.SEARCH_ITEMS, self._policy.rounds, turn):
+        async for keys in self._search(pickup_scripts.SEARCH_ITEMS, self._policy.rounds, turn):
             for start in range(0, len(keys), self._policy.values):
-                placings = await self._looked_at(keys[start : start + self._policy.values], now)
-                words = [word for each in placings for word in _place_arguments(each)]
-                await self._link.run(pickup_scripts.PLACE_ITEMS, self._now(), now, *words)
-                damaged = self._tell(placings, damaged)
-        if damaged > self._policy.told:
+                items = await self._read(keys[start : start + self._policy.values], now)
+                arguments = [argument for item in items for argument in _place_arguments(item)]
+                await self._connection.run(pickup_scripts.PLACE_ITEMS, self._now(), now, *arguments)
+                damaged = self._log_damaged(items, damaged)
+        if damaged > self._policy.logged:
             logger.warning("personal_items_damaged", count=damaged)
 
-    async def _looked_at(self, keys: Sequence[bytes], now: int) -> list[FoundItem]:
-        rows = await self._link.run(pickup_scripts.READ_ITEMS, *keys)
+    async def _read(self, keys: Sequence[bytes], now: int) -> list[FoundItem]:
+        rows = await self._connection.run(pickup_scripts.READ_ITEMS, *keys)
         return [
-            placing
+            item
             for key, (written, left, mark) in zip(keys, rows, strict=True)
             if written is not None
-            and (placing := found_item_of(key, written, left, mark, now, self._policy))
+            and (item := found_item_of(key, written, left, mark, now, self._policy))
         ]
 
-    def _tell(self, placings: Iterable[FoundItem], damaged: int) -> int:
-        """What is set aside is told once: it is not looked at again."""
-        for each in placings:
-            if each.is_damaged:
+    def _log_damaged(self, items: Iterable[FoundItem], damaged: int) -> int:
+        """A damaged item is logged once: it is set aside and not read again."""
+        for item in items:
+            if item.is_damaged:
                 damaged += 1
-                if damaged <= self._policy.told:
-                    logger.warning("personal_item_damaged", category=each.category, guid=each.guid)
+                if damaged <= self._policy.logged:
+                    logger.warning("personal_item_damaged", category=item.category, guid=item.guid)
         return damaged
 
     async def _find_readers(self) -> None:
-        async for ids in self._searched(reader_scripts.NEW_READERS):
-            await self._notice(ids)
+        async for ids in self._search(reader_scripts.NEW_READERS):
+            await self._update_readers(ids)
         before = self._now() - int(self._policy.tokens_kept_days * _DAY)
-        known = await reader_ids(self._link)
+        known = await reader_ids(self._connection)
         for start in range(0, len(known), AT_ONCE):
-            await self._still_ours()
-            some = known[start : start + AT_ONCE]
-            await self._notice(await self._link.run(reader_scripts.CHANGED_READERS, *some))
-            await self._link.run(reader_scripts.FORGET_TOKENS, before, *some)
+            await self._renew_lock()
+            page = known[start : start + AT_ONCE]
+            await self._update_readers(
+                await self._connection.run(reader_scripts.CHANGED_READERS, *page)
+            )
+            await self._connection.run(reader_scripts.FORGET_TOKENS, before, *page)
 
-    async def _notice(self, ids: Iterable[bytes]) -> None:
+    async def _update_readers(self, ids: Iterable[bytes]) -> None:
         for reader_id in ids:
-            written = await self._link.run(reader_scripts.UPDATE_READER, self._now(), reader_id)
+            written = await self._connection.run(
+                reader_scripts.UPDATE_READER, self._now(), reader_id
+            )
             if written and parse_categories(written) is None:
                 logger.warning("personal_categories_damaged", reader=printable_name(reader_id))
 
-    async def _searched(self, script: Script, *words: RedisArgument) -> AsyncIterator[list[bytes]]:
-        """Page after page of all keys there are."""
+    async def _search(self, script: Script, *words: RedisArgument) -> AsyncIterator[list[bytes]]:
+        """Search all keys, page by page."""
         cursor = b"0"
         while True:
-            await self._still_ours()
-            cursor, found = await self._link.run(script, cursor, self._policy.keys, *words)
-            if found:
-                yield found
+            await self._renew_lock()
+            cursor, keys = await self._connection.run(script, cursor, self._policy.keys, *words)
+            if keys:
+                yield keys
             if cursor == b"0":
                 return
 
@@ -183,9 +195,9 @@ class Pickup:
 def found_item_of(
     key: bytes, written: bytes, left: int, mark: bytes | None, now: int, policy: PickupPolicy
 ) -> FoundItem | None:
-    """What an item's key means. `left` is its TTL in milliseconds; none when it is not above 0.
+    """The place of an item by its key. `left` is its TTL in milliseconds; 0 or less: none.
 
-    None when the key has no name that could be followed.
+    None when the key has no category that could be followed.
     """
     names = parse_item_key(key)
     if names is None:
@@ -212,17 +224,17 @@ def found_item_of(
 
 
 def _end(arrived_at: int, left: int, now: int, policy: PickupPolicy) -> int:
-    """With the others of its age, unless its own TTL ends it clearly earlier."""
+    """The usual end for its age, unless its own TTL is clearly earlier."""
     usual = arrived_at + int(policy.days * _DAY)
     own = now + left * 1000
     return own if left > 0 and own + int(policy.slack * _SECOND) < usual else usual
 
 
-def _place_arguments(each: FoundItem) -> tuple[RedisArgument, ...]:
+def _place_arguments(item: FoundItem) -> tuple[RedisArgument, ...]:
     return (
-        encode_name(each.category),
-        encode_name(each.guid),
-        each.expires_at,
-        each.mark,
-        each.words,
+        encode_name(item.category),
+        encode_name(item.guid),
+        item.expires_at,
+        item.mark,
+        item.words,
     )

@@ -1,6 +1,7 @@
-"""How what other tools wrote is found, and how what is gone is let go. Never for a request.
+"""Lua scripts of the pickup: they find what other tools wrote, and delete what is gone.
 
-`rss:foreign:CATEGORY` remembers a mark (see `marks`) of each item that is not ours.
+They are never used for a request. `rss:foreign:CATEGORY` has a mark (`keys.ForeignItemNote`) of
+each item that is not ours.
 """
 
 from headwater.personal_feeds.redis.connection import Script
@@ -31,7 +32,7 @@ return {page[1], keys}
 """)
 """Cursor, how many keys to look at, in how many passes all words are compared, which one this is.
 
-The answer is items that are not in the index, or are not as they were.
+The answer is the keys of items that are not in the index, or have changed.
 """
 
 READ_ITEMS = Script("""
@@ -71,7 +72,8 @@ for category in pairs(touched) do category_changed(category, ARGV[2]) end
 return 1
 """
 )
-"""The clock's moment, the pass's. Per item: category, guid, when it ends, mark, SHA-1."""
+"""The moment of the clock, that of the pass. Per item: category, guid, when it ends, mark,
+SHA-1."""
 
 SWEEP = Script(
     VERSION_FUNCTIONS
@@ -118,13 +120,13 @@ if #ended == 2 * count then return after end
 return #guids == count and guids[#guids] or false
 """
 )
-"""The clock's moment, the pass's, category, after which guid, how many, how far clocks may differ,
-and whether the index is looked through.
+"""The moment of the clock, that of the pass, category, after which guid, how many, how far clocks
+may differ, and whether the whole index is checked.
 
-Expired items go, and what the index names though somebody took it away. It expiring is no change:
-whoever shows an item knows when it ends. Another tool's item that is still there is set aside:
-found anew it would live again, if its date is later than the day on which it was first found.
-Where to go on is the answer.
+Expired items are deleted, and items that are in the index though they were removed. An expiry is no
+change: a reader of an item knows when it ends. Another tool's item that still exists is set aside:
+it would live again if it were found again with a date later than the day of its first find.
+The answer is the guid after which to go on.
 """
 
 SWEEP_MARKS = Script(
@@ -152,18 +154,18 @@ return page[1]
 )
 """The moment, category, cursor, how many, and before when a category is forgotten.
 
-Marks of items that are gone go too, and so does an empty category in which nothing happened.
+Marks of items that are gone are deleted, and so is an empty category in which nothing happened.
 """
 
 RENEW = Script("""
 if redis.call('GET', 'rss:upkeep') ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', 'rss:upkeep', ARGV[2])
 """)
-"""Whose it is, for how many milliseconds more."""
+"""The owner of the lock, for how many milliseconds more."""
 
 RELEASE = Script("""
 if redis.call('GET', 'rss:upkeep') ~= ARGV[1] then return 0 end
 if ARGV[2] == '0' then return redis.call('DEL', 'rss:upkeep') end
 return redis.call('SET', 'rss:upkeep', 'resting', 'PX', ARGV[2])
 """)
-"""Whose it is, for how many milliseconds nobody needs to look again."""
+"""The owner of the lock, for how many milliseconds no other pass is needed."""

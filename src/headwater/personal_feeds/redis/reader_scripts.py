@@ -1,7 +1,8 @@
-"""What is done to readers and tokens on the server itself, at once and alone.
+"""Lua scripts for readers and tokens, which run on the server atomically.
 
-`rss:readers` names every reader there is; `rss:reader:ID` is what we know of one, beside the
-categories, which any tool may read and write. `seen` is the SHA-1 of those as we last saw them.
+`rss:readers` has the id of each reader by name; `rss:reader:ID` has our facts of one. The
+categories are in a key of their own, which any tool may read and write; `seen` is the SHA-1 of them
+as we last read them.
 """
 
 from headwater.personal_feeds.redis.connection import Script
@@ -24,7 +25,7 @@ end
 """
 )
 
-# Another tool's reader is called what their id is, or nearly so where that name is taken.
+# Another tool's reader gets their id as the name, with a number where that name is taken.
 _ADOPT = (
     _KNOWN
     + """
@@ -121,7 +122,7 @@ reader_changed(id)
 return 1
 """
 )
-"""The moment, id, when. A token that another tool left for them in plain opens nothing either."""
+"""The moment, id, when. A token that another tool wrote for them in plain opens nothing either."""
 
 _TOKENS = """
 local function token(hex)
@@ -230,7 +231,7 @@ if not is_open(kept, ARGV[1]) then return false end
 return {kept[2], kept[6], reader}
 """
 )
-"""The moment, hash, where another tool would keep this token in plain (empty: nowhere)."""
+"""The moment, hash, the key where another tool would store this token in plain (empty: none)."""
 
 UPGRADE_TOKEN = Script(
     VERSION_FUNCTIONS
@@ -268,10 +269,10 @@ reader_changed(id)
 return 1
 """
 )
-"""The moment, hash, where it is kept in plain, an id for it, how it begins.
+"""The moment, hash, the key of the plain token, an id for it, its hint.
 
-It is kept by its hash from now on, and its reader is known. One that was revoked stays revoked,
-whoever writes it again.
+It is stored by its hash from now on, and its reader is known. One that was revoked stays revoked,
+also when a tool writes it again.
 """
 
 NEW_READERS = Script("""
@@ -284,7 +285,8 @@ for _, key in ipairs(page[2]) do
 end
 return {page[1], ids}
 """)
-"""Cursor, how many keys to look at. Whose categories are here, though we do not know them."""
+"""Cursor, how many keys to look at. The answer is the readers that have categories but are not
+known."""
 
 CHANGED_READERS = Script(
     _CATEGORIES
@@ -302,7 +304,7 @@ end
 return ids
 """
 )
-"""Ids. Those whose categories are others now, or whose token somebody took away."""
+"""Ids. The answer is those whose categories changed, or whose token was removed."""
 
 UPDATE_READER = Script(
     VERSION_FUNCTIONS
@@ -328,7 +330,7 @@ reader_changed(id)
 return written
 """
 )
-"""The moment, id. What they follow now is the answer."""
+"""The moment, id. The answer is the categories now."""
 
 FORGET_TOKENS = Script(
     _TOKENS

@@ -1,4 +1,4 @@
-"""Readers and their tokens. A token is kept by its hash; other tools' plain ones are upgraded."""
+"""Readers and their tokens in Redis, by hash; other tools' plain tokens are upgraded."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -24,35 +24,35 @@ AT_ONCE = 500
 TRIES = 8
 
 
-async def reader_ids(link: RedisConnection) -> list[bytes]:
-    found: list[bytes] = await link.ask("HVALS", "rss:readers")
-    return found
+async def reader_ids(connection: RedisConnection) -> list[bytes]:
+    ids: list[bytes] = await connection.ask("HVALS", "rss:readers")
+    return ids
 
 
-async def list_readers(link: RedisConnection) -> list[FeedReader]:
-    """By name."""
-    ids = await reader_ids(link)
-    found: list[FeedReader] = []
+async def list_readers(connection: RedisConnection) -> list[FeedReader]:
+    """All readers, by name."""
+    ids = await reader_ids(connection)
+    readers: list[FeedReader] = []
     for start in range(0, len(ids), AT_ONCE):
-        rows = await link.run(reader_scripts.READERS, *ids[start : start + AT_ONCE])
-        found += (_reader_of(row) for row in rows if row is not None)
-    return sorted(found, key=lambda reader: reader.name)
+        rows = await connection.run(reader_scripts.READERS, *ids[start : start + AT_ONCE])
+        readers += (_reader_of(row) for row in rows if row is not None)
+    return sorted(readers, key=lambda reader: reader.name)
 
 
-async def find_reader(link: RedisConnection, reader_id: str) -> FeedReader | None:
-    (row,) = await link.run(reader_scripts.READERS, encode_name(reader_id))
+async def find_reader(connection: RedisConnection, reader_id: str) -> FeedReader | None:
+    (row,) = await connection.run(reader_scripts.READERS, encode_name(reader_id))
     return None if row is None else _reader_of(row)
 
 
-async def find_reader_by_name(link: RedisConnection, name: str) -> FeedReader | None:
-    reader_id = await link.ask("HGET", "rss:readers", encode_name(name))
-    return None if reader_id is None else await find_reader(link, printable_name(reader_id))
+async def find_reader_by_name(connection: RedisConnection, name: str) -> FeedReader | None:
+    reader_id = await connection.ask("HGET", "rss:readers", encode_name(name))
+    return None if reader_id is None else await find_reader(connection, printable_name(reader_id))
 
 
 async def add_reader(
-    link: RedisConnection, new: FeedReader, *, most: int, clock: int
+    connection: RedisConnection, new: FeedReader, *, most: int, clock: int
 ) -> FeedReader:
-    said = await link.run(
+    answer = await connection.run(
         reader_scripts.ADD_READER,
         clock,
         encode_name(new.id),
@@ -62,7 +62,7 @@ async def add_reader(
         json_of(list(new.categories)),
         most,
     )
-    match said:
+    match answer:
         case b"name":
             raise _name_taken(new.name)
         case b"id":
@@ -73,7 +73,7 @@ async def add_reader(
 
 
 async def change_reader(
-    link: RedisConnection,
+    connection: RedisConnection,
     reader_id: str,
     *,
     name: str | None,
@@ -81,42 +81,44 @@ async def change_reader(
     now: int,
     clock: int,
 ) -> FeedReader | None:
-    """What says the same as before is no change."""
+    """Change a reader; the same values as before are no change."""
     for _ in range(TRIES):
-        (row,) = await link.run(reader_scripts.READERS, encode_name(reader_id))
+        (row,) = await connection.run(reader_scripts.READERS, encode_name(reader_id))
         if row is None:
             return None
         old = _reader_of(row)
         followed = old.categories if categories is None else tuple(categories)
-        called = old.name if name is None else name
-        if (called, followed) == (old.name, old.categories):
+        new_name = old.name if name is None else name
+        if (new_name, followed) == (old.name, old.categories):
             return old
-        new = FeedReader(old.id, called, followed, old.created_at, max(now, old.changed_at))
+        new = FeedReader(old.id, new_name, followed, old.created_at, max(now, old.changed_at))
         written: RedisArgument = row[4] if followed == old.categories else json_of(list(followed))
-        words = (
+        arguments = (
             encode_name(reader_id),
-            encode_name(called),
+            encode_name(new_name),
             written,
             new.changed_at,
             row[1],
             row[4],
         )
-        said = await link.run(reader_scripts.CHANGE_READER, clock, *words)
-        if said == b"name":
+        answer = await connection.run(reader_scripts.CHANGE_READER, clock, *arguments)
+        if answer == b"name":
             raise _name_taken(new.name)
-        if said == b"ok":
+        if answer == b"ok":
             return new
     raise DatabaseRefused("Redis: a reader is changed by others all the time.")
 
 
-async def remove_reader(link: RedisConnection, reader_id: str, now: int, clock: int) -> bool:
-    return bool(await link.run(reader_scripts.REMOVE_READER, clock, encode_name(reader_id), now))
+async def remove_reader(connection: RedisConnection, reader_id: str, now: int, clock: int) -> bool:
+    return bool(
+        await connection.run(reader_scripts.REMOVE_READER, clock, encode_name(reader_id), now)
+    )
 
 
 async def add_token(
-    link: RedisConnection, token: ReaderToken, token_hash: bytes, *, most: int, clock: int
+    connection: RedisConnection, token: ReaderToken, token_hash: bytes, *, most: int, clock: int
 ) -> None:
-    said = await link.run(
+    answer = await connection.run(
         reader_scripts.ADD_TOKEN,
         clock,
         token_hash.hex(),
@@ -129,7 +131,7 @@ async def add_token(
         _moment_or_empty(token.last_used_at),
         most,
     )
-    match said:
+    match answer:
         case b"reader":
             raise NotFound("There is no such reader.", what="reader")
         case b"most":
@@ -139,53 +141,53 @@ async def add_token(
 
 
 async def tokens_with_hashes(
-    link: RedisConnection, reader_id: str
+    connection: RedisConnection, reader_id: str
 ) -> list[tuple[ReaderToken, bytes]]:
-    """Oldest first."""
-    rows = await link.run(reader_scripts.TOKENS, encode_name(reader_id))
-    found = [(_token_of(row), bytes.fromhex(row[0].decode())) for row in rows]
-    return sorted(found, key=lambda each: (each[0].created_at, each[0].id))
+    """A reader's tokens with their hashes, oldest first."""
+    rows = await connection.run(reader_scripts.TOKENS, encode_name(reader_id))
+    tokens = [(_token_of(row), bytes.fromhex(row[0].decode())) for row in rows]
+    return sorted(tokens, key=lambda each: (each[0].created_at, each[0].id))
 
 
 async def end_token(
-    link: RedisConnection, token_id: str, *, until: int, revoked: bool, now: int, clock: int
+    connection: RedisConnection, token_id: str, *, until: int, revoked: bool, now: int, clock: int
 ) -> bool:
-    words = (encode_name(token_id), until, int(revoked), now)
-    return bool(await link.run(reader_scripts.END_TOKEN, clock, *words))
+    arguments = (encode_name(token_id), until, int(revoked), now)
+    return bool(await connection.run(reader_scripts.END_TOKEN, clock, *arguments))
 
 
-async def note_used(link: RedisConnection, used: Mapping[str, int]) -> None:
+async def note_used(connection: RedisConnection, used: Mapping[str, int]) -> None:
     words = [word for token_id, at in used.items() for word in (encode_name(token_id), at)]
     for start in range(0, len(words), 2 * AT_ONCE):
-        await link.run(reader_scripts.NOTE_USED, *words[start : start + 2 * AT_ONCE])
+        await connection.run(reader_scripts.NOTE_USED, *words[start : start + 2 * AT_ONCE])
 
 
 async def find_token_holder(
-    link: RedisConnection, token_hash: bytes, plain: str, now: int, clock: int
+    connection: RedisConnection, token_hash: bytes, plain: str, now: int, clock: int
 ) -> TokenHolder | None:
-    """An upgrade is asked for once: what it leaves is what anybody finds."""
+    """The holder of a token. A plain token is upgraded first; then it is found by its hash."""
     place = plain_token_key(plain)
-    said = await link.run(reader_scripts.FIND_HOLDER, now, token_hash.hex(), place)
-    if said == b"upgrade":
-        words = (token_hash.hex(), place, token_id_of(token_hash), hint_of(plain))
-        if not await link.run(reader_scripts.UPGRADE_TOKEN, clock, *words):
+    answer = await connection.run(reader_scripts.FIND_HOLDER, now, token_hash.hex(), place)
+    if answer == b"upgrade":
+        arguments = (token_hash.hex(), place, token_id_of(token_hash), hint_of(plain))
+        if not await connection.run(reader_scripts.UPGRADE_TOKEN, clock, *arguments):
             return None
-        said = await link.run(reader_scripts.FIND_HOLDER, now, token_hash.hex(), place)
-    if not isinstance(said, list):
+        answer = await connection.run(reader_scripts.FIND_HOLDER, now, token_hash.hex(), place)
+    if not isinstance(answer, list):
         return None
-    token_id, until, row = said
+    token_id, until, row = answer
     return TokenHolder(
         _reader_of(row), printable_name(token_id), None if until is None else int(until)
     )
 
 
 def token_id_of(token_hash: bytes) -> str:
-    """The id of a token that another tool made: the same whoever comes to know it first."""
+    """The id of a token that another tool made: every process makes the same one."""
     return str(UUID(bytes=sha256(token_hash).digest()[:16]))
 
 
 def hint_of(plain: str) -> str:
-    """How it begins, and little of it: another tool's token may be short."""
+    """The beginning of a token, and little of it: another tool's token may be short."""
     return plain[: min(6, len(plain) // 4)]
 
 
@@ -237,25 +239,27 @@ TokensByReader = dict[str, list[tuple[ReaderToken, bytes]]]
 
 
 class PlainTokens:
-    def __init__(self, link: RedisConnection, clock: Clock) -> None:
-        self._link, self._clock = link, clock
-        self._found: TokensByReader = {}
-        self._looked_at: float | None = None
+    """Tokens that other tools wrote in plain, remembered for a minute."""
+
+    def __init__(self, connection: RedisConnection, clock: Clock) -> None:
+        self._connection, self._clock = connection, clock
+        self._tokens: TokensByReader = {}
+        self._read_at: float | None = None
 
     async def of(self, reader_id: str) -> list[tuple[ReaderToken, bytes]]:
-        """With the ids they would have if they were used."""
+        """A reader's plain tokens, with the ids that they get when they are used."""
         passed = self._clock.monotonic()
-        if self._looked_at is None or passed - self._looked_at > REMEMBERED_SECONDS:
-            self._found = await self._all()
-            self._looked_at = passed
-        return self._found.get(reader_id, [])
+        if self._read_at is None or passed - self._read_at > REMEMBERED_SECONDS:
+            self._tokens = await self._read_all()
+            self._read_at = passed
+        return self._tokens.get(reader_id, [])
 
-    async def _all(self) -> TokensByReader:
+    async def _read_all(self) -> TokensByReader:
         now = to_micros(self._clock.now())
-        found: TokensByReader = {}
+        tokens: TokensByReader = {}
         cursor = b""
         while cursor != b"0":
-            cursor, rows = await self._link.run(_PAGE, cursor or b"0", KEYS)
+            cursor, rows = await self._connection.run(_PAGE, cursor or b"0", KEYS)
             for key, reader_id, left in rows:
                 plain = key[len(PLAIN_TOKEN_PREFIX) :]
                 token_hash = sha256(plain).digest()
@@ -264,5 +268,5 @@ class PlainTokens:
                 token = ReaderToken(
                     token_id_of(token_hash), printable_name(reader_id), hint, now, until
                 )
-                found.setdefault(token.reader_id, []).append((token, token_hash))
-        return found
+                tokens.setdefault(token.reader_id, []).append((token, token_hash))
+        return tokens

@@ -1,4 +1,4 @@
-"""What every script that changes something does besides: it raises the version, and says of what.
+"""Versions: every script that changes something raises the version, and notes the change.
 
 Scripts reach keys by names they make themselves, so this is for one server and its replicas, not
 for Redis Cluster. `ARGV[1]` of such a script is the present moment in microseconds.
@@ -9,12 +9,12 @@ from headwater.personal_feeds.redis.connection import RedisConnection, Script
 from headwater.personal_feeds.redis.keys import printable_name
 
 MOST_CHANGES_LISTED = 10_000
-"""So many changes are told apart in one answer; beyond, everything has changed."""
+"""Changes in one answer; with more, the answer is that everything has changed."""
 
 MOST_KEPT = 100_000
 
-# The first version is the moment it is made: one that begins again after everything was lost is
-# later than all that came before.
+# The first version is the moment when it is made: so a new one, after everything was lost, is later
+# than all versions before.
 BEGIN = """
 local function begin()
   if redis.call('EXISTS', 'rss:version') == 0 then
@@ -69,8 +69,8 @@ return #oldest / 2
 """)
 
 
-async def changes_since(link: RedisConnection, after: int, now: int) -> PersonalChanges:
-    version, seen = await link.run(_CHANGES, now, after, MOST_CHANGES_LISTED + 1)
+async def changes_since(connection: RedisConnection, after: int, now: int) -> PersonalChanges:
+    version, seen = await connection.run(_CHANGES, now, after, MOST_CHANGES_LISTED + 1)
     if seen is None:
         return PersonalChanges(int(version), everything=True)
     names = [printable_name(name) for name in seen]
@@ -81,7 +81,7 @@ async def changes_since(link: RedisConnection, after: int, now: int) -> Personal
     )
 
 
-async def forget_old_changes(link: RedisConnection, keep: int = MOST_KEPT) -> int:
-    """Who asks for what came before then learns that everything has changed."""
-    forgotten: int = await link.run(_FORGET, keep)
+async def forget_old_changes(connection: RedisConnection, keep: int = MOST_KEPT) -> int:
+    """Forget old changes. A process that asks for them gets the answer that everything changed."""
+    forgotten: int = await connection.run(_FORGET, keep)
     return forgotten
