@@ -167,13 +167,13 @@ async with __transaction__ as tx:
         (
             Edit(
                 "Delivery._deliver",
-                "__receipt__ = await self._handed_over(__batch__)",
+                "__receipt__ = await self._hand_over(__batch__)",
                 f"""
 self._pass(page, __batch__[-1].seq)
 self._noted = -1e9
 await self._note(last=False)
 {PAUSE}
-__receipt__ = await self._handed_over(__batch__)
+__receipt__ = await self._hand_over(__batch__)
 """,
             ),
         ),

@@ -7,7 +7,7 @@ from headwater.core.errors import NotFound
 from headwater.core.ports import Row, Transaction, View
 from headwater.core.values.instant import from_micros, maybe_moment, to_micros
 
-_KEPT = "id, name, scope, created_at, last_used_at, revoked_at"
+_COLUMNS = "id, name, scope, created_at, last_used_at, revoked_at"
 
 
 async def insert_token(
@@ -15,7 +15,7 @@ async def insert_token(
 ) -> ApiToken:
     row = await tx.row(
         "INSERT INTO api_tokens (name, scope, token_hash, created_at) VALUES (?, ?, ?, ?)"
-        f" RETURNING {_KEPT}",
+        f" RETURNING {_COLUMNS}",
         name,
         scope,
         token_hash,
@@ -26,12 +26,12 @@ async def insert_token(
 
 
 async def list_tokens(view: View) -> list[ApiToken]:
-    rows = await view.rows(f"SELECT {_KEPT} FROM api_tokens ORDER BY id")
+    rows = await view.rows(f"SELECT {_COLUMNS} FROM api_tokens ORDER BY id")
     return [_token_of(row) for row in rows]
 
 
 async def get_token(view: View, token_id: int) -> ApiToken:
-    row = await view.row(f"SELECT {_KEPT} FROM api_tokens WHERE id = ?", token_id)
+    row = await view.row(f"SELECT {_COLUMNS} FROM api_tokens WHERE id = ?", token_id)
     if row is None:
         raise NotFound("There is no such token.", what="token")
     return _token_of(row)
@@ -40,7 +40,7 @@ async def get_token(view: View, token_id: int) -> ApiToken:
 async def find_valid_token(view: View, token_hash: bytes) -> ApiToken | None:
     """The token of this hash, unless it was revoked."""
     row = await view.row(
-        f"SELECT {_KEPT} FROM api_tokens WHERE token_hash = ? AND revoked_at IS NULL",
+        f"SELECT {_COLUMNS} FROM api_tokens WHERE token_hash = ? AND revoked_at IS NULL",
         token_hash,
     )
     return None if row is None else _token_of(row)
@@ -51,7 +51,7 @@ async def set_last_used(tx: Transaction, token_id: int, now: datetime) -> None:
 
 
 async def revoke_token(tx: Transaction, token_id: int, now: datetime) -> ApiToken:
-    """Revoking twice is revoking once."""
+    """Revoke a token; a second time changes nothing."""
     await tx.run(
         "UPDATE api_tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
         to_micros(now),

@@ -1,4 +1,4 @@
-"""API tokens: what they look like, what is kept of them, what each scope opens."""
+"""API tokens: their form, their hash, and the rights of each scope."""
 
 import hmac
 from base64 import urlsafe_b64encode
@@ -25,7 +25,7 @@ _OPENS: dict[Scope, frozenset[Scope]] = {
 
 @dataclass(frozen=True, slots=True)
 class ApiToken:
-    """A token as it is remembered: never its secret."""
+    """A token as it is stored, without its secret."""
 
     id: int
     name: str
@@ -37,10 +37,10 @@ class ApiToken:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Somebody who was let in. `name` tells them apart for rate limits and idempotency keys.
+    """A caller that was let in. `name` is for rate limits and idempotency keys.
 
-    `fetcher_id` is the fetcher whose own token this is: it reaches that one and no other.
-    `token_id` is None for whoever needs no token that could be revoked.
+    `fetcher_id` is the fetcher whose own token this is: it may act for that one and no other.
+    `token_id` is None for a caller without a token that could be revoked.
     """
 
     name: str
@@ -54,20 +54,20 @@ class Credential:
 
 
 def has_right(scope: Scope, *needed: Scope) -> bool:
-    """One of the needed rights is enough."""
+    """True when the scope has one of the needed rights."""
     return not _OPENS[scope].isdisjoint(needed)
 
 
 def token_text(secret: bytes) -> str:
-    """The prefix lets people and scanners recognise a leaked one."""
+    """The token as text. By its prefix people and scanners recognise a leaked one."""
     return PREFIX + urlsafe_b64encode(secret).rstrip(b"=").decode()
 
 
 def token_hash(text: str) -> bytes:
-    """Enough, as the secret has 256 random bits: there is nothing to guess slowly."""
+    """SHA-256 is enough, as the secret has 256 random bits: a slow hash adds nothing."""
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def same_token(given: str, held: str) -> bool:
-    """In a time that does not depend on either."""
-    return hmac.compare_digest(token_hash(given), token_hash(held))
+def same_token(token: str, expected: str) -> bool:
+    """Compare in a time that does not depend on either."""
+    return hmac.compare_digest(token_hash(token), token_hash(expected))

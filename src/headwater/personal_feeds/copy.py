@@ -54,7 +54,7 @@ async def copy_personal(
 
 
 async def _copy_reader(target: PersonalStore, reader: FeedReader, result: CopyResult) -> None:
-    """A reader that exists in the target is changed, unless it was changed later known."""
+    """A reader that exists in the target is changed, unless it was changed later there."""
     known = await target.reader(reader.id)
     if known is None:
         await target.add_reader(reader, most=_ANY_NUMBER)

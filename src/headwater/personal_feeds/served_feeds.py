@@ -183,9 +183,8 @@ class PersonalFeeds:
             built = await self._render(reader, newest, request)
         expiry = built.valid_until
         deadline = float("inf") if expiry is None else passed + (expiry - now) / _SECOND
-        if len(categories) == len(
-            request.categories or categories
-        ):  # other names can be made up without end
+        # Requests with unknown names are not kept: such names can be made up without end.
+        if len(categories) == len(request.categories or categories):
             self._cache.keep_document(
                 CachedDocument(reader, request, categories, built, deadline, since, since)
             )

@@ -1,1 +1,1 @@
-"""Events told to other programs."""
+"""Sinks: events delivered to other programs."""

@@ -1,4 +1,4 @@
-"""One sink's turn: dead letters that are to be tried again, then everything after its cursor."""
+"""Deliver to one sink: first dead letters that are to be retried, then all after its cursor."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -34,7 +34,7 @@ Write = Callable[[Transaction, SinkClaim], Awaitable[bool]]
 
 
 class SinkConnector(Protocol):
-    """The way to a sink, open or still to be opened. `stride`: how much it gets at a time."""
+    """Gives the connection to a sink, and opens it first if needed. `stride`: events at a time."""
 
     stride: int
 
@@ -43,12 +43,12 @@ class SinkConnector(Protocol):
 
 @dataclass(slots=True)
 class SinkLease:
-    """One deliverer's right to write about a sink. Once it is lost, nothing is written any more."""
+    """The lease of one deliverer on a sink. Once it is lost, nothing is written any more."""
 
     database: Database
     clock: Clock
     seconds: float
-    held: SinkClaim
+    claim: SinkClaim
     is_ours: bool = True
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -59,26 +59,26 @@ class SinkLease:
         return self.now() + round(self.seconds * 1_000_000)
 
     async def settle(self, write: Write, *, goes_on_until: int | None) -> bool:
-        """`write` says whether it was ours still. It put `goes_on_until` into the row as the new
-        end of the lease; None: it was the last word."""
+        """Write while the lease is held; `write` returns whether it still was. It puts
+        `goes_on_until` into the row as the new end of the lease; None: this was the last write."""
         async with self._turn:
             if not self.is_ours:
                 return False
             async with self.database.write() as tx:
-                done = await write(tx, self.held)
+                done = await write(tx, self.claim)
             self.is_ours = done and goes_on_until is not None
             if goes_on_until is not None:
-                self.held = replace(self.held, lease_end=goes_on_until)
+                self.claim = replace(self.claim, lease_end=goes_on_until)
             return done
 
     async def keep(self) -> None:
-        """The lease does not run out while an answer is waited for."""
+        """Renew the lease while an answer is waited for."""
         while self.is_ours:
             await self.clock.sleep(self.seconds / 3)
             end = self.next_end()
 
-            async def extended(tx: Transaction, held: SinkClaim, end: int = end) -> bool:
-                return await sink_rows.renew_claim(tx, held, end)
+            async def extended(tx: Transaction, claim: SinkClaim, end: int = end) -> bool:
+                return await sink_rows.renew_claim(tx, claim, end)
 
             try:
                 await self.settle(extended, goes_on_until=end)
@@ -88,20 +88,20 @@ class SinkLease:
 
 @dataclass(slots=True)
 class Delivery:
-    """What the holder of a lease does; `run` it once. `cursor` is how far everything is done."""
+    """One delivery by the holder of a lease; `run` it once. All up to `cursor` is done."""
 
     sink: Sink
     cursor: int
     lease: SinkLease
-    door: SinkConnector
+    connector: SinkConnector
     policy: SinkPolicy
     enough: asyncio.Event
     has_letters: bool
-    """There may be dead letters that somebody wants tried again."""
+    """There may be dead letters that are to be retried."""
     is_spent: bool = False
-    """The sink met trouble: the way to it should be opened anew."""
+    """There was trouble: the connection should be opened anew."""
     settled: tuple[int, int | None] | None = None
-    """The cursor and the moment in the sink's row, as we wrote them last."""
+    """The cursor and the next try in the sink's row, as we wrote them last."""
     _failing: Failing = field(init=False)
     _noted: float = field(init=False)
     _delivered: int = 0
@@ -113,7 +113,7 @@ class Delivery:
         self._noted = self.lease.clock.monotonic()
 
     async def run(self) -> None:
-        """Until everything is delivered, something is in the way, or its place is wanted."""
+        """Deliver until all is delivered, there is trouble, or its place is needed."""
         goes_on = not self.has_letters or await self._retry_letters()
         while goes_on:
             async with self.lease.database.read() as view:
@@ -126,15 +126,15 @@ class Delivery:
         """False when this delivery is over."""
         place = 0
         while place < len(page.parcels):
-            batch = page.parcels[place : place + self.door.stride]
-            receipt = await self._handed_over(batch)
-            if receipt.taken:
-                place += receipt.taken
-                self._delivered += receipt.taken
+            batch = page.parcels[place : place + self.connector.stride]
+            result = await self._hand_over(batch)
+            if result.taken:
+                place += result.taken
+                self._delivered += result.taken
                 self._failing = Failing()
                 self._pass(page, page.parcels[place - 1].seq)
-            if receipt.trouble is not None:
-                if not await self._fail(page, page.parcels[place], receipt):
+            if result.trouble is not None:
+                if not await self._fail(page, page.parcels[place], result):
                     return False
                 place += 1
             if place < len(page.parcels) and not await self._note(last=self.enough.is_set()):
@@ -143,7 +143,7 @@ class Delivery:
         return await self._note(last=page.is_the_end or self.enough.is_set())
 
     def _pass(self, page: LogPage, reached: int) -> None:
-        """Everything up to there is taken, not wanted, or can be told to nobody."""
+        """All up to `reached` is taken, not wanted, or cannot be read."""
         self._buried += [
             NewDeadLetter(each.seq, each.event_id, each.type, 0, "bad_payload", each.detail)
             for each in page.unreadable
@@ -152,58 +152,58 @@ class Delivery:
         self.cursor = reached
 
     async def _note(self, *, last: bool) -> bool:
-        """Seldom while there is more, at the end always. False when this delivery is over."""
+        """Write the progress: seldom while there is more, always at the end. False at the end."""
         clock = self.lease.clock
         if not last and clock.monotonic() - self._noted < self.policy.note_every:
             return self.lease.is_ours
         progress, until = self._progress(), None if last else self.lease.next_end()
         done = await self._settle(
-            lambda tx, held: sink_rows.note_progress(tx, held, progress, until),
+            lambda tx, claim: sink_rows.note_progress(tx, claim, progress, until),
             until,
             goes_on=not last,
         )
         return done and not last
 
-    async def _fail(self, page: LogPage, parcel: WireEvent, receipt: DeliveryResult) -> bool:
+    async def _fail(self, page: LogPage, event: WireEvent, result: DeliveryResult) -> bool:
         """True when only this event failed, for good: the next one may be tried at once."""
-        found = self._verdict(self._failing, receipt, self.sink.max_attempts)
-        self._pass(page, parcel.seq - 1)
-        if found.dies:
+        outcome = self._decide(self._failing, result, self.sink.max_attempts)
+        self._pass(page, event.seq - 1)
+        if outcome.dies:
             attempts = self._failing.attempts + 1
-            self._buried.append(_dead(parcel, attempts, receipt, found.failing))
-            self.cursor = parcel.seq
-        self._tell(parcel.seq, found)
-        goes_on = found.dies and found.pause == 0
-        return await self._settle_failure(found, goes_on=goes_on) and goes_on
+            self._buried.append(_dead_letter(event, attempts, result, outcome.failing))
+            self.cursor = event.seq
+        self._log_failure(event.seq, outcome)
+        goes_on = outcome.dies and outcome.pause == 0
+        return await self._settle_failure(outcome, goes_on=goes_on) and goes_on
 
-    def _verdict(
-        self, before: Failing, receipt: DeliveryResult, max_attempts: int | None
+    def _decide(
+        self, before: Failing, result: DeliveryResult, max_attempts: int | None
     ) -> AfterFailure:
         return decide_after_failure(
             before,
-            receipt,
+            result,
             max_attempts=max_attempts,
             now=self.lease.now(),
             luck=self.lease.clock.luck(),
             policy=self.policy,
         )
 
-    async def _settle_failure(self, found: AfterFailure, *, goes_on: bool) -> bool:
-        pause = round(found.pause * 1_000_000)
+    async def _settle_failure(self, outcome: AfterFailure, *, goes_on: bool) -> bool:
+        pause = round(outcome.pause * 1_000_000)
         until = self.lease.next_end() if goes_on else self.lease.now() + pause
-        next_try = None if found.stopped else until
-        progress, self._failing = self._progress(), found.failing
-        self.is_spent = self.is_spent or found.failing.failures > 0
+        next_try = None if outcome.stopped else until
+        progress, self._failing = self._progress(), outcome.failing
+        self.is_spent = self.is_spent or outcome.failing.failures > 0
         return await self._settle(
-            lambda tx, held: sink_rows.note_failure(
-                tx, held, progress, found.failing, until=next_try, stopped=found.stopped
+            lambda tx, claim: sink_rows.note_failure(
+                tx, claim, progress, outcome.failing, until=next_try, stopped=outcome.stopped
             ),
             next_try,
             goes_on=goes_on,
         )
 
     def _progress(self) -> DeliveryProgress:
-        """What has not been written yet."""
+        """The progress that has not been written yet."""
         progress = DeliveryProgress(
             self.cursor, self._delivered, self.lease.now(), tuple(self._buried)
         )
@@ -224,7 +224,9 @@ class Delivery:
         """The oldest first, before anything else. False when this delivery is over."""
         while True:
             async with self.lease.database.read() as view:
-                letters = await list_letters_to_retry(view, self.sink.id, limit=self.door.stride)
+                letters = await list_letters_to_retry(
+                    view, self.sink.id, limit=self.connector.stride
+                )
                 page = await read_wire_events_at(view, [letter.seq for letter in letters])
             if not letters:
                 self.has_letters = False
@@ -235,91 +237,94 @@ class Delivery:
                 return await self._note(last=True)
 
     async def _retry(self, letters: dict[int, DeadLetter], page: LogPage) -> bool:
-        receipt = await self._handed_over(page.parcels) if page.parcels else DeliveryResult(0)
-        taken = [parcel.seq for parcel in page.parcels[: receipt.taken]]
+        result = await self._hand_over(page.parcels) if page.parcels else DeliveryResult(0)
+        taken = [event.seq for event in page.parcels[: result.taken]]
         if taken:
             self._failing = Failing()
-        dead = [_unreadable(letters[seq]) for seq in letters.keys() - _numbers(page.parcels)]
-        is_refused = receipt.trouble is not None and receipt.about == "event" and not receipt.gone
+        dead = [_unreadable_letter(letters[seq]) for seq in letters.keys() - _seqs_of(page.parcels)]
+        is_refused = result.trouble is not None and result.about == "event" and not result.gone
         if is_refused:
-            parcel = page.parcels[receipt.taken]
-            attempts = letters[parcel.seq].attempts + 1
-            dead.append(_dead(parcel, attempts, receipt, Failing(detail=shortened(receipt.detail))))
+            event = page.parcels[result.taken]
+            attempts = letters[event.seq].attempts + 1
+            dead.append(
+                _dead_letter(event, attempts, result, Failing(detail=shortened(result.detail)))
+            )
         progress = DeliveryProgress(self.cursor, len(taken), self.lease.now(), tuple(dead))
         end = self.lease.next_end()
         done = await self._settle(
-            lambda tx, held: sink_rows.note_retried(tx, held, progress, taken, end),
+            lambda tx, claim: sink_rows.note_retried(tx, claim, progress, taken, end),
             end,
             goes_on=True,
         )
-        if not done or receipt.trouble is None or is_refused:
+        if not done or result.trouble is None or is_refused:
             return done
-        return await self._retry_failed(receipt, page.parcels[receipt.taken].seq)
+        return await self._retry_failed(result, page.parcels[result.taken].seq)
 
-    async def _retry_failed(self, receipt: DeliveryResult, seq: int) -> bool:
-        """The sink is in trouble. That says nothing of the event after the cursor."""
-        found = self._verdict(self._failing, receipt, None)
-        failing = replace(found.failing, attempts=self._failing.attempts)
-        found = replace(found, failing=failing)
-        self._tell(seq, found)
-        await self._settle_failure(found, goes_on=False)
+    async def _retry_failed(self, result: DeliveryResult, seq: int) -> bool:
+        """The sink is in trouble. That does not count as a try of the event after the cursor."""
+        outcome = self._decide(self._failing, result, None)
+        failing = replace(outcome.failing, attempts=self._failing.attempts)
+        outcome = replace(outcome, failing=failing)
+        self._log_failure(seq, outcome)
+        await self._settle_failure(outcome, goes_on=False)
         return False
 
-    async def _handed_over(self, parcels: Sequence[WireEvent]) -> DeliveryResult:
-        """Whatever an outlet does, there is a receipt that makes sense."""
+    async def _hand_over(self, events: Sequence[WireEvent]) -> DeliveryResult:
+        """Hand events to the sink. Whatever the connection does, the result makes sense."""
         began = self.lease.clock.monotonic()
         try:
             async with asyncio.timeout(self.policy.longest):
-                outlet = await self.door.opened()
-                receipt = await outlet.deliver(parcels, replay=self.sink.replays)
+                connection = await self.connector.opened()
+                result = await connection.deliver(events, replay=self.sink.replays)
         except TimeoutError:
-            self.door.stride = 1
+            self.connector.stride = 1
             return DeliveryResult(0, "timeout", f"no answer within {self.policy.longest:g} seconds")
         except HeadwaterError as trouble:
             return DeliveryResult(0, trouble.code, trouble.message)
-        except Exception as trouble:  # a mistake in one outlet must not end those of all others
+        except Exception as trouble:  # a bug in one sink must not end all deliveries
             logger.error("outlet_crashed", sink=self.sink.name, exc_info=trouble)
             return DeliveryResult(0, "outlet_crashed", type(trouble).__name__)
-        taken = min(max(receipt.taken, 0), len(parcels))
+        taken = min(max(result.taken, 0), len(events))
         if taken:
             seconds = self.lease.clock.monotonic() - began
-            self.door.stride = next_batch_size(self.door.stride, taken, seconds, self.policy.page)
-        if taken == len(parcels) or (taken and not receipt.trouble):
-            return DeliveryResult(
-                taken
-            )  # what is left comes next: a slow sink takes some at a time
-        return replace(receipt, taken=taken, trouble=receipt.trouble or "not_taken")
+            self.connector.stride = next_batch_size(
+                self.connector.stride, taken, seconds, self.policy.page
+            )
+        if taken == len(events) or (taken and not result.trouble):
+            # The rest comes next: a slow sink takes some at a time.
+            return DeliveryResult(taken)
+        return replace(result, taken=taken, trouble=result.trouble or "not_taken")
 
-    def _tell(self, seq: int, found: AfterFailure) -> None:
-        """One line per failure; what needs a person is an error."""
-        say = logger.error if found.stopped else logger.warning
-        say(
-            "sink_stopped" if found.stopped else "dead_letter" if found.dies else "sink_failed",
+    def _log_failure(self, seq: int, outcome: AfterFailure) -> None:
+        """One line per failure; one that needs a person is an error."""
+        log = logger.error if outcome.stopped else logger.warning
+        log(
+            "sink_stopped" if outcome.stopped else "dead_letter" if outcome.dies else "sink_failed",
             sink=self.sink.name,
             kind=self.sink.kind,
             seq=seq,
-            error=found.failing.error,
-            detail=found.failing.detail,
-            failures=found.failing.failures,
-            pause=round(found.pause, 1),
-            reason=found.stopped,
+            error=outcome.failing.error,
+            detail=outcome.failing.detail,
+            failures=outcome.failing.failures,
+            pause=round(outcome.pause, 1),
+            reason=outcome.stopped,
         )
 
 
-def _dead(
-    parcel: WireEvent, attempts: int, receipt: DeliveryResult, failing: Failing
+def _dead_letter(
+    event: WireEvent, attempts: int, result: DeliveryResult, failing: Failing
 ) -> NewDeadLetter:
-    error, detail = receipt.trouble or "not_taken", failing.detail or ""
-    return NewDeadLetter(parcel.seq, parcel.event_id, parcel.type, attempts, error, detail)
+    error, detail = result.trouble or "not_taken", failing.detail or ""
+    return NewDeadLetter(event.seq, event.event_id, event.type, attempts, error, detail)
 
 
-def _unreadable(letter: DeadLetter) -> NewDeadLetter:
-    """Its row is damaged still, or gone from the log."""
+def _unreadable_letter(letter: DeadLetter) -> NewDeadLetter:
+    """A letter whose event is still damaged, or gone from the log."""
     detail = letter.detail if letter.error == "bad_payload" else "Its row cannot be read."
     return NewDeadLetter(
         letter.seq, letter.event_id, letter.type, letter.attempts, "bad_payload", detail
     )
 
 
-def _numbers(parcels: Sequence[WireEvent]) -> set[int]:
-    return {parcel.seq for parcel in parcels}
+def _seqs_of(events: Sequence[WireEvent]) -> set[int]:
+    return {event.seq for event in events}

@@ -1,4 +1,4 @@
-"""Sinks from the settings: made and changed at every start, as the settings say."""
+"""Sinks from the settings: inserted and changed at every start."""
 
 from collections.abc import Sequence
 
@@ -21,13 +21,13 @@ logger = get_logger("sinks")
 
 
 async def apply_sink_settings(
-    services: SinkServices, wishes: Sequence[SinkDefinition], *, most: int
+    services: SinkServices, definitions: Sequence[SinkDefinition], *, most: int
 ) -> None:
-    """The database says what the settings say. BadSettings, and no change, when it cannot."""
+    """Make the database agree with the settings; BadSettings, and no change, when it cannot."""
     while True:
         try:
             async with services.database.write() as tx:
-                await _apply_definitions(tx, services, wishes, most=most)
+                await _apply_definitions(tx, services, definitions, most=most)
         except SinkNameTaken:  # another process began at the same moment
             continue
         except (BadInput, ConflictError) as trouble:
@@ -36,61 +36,77 @@ async def apply_sink_settings(
 
 
 async def _apply_definitions(
-    tx: Transaction, services: SinkServices, wishes: Sequence[SinkDefinition], *, most: int
+    tx: Transaction, services: SinkServices, definitions: Sequence[SinkDefinition], *, most: int
 ) -> None:
-    there = {sink.name: sink for sink in await sink_rows.list_sinks(tx)}
-    for wish in wishes:
+    known = {sink.name: sink for sink in await sink_rows.list_sinks(tx)}
+    for definition in definitions:
         try:
-            await _apply_definition(tx, services, wish, there.pop(wish.name, None), most=most)
+            await _apply_definition(
+                tx, services, definition, known.pop(definition.name, None), most=most
+            )
         except BadInput as trouble:
-            raise BadInput(f"{wish.name}: {trouble.message}", **trouble.facts) from trouble
-    for sink in there.values():
+            raise BadInput(f"{definition.name}: {trouble.message}", **trouble.facts) from trouble
+    for sink in known.values():
         if sink.origin == "settings" and not services.kinds.is_own(sink.kind):
-            left = SinkPatch(enabled=False, origin="api")
-            await sink_rows.update_sink(tx, sink.id, left, tx.now)
+            patch = SinkPatch(enabled=False, origin="api")
+            await sink_rows.update_sink(tx, sink.id, patch, tx.now)
             logger.warning("sink_left_the_settings", sink=sink.name, cursor=sink.cursor)
 
 
 async def _apply_definition(
-    tx: Transaction, services: SinkServices, wish: SinkDefinition, sink: Sink | None, *, most: int
+    tx: Transaction,
+    services: SinkServices,
+    definition: SinkDefinition,
+    sink: Sink | None,
+    *,
+    most: int,
 ) -> None:
-    if services.kinds.is_signed(wish.kind) and "secret" not in wish.secrets:
-        # One that we made could be shown to nobody.
-        raise BadInput(f"A {wish.kind} in the settings needs its secret there.", field="secret")
-    plan = check_definition(services.kinds, wish)
-    if sink is None:
-        await insert_new_sink(tx, services, wish, plan, most=most, origin="settings")
-        logger.info("sink_made", sink=wish.name, kind=wish.kind)
-    elif sink.kind != wish.kind:
+    if services.kinds.is_signed(definition.kind) and "secret" not in definition.secrets:
+        # Nobody could be shown a secret that we make.
         raise BadInput(
-            f"There is one of this name already, a {sink.kind}; a {wish.kind} needs another name.",
+            f"A {definition.kind} in the settings needs its secret there.", field="secret"
+        )
+    config = check_definition(services.kinds, definition)
+    if sink is None:
+        await insert_new_sink(tx, services, definition, config, most=most, origin="settings")
+        logger.info("sink_made", sink=definition.name, kind=definition.kind)
+    elif sink.kind != definition.kind:
+        raise BadInput(
+            f"There is one of this name already, a {sink.kind};"
+            f" a {definition.kind} needs another name.",
             field="kind",
         )
-    elif not _matches_definition(services, sink, wish, plan):
-        await sink_rows.update_sink(tx, sink.id, _patch_for(services, wish, plan), tx.now)
-        logger.info("sink_changed", sink=wish.name)
+    elif not _matches_definition(services, sink, definition, config):
+        await sink_rows.update_sink(tx, sink.id, _patch_for(services, definition, config), tx.now)
+        logger.info("sink_changed", sink=definition.name)
 
 
-def _patch_for(services: SinkServices, wish: SinkDefinition, plan: SinkConfig) -> SinkPatch:
+def _patch_for(services: SinkServices, definition: SinkDefinition, config: SinkConfig) -> SinkPatch:
     return SinkPatch(
-        options=plan.options,
-        secrets=seal_secrets(services.vault, plan),
-        wanted=wish.wanted,
-        enabled=wish.enabled,
-        max_attempts=services.kinds.attempts_of(wish),
+        options=config.options,
+        secrets=seal_secrets(services.vault, config),
+        wanted=definition.wanted,
+        enabled=definition.enabled,
+        max_attempts=services.kinds.attempts_of(definition),
         origin="settings",
     )
 
 
 def _matches_definition(
-    services: SinkServices, sink: Sink, wish: SinkDefinition, plan: SinkConfig
+    services: SinkServices, sink: Sink, definition: SinkDefinition, config: SinkConfig
 ) -> bool:
-    """Secrets that do not open are not as wished: the settings have them."""
-    attempts = services.kinds.attempts_of(wish)
+    """False also when the secrets do not open: the settings have them."""
+    attempts = services.kinds.attempts_of(definition)
     stored = (sink.origin, sink.enabled, sink.max_attempts, sink.wanted, dict(sink.options))
-    if stored != ("settings", wish.enabled, attempts, wish.wanted, dict(plan.options)):
+    if stored != (
+        "settings",
+        definition.enabled,
+        attempts,
+        definition.wanted,
+        dict(config.options),
+    ):
         return False
     try:
-        return open_secrets(services.vault, sink) == dict(plan.secrets)
+        return open_secrets(services.vault, sink) == dict(config.secrets)
     except SecretUnreadable:
         return False

@@ -9,11 +9,11 @@ from headwater.events.event_json import WireEvent
 
 @dataclass(frozen=True, slots=True)
 class DeliveryResult:
-    """The first `taken` parcels are safe at the sink. `trouble` says why the next one is not;
-    without it whoever took some wants the others next.
+    """The result of a delivery: the first `taken` events are safe at the sink. `trouble` is the
+    error of the next one; without it the sink wants the others next.
 
-    `about` the event: nothing is wrong with the sink, it will not have this one. `gone`: the sink
-    does not want anything any more. `retry_after` is how many seconds it asked to be left alone.
+    `about` the event: the sink works, but does not take this one. `gone`: the sink does not want
+    any more events. `retry_after` is the rest, in seconds, that it asked for.
     """
 
     taken: int
@@ -26,7 +26,7 @@ class DeliveryResult:
 
 @dataclass(frozen=True, slots=True)
 class SinkConfig:
-    """What a sink is made of: its kind, what everybody may know of it, and its secrets."""
+    """The configuration of a sink: its kind, its public options, and its secrets."""
 
     name: str
     kind: str
@@ -35,10 +35,10 @@ class SinkConfig:
 
 
 class SinkConnection(Protocol):
-    """The way to one sink, open while there is something to deliver."""
+    """The connection to one sink, open while there is something to deliver."""
 
-    async def deliver(self, parcels: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
-        """In order. Trouble is in the receipt, never raised. `replay` counts how often the cursor
-        was moved back: what was taken under the same number need not be taken twice."""
+    async def deliver(self, events: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
+        """Deliver in order. Trouble is in the result, never raised. `replay` counts how often the
+        cursor was moved back: an event taken under the same number need not be taken twice."""
 
     async def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""The services of sinks: their kinds, and the vault that their secrets are sealed in."""
+"""The services of sinks: their kinds, and the vault that seals their secrets."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The sink as a noun: who is told, of what, how far it has come, and what it would not take."""
+"""A sink: who gets events, which events, how far it has come, and its dead letters."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ SinkState = Literal["active", "waiting", "stopped", "disabled"]
 SinkOrigin = Literal["api", "settings"]
 
 GONE = "gone"
-"""Stopped: the sink said that it does not want anything any more."""
+"""Stopped: the sink answered that it does not want any more events."""
 
 FAILING_TOO_LONG = "failing_too_long"
 """Stopped: days of failures without one success."""
@@ -23,12 +23,12 @@ FAILING_TOO_LONG = "failing_too_long"
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """A row of `sinks`. `secrets` are sealed. Everything up to `cursor` was taken, is a dead
-    letter, or is not wanted there.
+    """A row of `sinks`. `secrets` are sealed. Every event up to `cursor` was taken, is a dead
+    letter, or is not wanted.
 
     `attempts` counts the tries of the event after the cursor, `failures` those of the sink since
     its last success. `next_try_at` is the end of a deliverer's lease, or of a pause.
-    `replays` grows each time that something is to be delivered again.
+    `replays` grows each time that events are to be delivered again.
     """
 
     id: int
@@ -67,9 +67,9 @@ class Sink:
         return self.enabled and self.stopped is None
 
     def is_due(self, now: datetime, longest: timedelta) -> bool:
-        """Nobody delivers at this moment, and it is not to be left alone for a while.
+        """True when it runs, nobody delivers to it now, and no pause is under way.
 
-        What is further away than the `longest` wait was written by a clock that was ahead.
+        A moment further away than the `longest` wait was written by a clock that was ahead.
         """
         until = self.next_try_at
         return self.runs and (until is None or not now < until <= now + longest)
@@ -77,8 +77,8 @@ class Sink:
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """How a sink fails: `attempts` of the next event, `failures` of the sink itself, and `since`
-    when (in microseconds)."""
+    """The failures of a sink: `attempts` of the next event, `failures` of the sink itself since
+    its last success, and `since` when (in microseconds)."""
 
     attempts: int = 0
     failures: int = 0
@@ -89,7 +89,7 @@ class Failing:
 
 @dataclass(frozen=True, slots=True)
 class NewSink:
-    """What a sink is made of. It is told what comes after `cursor`.
+    """A sink to be inserted. It gets the events after `cursor`.
 
     `max_attempts` None: an event that the sink cannot take is tried until it can.
     """
@@ -107,7 +107,7 @@ class NewSink:
 
 @dataclass(frozen=True, slots=True)
 class SinkPatch:
-    """What may be changed of a sink. Enabling one that was stopped starts it again."""
+    """A change of a sink's row. Enabling one that was stopped starts it again."""
 
     options: Mapping[str, Any] | Keep = KEEP
     secrets: bytes | Keep | None = KEEP
@@ -119,7 +119,7 @@ class SinkPatch:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """An event that a sink never took. `retry_asked`: somebody wants it tried again."""
+    """An event that a sink never took. `retry_asked`: it is to be tried again."""
 
     sink_id: int
     seq: int
@@ -146,7 +146,7 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 
 @dataclass(frozen=True, slots=True)
 class StartPosition:
-    """Which event comes first: one of a number, the first at or after a moment, or the next."""
+    """The first event to deliver: that of a number, the first at or after a moment, or the next."""
 
     seq: int | None = None
     moment: int | None = None
@@ -157,7 +157,7 @@ BEGINNING, END = StartPosition(seq=1), StartPosition()
 
 @dataclass(frozen=True, slots=True)
 class SinkDefinition:
-    """A sink as somebody wants it. `max_attempts` that is not said is the kind's own."""
+    """A sink to be made, as people define it. KEEP for `max_attempts`: that of its kind."""
 
     name: str
     kind: str
@@ -171,7 +171,8 @@ class SinkDefinition:
 
 @dataclass(frozen=True, slots=True)
 class SinkDefinitionPatch:
-    """Only what is named changes. None: an option's default again, a secret taken away."""
+    """A change of a sink's definition; only named fields change. None: an option's default again,
+    or no secret any more."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
     secrets: Mapping[str, str | None] = field(default_factory=dict, repr=False)
@@ -181,7 +182,7 @@ class SinkDefinitionPatch:
 
     @property
     def only_starts(self) -> bool:
-        """Nothing is to be different, but it is to run."""
+        """True when the change only enables it."""
         return self == SinkDefinitionPatch(enabled=True)
 
 
@@ -200,17 +201,17 @@ def check_sink_name(name: str) -> str:
 
 
 def merge_options(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """None takes away.
+    """The options with the changes; None removes one.
 
-    What is shown in place of a URL with secrets in it changes nothing: it comes back from those who
-    send a whole record with one field changed.
+    A redacted URL, as records show it, changes nothing: clients send it back in a whole record
+    with one field changed.
     """
-    meant = {
-        name: before[name] if _is_shown(before.get(name), value) else value
+    effective = {
+        name: before[name] if _is_redacted_form(before.get(name), value) else value
         for name, value in changes.items()
     }
-    return {name: v for name, v in (dict(before) | meant).items() if v is not None}
+    return {name: v for name, v in (dict(before) | effective).items() if v is not None}
 
 
-def _is_shown(kept: object, value: object) -> bool:
-    return isinstance(kept, str) and value == redacted(kept)
+def _is_redacted_form(stored: object, value: object) -> bool:
+    return isinstance(stored, str) and value == redacted(stored)

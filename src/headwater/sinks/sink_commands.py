@@ -1,10 +1,9 @@
-"""What people ask of sinks: make, change, try and remove them, and tell them something again."""
+"""Commands of sinks: create, change, test, replay and remove them, and retry dead letters."""
 
-import secrets as luck
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from itertools import count
+from secrets import token_bytes
 from typing import Any
 
 import orjson
@@ -45,7 +44,7 @@ _GREETING = "This is a test. It is in no log, and nothing has happened."
 
 @dataclass(frozen=True, slots=True)
 class CreatedSink:
-    """`secret` was made by us, and can be shown this once."""
+    """A new sink, or one with a new secret. `secret` was made by us, and can be shown this once."""
 
     sink: Sink
     secret: str | None = field(default=None, repr=False)
@@ -53,14 +52,14 @@ class CreatedSink:
 
 @dataclass(frozen=True, slots=True)
 class SinkTestResult:
-    """What a sink said to a test message."""
+    """The result of a test message to a sink."""
 
     event_id: str
     receipt: DeliveryResult
 
 
 class SinkNameTaken(ConflictError):
-    """Somebody else made a sink of this name between our look and our write."""
+    """Somebody else made a sink of this name between our read and our write."""
 
 
 async def get_sink_status(database: Database, name: str) -> SinkStatus:
@@ -69,90 +68,99 @@ async def get_sink_status(database: Database, name: str) -> SinkStatus:
 
 
 async def create_sink(
-    services: SinkServices, wish: SinkDefinition, *, most: int, idempotency: bytes | None = None
+    services: SinkServices,
+    definition: SinkDefinition,
+    *,
+    most: int,
+    idempotency: bytes | None = None,
 ) -> CreatedSink:
-    """It is told what comes from `wish.start` on. BadInput names the field that is wrong."""
-    plan = check_definition(services.kinds, wish)
+    """A new sink, which gets the events from `definition.start` on. BadInput names the wrong
+    field."""
+    config = check_definition(services.kinds, definition)
     async with services.database.write() as tx:
-        sink = await insert_new_sink(tx, services, wish, plan, most=most)
+        sink = await insert_new_sink(tx, services, definition, config, most=most)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, sink.name)
     logger.info("sink_made", sink=sink.name, kind=sink.kind, cursor=sink.cursor)
-    return CreatedSink(sink, None if "secret" in wish.secrets else plan.secrets.get("secret"))
+    return CreatedSink(
+        sink, None if "secret" in definition.secrets else config.secrets.get("secret")
+    )
 
 
 async def change_sink(services: SinkServices, name: str, changes: SinkDefinitionPatch) -> Sink:
-    """It starts afresh with what is new, from where it was. One from the settings is refused."""
+    """Change a sink; it goes on from its cursor, without its failures. One from the settings is
+    refused."""
     if changes == SinkDefinitionPatch():
         return (await get_sink_status(services.database, name)).sink
-    now = services.clock.now()
     async with services.database.write() as tx:
-        there = await _lock_sink(tx, name, now)
-        if not (changes.only_starts and there.enabled):
-            _check_changeable(services.kinds, there)
-        changed = await sink_rows.update_sink(tx, there.id, _columns(services, there, changes), now)
-        assert changed is not None, "it is held"
+        sink = await _lock_sink(tx, name)
+        if not (changes.only_starts and sink.enabled):
+            _check_changeable(services.kinds, sink)
+        patch = _sink_patch_of(services, sink, changes)
+        changed = await sink_rows.update_sink(tx, sink.id, patch, tx.now)
+        assert changed is not None, "its row is locked"
     logger.info("sink_changed", sink=name, state=changed.state)
     return changed
 
 
 async def remove_sink(services: SinkServices, name: str) -> Sink:
-    """As it was. Its dead letters go with it."""
+    """Remove a sink with its dead letters, and return it as it was."""
     async with services.database.write() as tx:
-        there = await _get_sink(tx, name)
-        _check_changeable(services.kinds, await _lock_sink(tx, name, tx.now))
-        await sink_rows.delete_sink(tx, there.id)
-    logger.info("sink_removed", sink=name, cursor=there.cursor)
-    return there
+        sink = await _get_sink(tx, name)
+        _check_changeable(services.kinds, await _lock_sink(tx, name))
+        await sink_rows.delete_sink(tx, sink.id)
+    logger.info("sink_removed", sink=name, cursor=sink.cursor)
+    return sink
 
 
 async def replay_sink(
     database: Database, name: str, start: StartPosition, *, idempotency: bytes | None = None
 ) -> Sink:
-    """Everything from `start` on once more. What was not delivered yet is not left out for it."""
+    """Deliver everything from `start` on once more. Events that were not delivered yet stay due."""
     async with database.write() as tx:
-        there = await _get_sink(tx, name)
+        sink = await _get_sink(tx, name)
         cursor = await _cursor(tx, start)
-        moved = await sink_rows.rewind(tx, there.id, cursor + 1, tx.now)
+        moved = await sink_rows.rewind(tx, sink.id, cursor + 1, tx.now)
         if moved is None:
             raise _no_such_sink(name)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, name)
-    logger.info("sink_replayed", sink=name, before=there.cursor, cursor=moved.cursor)
+    logger.info("sink_replayed", sink=name, before=sink.cursor, cursor=moved.cursor)
     return moved
 
 
 async def retry_dead_letters(
     database: Database, name: str, seqs: Sequence[int] | None, *, idempotency: bytes | None = None
 ) -> int:
-    """How many will be tried again; None means all of them."""
+    """Retry dead letters, all of them when `seqs` is None; how many there are."""
     async with database.write() as tx:
-        there = await _get_sink(tx, name)
-        asked = await sink_rows.ask_retry(tx, there.id, seqs, tx.now)
+        sink = await _get_sink(tx, name)
+        asked = await sink_rows.ask_retry(tx, sink.id, seqs, tx.now)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(asked))
     return asked
 
 
 async def delete_dead_letters(database: Database, name: str, seqs: Sequence[int] | None) -> int:
-    """How many were let go; None means all of them."""
+    """Delete dead letters, all of them when `seqs` is None; how many there were."""
     async with database.write() as tx:
-        forgotten = await sink_rows.delete_dead_letters(tx, (await _get_sink(tx, name)).id, seqs)
-    logger.info("dead_letters_forgotten", sink=name, letters=forgotten)
-    return forgotten
+        deleted = await sink_rows.delete_dead_letters(tx, (await _get_sink(tx, name)).id, seqs)
+    logger.info("dead_letters_forgotten", sink=name, letters=deleted)
+    return deleted
 
 
 async def rotate_secret(
     services: SinkServices, name: str, own: str | None, *, idempotency: bytes | None = None
 ) -> CreatedSink:
-    """A new secret signs from now on, and the old one beside it until the rotation is finished."""
-    new = own or secret_of(luck.token_bytes(_SECRET_BYTES))
+    """Sign with a new secret from now on, and with the old one too until the rotation is
+    finished."""
+    new = own or secret_of(token_bytes(_SECRET_BYTES))
     async with services.database.write() as tx:
-        there, held = await _lock_sink_to_rotate(tx, services, name)
-        if "previous_secret" in held:
+        sink, opened = await _lock_sink_to_rotate(tx, services, name)
+        if "previous_secret" in opened:
             raise ConflictError("The secret is being changed already: finish that first.")
-        both = {"secret": new, "previous_secret": held["secret"]}
-        sink = await _resealed(tx, services, there, both)
+        both = {"secret": new, "previous_secret": opened["secret"]}
+        sink = await _reseal(tx, services, sink, both)
         if idempotency is not None:
             await set_key_resource(tx, idempotency, name)
     logger.info("sink_secret_rotated", sink=name)
@@ -162,147 +170,153 @@ async def rotate_secret(
 async def finish_rotation(
     services: SinkServices, name: str, *, idempotency: bytes | None = None
 ) -> Sink:
-    """Only the new secret signs from now on. Finishing twice is finishing once."""
+    """Sign only with the new secret from now on. A second time changes nothing."""
     async with services.database.write() as tx:
-        there = await _get_sink(tx, name)
-        _check_signed(services.kinds, there, "signed")
-        if "previous_secret" in open_secrets(services.vault, there):
-            there, held = await _lock_sink_to_rotate(tx, services, name)
-            there = await _resealed(tx, services, there, {"secret": held["secret"]})
+        sink = await _get_sink(tx, name)
+        _check_signed(services.kinds, sink, "signed")
+        if "previous_secret" in open_secrets(services.vault, sink):
+            sink, opened = await _lock_sink_to_rotate(tx, services, name)
+            sink = await _reseal(tx, services, sink, {"secret": opened["secret"]})
         if idempotency is not None:
             await set_key_resource(tx, idempotency, name)
-    return there
+    return sink
 
 
 async def send_test_event(services: SinkServices, name: str) -> SinkTestResult:
-    """One signed message to a webhook, beside the log: it has no number and is kept nowhere."""
+    """Send one signed message to a webhook, beside the log: it has no number and is stored
+    nowhere."""
     async with services.database.read() as view:
-        there = await _get_sink(view, name)
-    _check_signed(services.kinds, there, "tested: the others would keep what is no event")
+        sink = await _get_sink(view, name)
+    _check_signed(services.kinds, sink, "tested: the others would keep what is no event")
     event_id, at = str(uuid7()), to_micros(services.clock.now())
-    said = orjson.dumps({"sink": there.name, "message": _GREETING}).decode()
-    outlet = await services.kinds.open(sink_config_of(services.vault, there))
+    payload = orjson.dumps({"sink": sink.name, "message": _GREETING}).decode()
+    connection = await services.kinds.open(sink_config_of(services.vault, sink))
     try:
-        parcel = wire_event_of(0, event_id, "test", at, None, said)
-        return SinkTestResult(event_id, await outlet.deliver([parcel], replay=there.replays))
+        event = wire_event_of(0, event_id, "test", at, None, payload)
+        return SinkTestResult(event_id, await connection.deliver([event], replay=sink.replays))
     finally:
-        await outlet.close()
+        await connection.close()
 
 
 async def insert_new_sink(
     tx: Transaction,
     services: SinkServices,
-    wish: SinkDefinition,
-    plan: SinkConfig,
+    definition: SinkDefinition,
+    config: SinkConfig,
     *,
     most: int,
     origin: SinkOrigin = "api",
 ) -> Sink:
-    """`SinkNameTaken` when there is one of this name. The engine's own do not count."""
+    """SinkNameTaken when there is one of this name. Headwater's own do not count for `most`."""
     kinds = services.kinds
     known = [each for each in await sink_rows.list_sinks(tx) if not kinds.is_own(each.kind)]
-    full = len(known) >= most and not kinds.is_own(wish.kind)
-    if full and all(each.name != wish.name for each in known):
+    full = len(known) >= most and not kinds.is_own(definition.kind)
+    if full and all(each.name != definition.name for each in known):
         raise ConflictError(
             f"There are {len(known)} sinks, and no more may be made.", sinks_max=most
         )
     new = NewSink(
-        name=wish.name,
-        kind=wish.kind,
-        options=plan.options,
-        cursor=await _cursor(tx, wish.start),
+        name=definition.name,
+        kind=definition.kind,
+        options=config.options,
+        cursor=await _cursor(tx, definition.start),
         origin=origin,
-        secrets=seal_secrets(services.vault, plan),
-        wanted=wish.wanted,
-        enabled=wish.enabled,
-        max_attempts=kinds.attempts_of(wish),
+        secrets=seal_secrets(services.vault, config),
+        wanted=definition.wanted,
+        enabled=definition.enabled,
+        max_attempts=kinds.attempts_of(definition),
     )
-    made = await sink_rows.insert_sink(tx, new, tx.now)
-    if made is None:
-        raise SinkNameTaken("There is a sink of this name already.", name=wish.name)
-    return made
+    sink = await sink_rows.insert_sink(tx, new, tx.now)
+    if sink is None:
+        raise SinkNameTaken("There is a sink of this name already.", name=definition.name)
+    return sink
 
 
-def check_definition(kinds: SinkKinds, wish: SinkDefinition) -> SinkConfig:
-    if kinds.is_own(wish.kind):
+def check_definition(kinds: SinkKinds, definition: SinkDefinition) -> SinkConfig:
+    if kinds.is_own(definition.kind):
         raise BadInput("There is one sink of this kind, Headwater's own.", field="kind")
     return kinds.checked(
-        SinkConfig(check_sink_name(wish.name), wish.kind, wish.options, wish.secrets)
+        SinkConfig(
+            check_sink_name(definition.name),
+            definition.kind,
+            definition.options,
+            definition.secrets,
+        )
     )
 
 
-def _columns(services: SinkServices, there: Sink, changes: SinkDefinitionPatch) -> SinkPatch:
-    """What is to be written; what is not mentioned is not even opened."""
+def _sink_patch_of(services: SinkServices, sink: Sink, changes: SinkDefinitionPatch) -> SinkPatch:
+    """The columns to write; secrets that do not change are not even opened."""
     patch = SinkPatch(enabled=changes.enabled, max_attempts=changes.max_attempts)
     if changes.wanted:
-        wanted = parse_event_filter(**(there.wanted.named | dict(changes.wanted)))
+        wanted = parse_event_filter(**(sink.wanted.named | dict(changes.wanted)))
         patch = replace(patch, wanted=wanted)
     if changes.options or changes.secrets:
-        plan = _changed_plan(services, there, changes)
-        patch = replace(patch, options=plan.options, secrets=seal_secrets(services.vault, plan))
+        config = _changed_config(services, sink, changes)
+        patch = replace(patch, options=config.options, secrets=seal_secrets(services.vault, config))
     return patch
 
 
-def _changed_plan(services: SinkServices, there: Sink, changes: SinkDefinitionPatch) -> SinkConfig:
-    before = open_secrets(services.vault, there)
+def _changed_config(services: SinkServices, sink: Sink, changes: SinkDefinitionPatch) -> SinkConfig:
+    before = open_secrets(services.vault, sink)
     options, secrets = (
-        merge_options(there.options, changes.options),
+        merge_options(sink.options, changes.options),
         merge_options(before, changes.secrets),
     )
-    is_signed = services.kinds.is_signed(there.kind)
+    is_signed = services.kinds.is_signed(sink.kind)
     if is_signed and "secret" not in secrets:
-        raise BadInput(f"A {there.kind} has a secret; it can be rotated.", field="secret")
-    plan = services.kinds.checked(SinkConfig(there.name, there.kind, options, secrets))
-    moved = plan.options.get("url") != there.options.get("url") and not is_signed
-    if moved and plan.secrets != _secrets_given_now(services.kinds, plan, options, changes):
-        # Whoever may change a URL must not learn a password by it.
+        raise BadInput(f"A {sink.kind} has a secret; it can be rotated.", field="secret")
+    config = services.kinds.checked(SinkConfig(sink.name, sink.kind, options, secrets))
+    moved = config.options.get("url") != sink.options.get("url") and not is_signed
+    if moved and config.secrets != _secrets_given_now(services.kinds, config, options, changes):
+        # A person who may change the URL must not get the password sent to it.
         raise BadInput(
             "The URL leads somewhere else: say the secrets again, or null.", field="secrets"
         )
-    return plan
+    return config
 
 
 def _secrets_given_now(
-    kinds: SinkKinds, plan: SinkConfig, options: Mapping[str, Any], changes: SinkDefinitionPatch
+    kinds: SinkKinds, config: SinkConfig, options: Mapping[str, Any], changes: SinkDefinitionPatch
 ) -> Mapping[str, str]:
-    """The secrets there would be without those we hold; some stand in the URL."""
-    said = replace(plan, options=options, secrets=merge_options({}, changes.secrets))
-    return kinds.checked(said).secrets
+    """The secrets of this change alone, without the stored ones; some are in the URL."""
+    changed = replace(config, options=options, secrets=merge_options({}, changes.secrets))
+    return kinds.checked(changed).secrets
 
 
 async def _lock_sink_to_rotate(
     tx: Transaction, services: SinkServices, name: str
 ) -> tuple[Sink, dict[str, str]]:
-    there = await _lock_sink(tx, name, tx.now)
-    _check_signed(services.kinds, there, "signed")
-    _check_changeable(services.kinds, there)
-    return there, open_secrets(services.vault, there)
+    sink = await _lock_sink(tx, name)
+    _check_signed(services.kinds, sink, "signed")
+    _check_changeable(services.kinds, sink)
+    return sink, open_secrets(services.vault, sink)
 
 
-async def _resealed(
-    tx: Transaction, services: SinkServices, there: Sink, secrets: Mapping[str, str]
+async def _reseal(
+    tx: Transaction, services: SinkServices, sink: Sink, secrets: Mapping[str, str]
 ) -> Sink:
-    plan = services.kinds.checked(SinkConfig(there.name, there.kind, there.options, secrets))
-    patch = SinkPatch(secrets=seal_secrets(services.vault, plan))
-    changed = await sink_rows.update_sink(tx, there.id, patch, tx.now)
+    config = services.kinds.checked(SinkConfig(sink.name, sink.kind, sink.options, secrets))
+    patch = SinkPatch(secrets=seal_secrets(services.vault, config))
+    changed = await sink_rows.update_sink(tx, sink.id, patch, tx.now)
     if changed is None:
-        raise _no_such_sink(there.name)
+        raise _no_such_sink(sink.name)
     return changed
 
 
 def open_secrets(vault: Vault, sink: Sink) -> dict[str, str]:
-    """SecretUnreadable when they were sealed with a key that is not here."""
+    """A sink's secrets; SecretUnreadable when they were sealed with a key that is not here."""
     return dict(sink_config_of(vault, sink).secrets)
 
 
-def seal_secrets(vault: Vault, plan: SinkConfig) -> bytes | None:
-    if not plan.secrets:
+def seal_secrets(vault: Vault, config: SinkConfig) -> bytes | None:
+    if not config.secrets:
         return None
-    return vault.seal(orjson.dumps(dict(plan.secrets)), about=f"sink:{plan.name}")
+    return vault.seal(orjson.dumps(dict(config.secrets)), about=f"sink:{config.name}")
 
 
 async def _cursor(view: View, start: StartPosition) -> int:
-    """The last number that is not told."""
+    """The last number that is not delivered."""
     last = await get_last_seq(view)
     if start.moment is not None:
         return min(await last_seq_before(view, start.moment), last)
@@ -314,18 +328,19 @@ async def _cursor(view: View, start: StartPosition) -> int:
 
 
 async def _get_sink(view: View, name: str) -> Sink:
-    found = await sink_rows.find_sink(view, name) if is_sink_name(name) else None
-    if found is None:
+    sink = await sink_rows.find_sink(view, name) if is_sink_name(name) else None
+    if sink is None:
         raise _no_such_sink(name)
-    return found
+    return sink
 
 
-async def _lock_sink(tx: Transaction, name: str, now: datetime) -> Sink:
-    """Nobody else changes it until the end. A wish that comes to nothing leaves no trace."""
-    held = await sink_rows.update_sink(tx, (await _get_sink(tx, name)).id, SinkPatch(), now)
-    if held is None:
+async def _lock_sink(tx: Transaction, name: str) -> Sink:
+    """Nobody else changes the sink until the end. A transaction that fails leaves no trace of
+    it."""
+    sink = await sink_rows.update_sink(tx, (await _get_sink(tx, name)).id, SinkPatch(), tx.now)
+    if sink is None:
         raise _no_such_sink(name)
-    return held
+    return sink
 
 
 def _no_such_sink(name: str) -> NotFound:
@@ -353,8 +368,8 @@ def _check_signed(kinds: SinkKinds, sink: Sink, what: str) -> None:
         raise ConflictError(f"Only webhooks are {what}.", reason="not_a_webhook", kind=sink.kind)
 
 
-def free_name(kind: str, there: Sequence[Sink]) -> str:
-    """That of its kind, or with a number when somebody has called a sink of theirs that."""
-    taken = {sink.name for sink in there}
+def free_name(kind: str, sinks: Sequence[Sink]) -> str:
+    """The name of the kind, with a number when somebody has a sink of that name."""
+    taken = {sink.name for sink in sinks}
     names = (kind if number == 1 else f"{kind}-{number}" for number in count(1))
     return next(name for name in names if name not in taken)

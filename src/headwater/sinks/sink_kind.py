@@ -60,7 +60,7 @@ class SinkKinds:
     kinds: Mapping[str, SinkKind]
 
     def checked(self, config: SinkConfig) -> SinkConfig:
-        """With defaults filled in; BadInput names the field that is wrong. Nothing is opened."""
+        """The config with defaults filled in; BadInput names the wrong field. Nothing is opened."""
         options, secrets = self._get(config.kind).check(config.options, config.secrets)
         return replace(config, options=options, secrets=secrets)
 
@@ -77,7 +77,7 @@ class SinkKinds:
         return self.kinds[name].own_task if name in self.kinds else None
 
     def attempts_of(self, definition: SinkDefinition) -> int | None:
-        """Its own number, or the usual one of its kind."""
+        """The definition's own number of tries, or the usual one of its kind."""
         if definition.max_attempts is not KEEP:
             return definition.max_attempts
         return self.kinds[definition.kind].attempts if definition.kind in self.kinds else None

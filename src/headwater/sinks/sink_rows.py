@@ -1,8 +1,8 @@
-"""Sinks in the database: what people wish of them, and what deliverers note, one at a time.
+"""Sinks in the database: changes by people, and the progress of deliverers, one at a time.
 
-Whoever delivers writes the end of its lease into `next_try_at`. That moment is also the proof of
-being the one who delivers: whoever takes over writes a later one. A wish (a change, a replay)
-leaves another `updated_at`, and makes what is under way worthless: it is begun anew.
+A deliverer writes the end of its lease into `next_try_at`. That moment is also its proof that it
+holds the lease: another deliverer that takes over writes a later one. A change by people (also a
+replay) writes another `updated_at`, and ends the delivery under way: a new one begins.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _LETTER = "sink_id, seq, event_id, type, attempts, error, detail, died_at, retry
 
 
 async def list_sinks(view: View) -> list[Sink]:
-    """All there are, by name."""
+    """All sinks, by name."""
     return [sink_of(row) for row in await view.rows(f"SELECT {COLUMNS} FROM sinks ORDER BY name")]
 
 
@@ -57,7 +57,7 @@ async def sink_status_of(view: View, sink: Sink) -> SinkStatus:
 async def list_dead_letters(
     view: View, sink_id: int, *, after: int = 0, limit: int = 100
 ) -> list[DeadLetter]:
-    """By their number in the log, those after `after`."""
+    """Dead letters by their number in the log, those after `after`."""
     rows = await view.rows(
         f"SELECT {_LETTER} FROM dead_letters WHERE sink_id = ? AND seq > ? ORDER BY seq LIMIT ?",
         sink_id,
@@ -68,7 +68,7 @@ async def list_dead_letters(
 
 
 async def list_letters_to_retry(view: View, sink_id: int, *, limit: int) -> list[DeadLetter]:
-    """Those somebody wants tried again, the oldest first."""
+    """Dead letters that are to be retried, the oldest first."""
     rows = await view.rows(
         f"SELECT {_LETTER} FROM dead_letters WHERE sink_id = ? AND retry_asked"
         " ORDER BY seq LIMIT ?",
@@ -128,12 +128,12 @@ _NO_FAILURES = (
 )
 
 _LATER = "updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at + 1 END"
-"""Every wish leaves another `updated_at`: deliverers look there for what is new."""
+"""Every change by people writes another `updated_at`: deliverers see it there."""
 
 
 @dataclass(frozen=True, slots=True)
 class SinkClaim:
-    """The proof of being the one who delivers."""
+    """A deliverer's proof that it holds the lease."""
 
     sink_id: int
     updated_at: int
@@ -142,7 +142,7 @@ class SinkClaim:
 
 @dataclass(frozen=True, slots=True)
 class NewDeadLetter:
-    """An event that is set aside."""
+    """An event that becomes a dead letter."""
 
     seq: int
     event_id: str
@@ -154,7 +154,8 @@ class NewDeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryProgress:
-    """Everything up to `cursor` is done with: `delivered` more were taken by now, others buried."""
+    """Everything up to `cursor` is done: `delivered` more were taken since, and others are
+    `buried`."""
 
     cursor: int
     delivered: int
@@ -162,7 +163,7 @@ class DeliveryProgress:
     buried: tuple[NewDeadLetter, ...] = ()
 
 
-# Wishes
+# Changes by people
 
 
 async def insert_sink(tx: Transaction, new: NewSink, now: datetime) -> Sink | None:
@@ -184,28 +185,28 @@ async def insert_sink(tx: Transaction, new: NewSink, now: datetime) -> Sink | No
         "created_at": to_micros(now),
         "updated_at": to_micros(now),
     }
-    made = await tx.row(
+    inserted = await tx.row(
         f"INSERT INTO sinks ({', '.join(row)}) VALUES ({placeholders(len(row))})"
         f" ON CONFLICT (name) DO NOTHING RETURNING {COLUMNS}",
         *row.values(),
     )
-    return None if made is None else sink_of(made)
+    return None if inserted is None else sink_of(inserted)
 
 
 async def update_sink(
     tx: Transaction, sink_id: int, patch: SinkPatch, now: datetime
 ) -> Sink | None:
-    """It starts afresh: not stopped, no pause, no lease. None when it is gone meanwhile."""
-    said = {
-        field.name: _kept(value)
+    """Change a sink; it starts afresh: not stopped, no pause, no lease. None when it is gone."""
+    columns = {
+        field.name: _column_value(value)
         for field in fields(patch)
         if (value := getattr(patch, field.name)) is not KEEP
     }
-    words = "".join(f"{name} = ?, " for name in said)
+    assignments = "".join(f"{name} = ?, " for name in columns)
     row = await tx.row(
-        f"UPDATE sinks SET {words}stopped = NULL, {_NO_FAILURES}, {_LATER} WHERE id = ?"
+        f"UPDATE sinks SET {assignments}stopped = NULL, {_NO_FAILURES}, {_LATER} WHERE id = ?"
         f" RETURNING {COLUMNS}",
-        *said.values(),
+        *columns.values(),
         to_micros(now),
         to_micros(now),
         sink_id,
@@ -214,13 +215,13 @@ async def update_sink(
 
 
 async def delete_sink(tx: Transaction, sink_id: int) -> bool:
-    """With its dead letters."""
+    """Delete a sink with its dead letters."""
     return await tx.run("DELETE FROM sinks WHERE id = ?", sink_id) == 1
 
 
 async def rewind(tx: Transaction, sink_id: int, seq: int, now: datetime) -> Sink | None:
-    """Everything from `seq` on is delivered again, what died there too. Never forward: what was
-    not delivered yet stays to be delivered. None when the sink is gone meanwhile."""
+    """Move the cursor back: everything from `seq` on is delivered again, dead letters too. It never
+    moves forward, past events that were not delivered. None when the sink is gone."""
     row = await tx.row(
         "UPDATE sinks SET cursor = CASE WHEN cursor < ? THEN cursor ELSE ? END,"
         f" replays = replays + 1, {_NO_FAILURES}, {_LATER} WHERE id = ? RETURNING {COLUMNS}",
@@ -239,12 +240,12 @@ async def rewind(tx: Transaction, sink_id: int, seq: int, now: datetime) -> Sink
 async def ask_retry(
     tx: Transaction, sink_id: int, seqs: Sequence[int] | None, now: datetime
 ) -> int:
-    """Dead letters that are to be tried again, all of them when `seqs` is None. How many.
+    """Mark dead letters to be retried, all of them when `seqs` is None. How many they are.
 
-    It counts as a replay: a sink that knows how far it has come would take an older event for
-    one it has.
+    It counts as a replay: a sink that knows how far it has come would think that it has an older
+    event already.
     """
-    # The sink's row first, as deliverers do: nobody waits for whom he keeps waiting.
+    # The sink's row first, as deliverers do, so that no two transactions wait for each other.
     if not await _has_letters(tx, sink_id, seqs):
         return 0
     await tx.run(
@@ -257,7 +258,7 @@ async def ask_retry(
 
 
 async def delete_dead_letters(tx: Transaction, sink_id: int, seqs: Sequence[int] | None) -> int:
-    """Dead letters nobody will ask for again, all of them when `seqs` is None. How many."""
+    """Delete dead letters, all of them when `seqs` is None. How many they were."""
     return await _on_letters(tx, "DELETE FROM dead_letters", sink_id, seqs)
 
 
@@ -265,7 +266,7 @@ async def delete_dead_letters(tx: Transaction, sink_id: int, seqs: Sequence[int]
 
 
 async def claim_sink(tx: Transaction, sink: Sink, lease_end: int) -> SinkClaim | None:
-    """None when somebody was faster, or wished something of it, since we looked."""
+    """None when another deliverer was faster, or somebody changed the sink, since we looked."""
     touched = await tx.run(
         "UPDATE sinks SET next_try_at = ? WHERE id = ? AND cursor = ? AND replays = ?"
         " AND updated_at = ? AND next_try_at IS NOT DISTINCT FROM ?"
@@ -276,40 +277,40 @@ async def claim_sink(tx: Transaction, sink: Sink, lease_end: int) -> SinkClaim |
     return SinkClaim(sink.id, to_micros(sink.updated_at), lease_end) if touched == 1 else None
 
 
-async def renew_claim(tx: Transaction, held: SinkClaim, until: int) -> bool:
-    """The lease goes on; nothing else is said."""
+async def renew_claim(tx: Transaction, claim: SinkClaim, until: int) -> bool:
+    """Make the lease longer; nothing else is written."""
     touched = await tx.run(
         "UPDATE sinks SET next_try_at = ? WHERE id = ? AND next_try_at = ? AND updated_at = ?",
         until,
-        held.sink_id,
-        held.lease_end,
-        held.updated_at,
+        claim.sink_id,
+        claim.lease_end,
+        claim.updated_at,
     )
     return touched == 1
 
 
 async def note_progress(
-    tx: Transaction, held: SinkClaim, progress: DeliveryProgress, until: int | None
+    tx: Transaction, claim: SinkClaim, progress: DeliveryProgress, until: int | None
 ) -> bool:
-    """`until` keeps the lease for more; None ends it."""
-    said: dict[str, SqlValue] = {"cursor": progress.cursor}
+    """Write the progress. `until` keeps the lease for more; None ends it."""
+    columns: dict[str, SqlValue] = {"cursor": progress.cursor}
     return await _write_as_holder(
-        tx, held, progress, until, said | _success_columns(progress.delivered)
+        tx, claim, progress, until, columns | _success_columns(progress.delivered)
     )
 
 
 async def note_failure(
     tx: Transaction,
-    held: SinkClaim,
+    claim: SinkClaim,
     progress: DeliveryProgress,
     failing: Failing,
     *,
     until: int | None,
     stopped: str | None = None,
 ) -> bool:
-    """The event after the cursor was not taken. `until` is the end of the pause, or of the lease
-    when it goes on at once; `stopped` says why it never does."""
-    said: dict[str, SqlValue] = {
+    """Write a failure: the event after the cursor was not taken. `until` is the end of the pause,
+    or of the lease when it goes on at once; `stopped` is the reason why it never does."""
+    columns: dict[str, SqlValue] = {
         "cursor": progress.cursor,
         "attempts": failing.attempts,
         "failures": failing.failures,
@@ -318,24 +319,24 @@ async def note_failure(
         "last_detail": failing.detail,
         "stopped": stopped,
     }
-    return await _write_as_holder(tx, held, progress, until, said)
+    return await _write_as_holder(tx, claim, progress, until, columns)
 
 
 async def note_retried(
-    tx: Transaction, held: SinkClaim, progress: DeliveryProgress, taken: Sequence[int], until: int
+    tx: Transaction, claim: SinkClaim, progress: DeliveryProgress, taken: Sequence[int], until: int
 ) -> bool:
-    """Dead letters that were taken after all; such as died again are buried."""
-    if not await _write_as_holder(tx, held, progress, until, _success_columns(len(taken))):
+    """Delete dead letters that were taken after all; those that failed again are buried again."""
+    if not await _write_as_holder(tx, claim, progress, until, _success_columns(len(taken))):
         return False
-    await _on_letters(tx, "DELETE FROM dead_letters", held.sink_id, taken)
+    await _on_letters(tx, "DELETE FROM dead_letters", claim.sink_id, taken)
     return True
 
 
 async def advance_cursor(tx: Transaction, sink: Sink, reached: int) -> bool:
-    """Nothing up to there is wanted: the next look begins there. Only while nobody delivers.
+    """Move the cursor to `reached`, as no event up to it is wanted. Only while nobody delivers.
 
-    A cursor ahead of the log (it was restored from an older backup) is led back. That counts as
-    a replay: the numbers beyond will be given to other events.
+    A cursor ahead of the log (after a restore from an older backup) moves back. That counts as a
+    replay: other events will get the numbers beyond.
     """
     touched = await tx.run(
         "UPDATE sinks SET cursor = ?, replays = replays + ? WHERE id = ? AND cursor = ?"
@@ -348,7 +349,7 @@ async def advance_cursor(tx: Transaction, sink: Sink, reached: int) -> bool:
 
 
 def _as_seen(sink: Sink) -> tuple[SqlValue, ...]:
-    """What must be as it was when we looked."""
+    """The values that must be as they were when we looked."""
     return (
         sink.id,
         sink.cursor,
@@ -359,7 +360,7 @@ def _as_seen(sink: Sink) -> tuple[SqlValue, ...]:
 
 
 def _success_columns(delivered: int) -> dict[str, SqlValue]:
-    """A sink that took something is well."""
+    """A success ends the failures."""
     if not delivered:
         return {}
     nothing = ("failing_since", "last_error", "last_detail")
@@ -368,32 +369,32 @@ def _success_columns(delivered: int) -> dict[str, SqlValue]:
 
 async def _write_as_holder(
     tx: Transaction,
-    held: SinkClaim,
+    claim: SinkClaim,
     progress: DeliveryProgress,
     until: int | None,
-    said: dict[str, SqlValue],
+    columns: dict[str, SqlValue],
 ) -> bool:
-    """Only by whoever holds the lease still: everything, or nothing."""
+    """Write only while the lease is still held: everything, or nothing."""
     if progress.delivered:
-        said = said | {"last_delivered_at": progress.now}
-    words = "".join(f"{name} = ?, " for name in said)
+        columns = columns | {"last_delivered_at": progress.now}
+    assignments = "".join(f"{name} = ?, " for name in columns)
     touched = await tx.run(
-        f"UPDATE sinks SET {words}delivered = delivered + ?, next_try_at = ?"
+        f"UPDATE sinks SET {assignments}delivered = delivered + ?, next_try_at = ?"
         " WHERE id = ? AND next_try_at = ? AND updated_at = ?",
-        *said.values(),
+        *columns.values(),
         progress.delivered,
         until,
-        held.sink_id,
-        held.lease_end,
-        held.updated_at,
+        claim.sink_id,
+        claim.lease_end,
+        claim.updated_at,
     )
     if touched == 1:
-        await _insert_dead_letters(tx, held, progress)
+        await _insert_dead_letters(tx, claim, progress)
     return touched == 1
 
 
 async def _insert_dead_letters(
-    tx: Transaction, held: SinkClaim, progress: DeliveryProgress
+    tx: Transaction, claim: SinkClaim, progress: DeliveryProgress
 ) -> None:
     await tx.run_many(
         "INSERT INTO dead_letters"
@@ -402,7 +403,7 @@ async def _insert_dead_letters(
         " attempts = excluded.attempts, error = excluded.error, detail = excluded.detail,"
         " died_at = excluded.died_at, retry_asked = FALSE",
         [
-            (held.sink_id, each.seq, each.event_id, each.type, each.attempts, each.error,
+            (claim.sink_id, each.seq, each.event_id, each.type, each.attempts, each.error,
              each.detail, progress.now)
             for each in progress.buried
         ],
@@ -422,7 +423,7 @@ async def _on_letters(
 
 
 def _letters(sink_id: int, seqs: Sequence[int] | None) -> tuple[str, list[int]]:
-    """All of them when `seqs` is None."""
+    """The condition for these letters; for all of them when `seqs` is None."""
     if seqs is None:
         return "WHERE sink_id = ?", [sink_id]
     if not seqs:
@@ -430,8 +431,7 @@ def _letters(sink_id: int, seqs: Sequence[int] | None) -> tuple[str, list[int]]:
     return f"WHERE sink_id = ? AND seq IN ({placeholders(len(seqs))})", [sink_id, *seqs]
 
 
-def _kept(value: Any) -> SqlValue:
-    """As it stands in its column."""
+def _column_value(value: Any) -> SqlValue:
     if isinstance(value, EventFilter):
         return value.as_json()
     return value if isinstance(value, SqlValue) else _json(value)

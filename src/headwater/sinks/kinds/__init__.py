@@ -5,5 +5,5 @@ To add a kind, write a module here with a function `KIND_kind(resources)` that r
 
 - The check returns options and secrets with defaults filled in. `options.SinkOptions` reads them
   one by one. It opens nothing.
-- What must be reached is reached when something is delivered: then trouble is in the result.
+- It connects only when it delivers: then trouble is in the result.
 """

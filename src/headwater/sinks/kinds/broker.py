@@ -1,6 +1,6 @@
-"""What the brokers have in common: how their addresses are read, how batches are cut.
+"""The common part of sinks for a broker: its address, and the cutting of batches.
 
-Where a broker is, the operator says, as with the database: no address is refused.
+The operator chooses the address of a broker, as that of the database: none is refused.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ LONGEST_DETAIL = 300
 
 @dataclass(frozen=True, slots=True)
 class BrokerUrl:
-    """Where a broker is. Names and passwords are plain text here, not as a URL spells them."""
+    """The address of a broker. User and password are decoded here, not as a URL spells them."""
 
     scheme: str
     host: str
@@ -26,23 +26,23 @@ class BrokerUrl:
 
     @property
     def place(self) -> str:
-        """Without anybody's name or password."""
+        """The address without user and password."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}{self.path}"
 
 
-def broker_url(given: SinkOptions, text: str, schemes: Mapping[str, int]) -> BrokerUrl:
-    """`schemes` are the ones that may be used, with the port each has by itself."""
+def broker_url(options: SinkOptions, text: str, schemes: Mapping[str, int]) -> BrokerUrl:
+    """Parse a broker's URL. `schemes` are the allowed ones, each with its usual port."""
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError as trouble:
-        raise given.refusal("url", "has a host or port that is not valid") from trouble
+        raise options.refusal("url", "has a host or port that is not valid") from trouble
     if parts.scheme not in schemes or not parts.hostname or port == 0 or " " in text:
         likely = " or ".join(f"{scheme}://host" for scheme in schemes)
-        raise given.refusal("url", f"must be like {likely}")
+        raise options.refusal("url", f"must be like {likely}")
     if parts.query or parts.fragment:
-        raise given.refusal("url", "may have no ? and no #; there are options for these things")
+        raise options.refusal("url", "may have no ? and no #; there are options for these things")
     return BrokerUrl(
         parts.scheme,
         parts.hostname,
@@ -54,19 +54,19 @@ def broker_url(given: SinkOptions, text: str, schemes: Mapping[str, int]) -> Bro
 
 
 def error_text(trouble: BaseException) -> str:
-    """An error's own words, in one line of bounded length."""
+    """The message of an error, in one line of bounded length."""
     return " ".join(str(trouble).split())[:LONGEST_DETAIL] or type(trouble).__name__
 
 
 def batches(
-    parcels: Sequence[WireEvent], *, most_bytes: int, most: int
+    events: Sequence[WireEvent], *, most_bytes: int, most: int
 ) -> Iterator[Sequence[WireEvent]]:
-    """In order, none above the limits, except that one large parcel travels alone."""
+    """Batches in order, none above the limits, except that one large event goes alone."""
     start = size = 0
-    for place, parcel in enumerate(parcels):
-        if place > start and (size + len(parcel.body) > most_bytes or place - start == most):
-            yield parcels[start:place]
+    for place, event in enumerate(events):
+        if place > start and (size + len(event.body) > most_bytes or place - start == most):
+            yield events[start:place]
             start, size = place, 0
-        size += len(parcel.body)
-    if start < len(parcels):
-        yield parcels[start:]
+        size += len(event.body)
+    if start < len(events):
+        yield events[start:]

@@ -1,4 +1,4 @@
-"""A JetStream stream of NATS as a sink: what may be said of it, and how it is opened."""
+"""The kind of sink for NATS: the options of a JetStream stream, and how it is opened."""
 
 import asyncio
 import re
@@ -27,45 +27,48 @@ def nats_kind(_resources: SinkResources) -> SinkKind:
 
 
 def check_nats_options(options: Mapping[str, Any], secrets: Mapping[str, str]) -> CheckedOptions:
-    """With defaults filled in; what is secret in the URL goes there. BadInput names the field."""
-    given, hidden = SinkOptions("nats", options), SinkOptions("nats secret", secrets)
-    servers = _servers(given)
-    kept = {name: hidden.maybe_text(name) for name in ("token", "user", "password")}
-    subject = given.text("subject", SUBJECT, longest=_LONGEST_NAME)
+    """Options with defaults filled in; secrets in the URL move to the secrets. BadInput names the
+    field."""
+    sink_options, sink_secrets = SinkOptions("nats", options), SinkOptions("nats secret", secrets)
+    servers = _servers(sink_options)
+    stored = {name: sink_secrets.maybe_text(name) for name in ("token", "user", "password")}
+    subject = sink_options.text("subject", SUBJECT, longest=_LONGEST_NAME)
     if not _SUBJECT.fullmatch(subject):
-        raise given.refusal("subject", "must be words with dots between them, no * and no >")
-    stream = given.text("stream", STREAM, longest=_LONGEST_NAME)
+        raise sink_options.refusal("subject", "must be words with dots between them, no * and no >")
+    stream = sink_options.text("stream", STREAM, longest=_LONGEST_NAME)
     if not _STREAM.fullmatch(stream):
-        raise given.refusal("stream", "may have no dots, slashes, spaces, * and >")
-    window = given.number("duplicate_window_sec", DUPLICATE_WINDOW, least=1.0, most=_LONGEST_WINDOW)
+        raise sink_options.refusal("stream", "may have no dots, slashes, spaces, * and >")
+    window = sink_options.number(
+        "duplicate_window_sec", DUPLICATE_WINDOW, least=1.0, most=_LONGEST_WINDOW
+    )
     checked = {
         "url": ",".join(server.place for server in servers),
         "subject": subject,
         "stream": stream,
         "duplicate_window_sec": window,
-        "timeout_sec": given.number("timeout_sec", TIMEOUT, least=0.1, most=120.0),
+        "timeout_sec": sink_options.number("timeout_sec", TIMEOUT, least=0.1, most=120.0),
     }
-    given.refuse_others()
-    hidden.refuse_others()
-    return checked, _credentials(hidden, kept | _credentials_in_urls(servers))
+    sink_options.refuse_others()
+    sink_secrets.refuse_others()
+    return checked, _credentials(sink_secrets, stored | _credentials_in_urls(servers))
 
 
-async def open_nats_sink(plan: SinkConfig) -> SinkConnection:
-    """The server is met when something is delivered.
+async def open_nats_sink(config: SinkConfig) -> SinkConnection:
+    """Open the sink; it connects at its first delivery.
 
-    Its client takes half a second to import: only where there is such a sink, and not in the loop.
+    The client takes half a second to import: so only if there is such a sink, and in a thread.
     """
-    room = await asyncio.to_thread(import_module, "headwater.sinks.kinds.nats_stream")
-    return cast(SinkConnection, room.NatsSink(plan.options, plan.secrets))
+    module = await asyncio.to_thread(import_module, "headwater.sinks.kinds.nats_stream")
+    return cast(SinkConnection, module.NatsSink(config.options, config.secrets))
 
 
-def _servers(given: SinkOptions) -> list[BrokerUrl]:
-    texts = given.text("url").split(",")
+def _servers(sink_options: SinkOptions) -> list[BrokerUrl]:
+    texts = sink_options.text("url").split(",")
     if len(texts) > _MOST_SERVERS:
-        raise given.refusal("url", f"may name {_MOST_SERVERS} servers")
-    servers = [broker_url(given, text.strip(), SCHEMES) for text in texts]
+        raise sink_options.refusal("url", f"may name {_MOST_SERVERS} servers")
+    servers = [broker_url(sink_options, text.strip(), SCHEMES) for text in texts]
     if any(server.path for server in servers):
-        raise given.refusal("url", "may have nothing after the port")
+        raise sink_options.refusal("url", "may have nothing after the port")
     return servers
 
 
@@ -79,11 +82,11 @@ def _credentials_in_urls(servers: Sequence[BrokerUrl]) -> dict[str, str | None]:
     return {}
 
 
-def _credentials(hidden: SinkOptions, kept: Mapping[str, str | None]) -> dict[str, str]:
-    said = {name: value for name, value in kept.items() if value is not None}
-    if ("user" in said) != ("password" in said):
-        missing = "password" if "user" in said else "user"
-        raise hidden.refusal(missing, "must be given too")
-    if "token" in said and "user" in said:
-        raise hidden.refusal("token", "cannot be given beside a user")
-    return said
+def _credentials(sink_secrets: SinkOptions, values: Mapping[str, str | None]) -> dict[str, str]:
+    credentials = {name: value for name, value in values.items() if value is not None}
+    if ("user" in credentials) != ("password" in credentials):
+        missing = "password" if "user" in credentials else "user"
+        raise sink_secrets.refusal(missing, "must be given too")
+    if "token" in credentials and "user" in credentials:
+        raise sink_secrets.refusal("token", "cannot be given beside a user")
+    return credentials

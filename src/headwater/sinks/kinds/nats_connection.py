@@ -1,7 +1,7 @@
-"""One connection to a NATS server: messages go out in order, each is answered or the link ends.
+"""One connection to a NATS server: messages go out in order, and each is answered or it ends.
 
-The link never mends itself. A client that reconnects by itself sends what it still had in hand, and
-what was lost in between would then arrive after it.
+It never reconnects by itself. A client that does so sends its buffered messages again first, and
+messages that were lost in between would then arrive after them.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
 from headwater.sinks.kinds.broker import error_text
 
 NATS_TROUBLE = (NatsError, OSError, TimeoutError, ValueError)
-"""What the client raises. ValueError is its word for an answer that is not JSON."""
+"""The errors of the client. It raises ValueError for an answer that is not JSON."""
 
 _BUFFER_BYTES = 128 * 1024 * 1024
 """More than one burst and one message of any size NATS allows: publishing never waits."""
@@ -50,7 +50,7 @@ _BY_NUMBER = {
 
 @dataclass(frozen=True, slots=True)
 class NatsRefusal:
-    """Why something was not taken."""
+    """The reason why a message was not taken."""
 
     code: str
     detail: str = ""
@@ -61,12 +61,12 @@ class NatsRefusal:
 
     @property
     def is_lost(self) -> bool:
-        """The way there is broken; another one may be whole."""
+        """The connection broke; a new one may work."""
         return self.code == _CONNECTION_LOST
 
 
 class NatsConnectionFailed(Exception):
-    """There is no link, or it cannot be used."""
+    """There is no connection, or it cannot be used."""
 
     def __init__(self, refusal: NatsRefusal) -> None:
         super().__init__(refusal.detail)
@@ -78,7 +78,7 @@ PendingAck = asyncio.Future[NatsRefusal | None]
 
 
 class NatsConnection:
-    """Open from `connect` to `close`, or until the other side hangs up."""
+    """A connection, open from `connect` to `close`, or until the server closes it."""
 
     def __init__(self, client: "_StrictClient") -> None:
         self._client = client
@@ -89,16 +89,16 @@ class NatsConnection:
     async def connect(
         cls, servers: Sequence[str], credentials: Mapping[str, str], seconds: float
     ) -> "NatsConnection":
-        """To the first server that lets us in; NatsConnectionFailed says why none did."""
+        """Connect to the first server that accepts us; NatsConnectionFailed says why none did."""
         refusal = NatsRefusal("connect_error")
         for server in servers:
             client = _StrictClient(tls_only=server.startswith("tls://"))
             try:
                 async with asyncio.timeout(seconds):
                     await client.begin(server, credentials, seconds)
-                    link = cls(client)
-                    await link._listen()
-                return link
+                    connection = cls(client)
+                    await connection._listen()
+                return connection
             except NATS_TROUBLE as trouble:
                 refusal = _refusal_to_connect(trouble, client.last_trouble)
                 await client.end()
@@ -116,7 +116,7 @@ class NatsConnection:
     async def make_stream(
         self, name: str, subjects: Sequence[str], duplicate_window: float
     ) -> None:
-        """When there is none; one that is there stays as its owner made it."""
+        """Make the stream if there is none; one that exists stays as its owner made it."""
         manager = self._client.jsm()
         try:
             try:
@@ -145,7 +145,7 @@ class NatsConnection:
             raise NatsConnectionFailed(self._lost(error_text(trouble))) from trouble
 
     async def send(self, subject: str, body: bytes, headers: Mapping[str, str]) -> PendingAck:
-        """The answer comes later; whoever waits for it sets the limit."""
+        """Send a message. The answer comes later; the caller limits its wait."""
         answer: PendingAck = asyncio.get_running_loop().create_future()
         self._sent += 1
         mark = str(self._sent)
@@ -162,9 +162,9 @@ class NatsConnection:
 
     async def _listen(self) -> None:
         self._client.when_lost = self._give_up
-        await self._client.subscribe(f"{self._inbox}.*", cb=self._answered)
+        await self._client.subscribe(f"{self._inbox}.*", cb=self._on_answer)
 
-    async def _answered(self, message: Msg) -> None:
+    async def _on_answer(self, message: Msg) -> None:
         answer = self._waiting.get(message.subject.rpartition(".")[2])
         if answer is not None:
             _set_answer(answer, _parse_ack(message))
@@ -179,7 +179,7 @@ class NatsConnection:
 
 
 class _StrictClient(Client):
-    """Says what went wrong to us and not to the log, and keeps its word about TLS."""
+    """Keeps its errors for us instead of logging them, and never falls back from TLS."""
 
     def __init__(self, *, tls_only: bool) -> None:
         super().__init__()
@@ -192,7 +192,7 @@ class _StrictClient(Client):
             servers=[server],
             name="headwater",
             error_cb=self._note,
-            closed_cb=self._closed,
+            closed_cb=self._on_close,
             allow_reconnect=False,
             max_reconnect_attempts=1,
             reconnect_time_wait=0,
@@ -204,12 +204,12 @@ class _StrictClient(Client):
         )
 
     async def end(self) -> None:
-        """A server that does not read any more must not keep us."""
+        """Close, within a limit: a server that does not read any more must not hold us."""
         with suppress(*NATS_TROUBLE):
             await asyncio.wait_for(self.close(), _CLOSES_WITHIN)
 
     def _connect_command(self) -> bytes:
-        """The client would fall back to plain text where tls:// was asked for, password and all."""
+        """Refuse plain text for tls://: the client would fall back to it, and send the password."""
         if self._tls_only and not self._server_info.get("tls_required"):
             raise SecureConnWantedError
         return super()._connect_command()
@@ -219,7 +219,7 @@ class _StrictClient(Client):
         if self.when_lost is not None and "permissions violation" in str(trouble).lower():
             self.when_lost(NatsRefusal("no_permission", error_text(trouble)))
 
-    async def _closed(self) -> None:
+    async def _on_close(self) -> None:
         if self.when_lost is not None:
             last = self.last_error or self.last_trouble
             self.when_lost(
@@ -252,7 +252,7 @@ def _refused(number: int | None, words: str) -> NatsRefusal:
 
 
 def _refusal_to_connect(trouble: Exception, noted: Exception | None) -> NatsRefusal:
-    """`NoServersError` only counts; what was noted before it says why."""
+    """`NoServersError` has no reason; the error that was noted before it has."""
     cause = noted if noted is not None and isinstance(trouble, NoServersError) else trouble
     words = error_text(cause)
     if "authorization" in words.lower() or "authentication" in words.lower():

@@ -1,4 +1,4 @@
-"""A JetStream stream of NATS as a sink: published in bursts, taken when it was acknowledged."""
+"""A sink into a JetStream stream of NATS: bursts of messages, taken once acknowledged."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ from headwater.sinks.ports import DeliveryResult
 
 BURST_BYTES = 1024 * 1024
 BURST_EVENTS = 256
-"""How much is on its way before the first acknowledgement is waited for."""
+"""Limits of a burst, which is sent before the first acknowledgement is waited for."""
 
 _HEADER_ROOM = 512
-"""What the header takes of a message, at most."""
+"""The largest size of a message's header."""
 
 
 class NatsSink:
-    """In order, whatever happens: see `_burst` for how."""
+    """Delivers in order, whatever happens: see `_send_burst`."""
 
     def __init__(self, options: Mapping[str, Any], secrets: Mapping[str, str]) -> None:
         self._servers: list[str] = options["url"].split(",")
@@ -34,37 +34,37 @@ class NatsSink:
         self._window: float = options["duplicate_window_sec"]
         self._timeout: float = options["timeout_sec"]
         self._secrets = dict(secrets)
-        self._link: NatsConnection | None = None
+        self._connection: NatsConnection | None = None
         self._is_shared = False
 
-    async def deliver(self, parcels: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
-        """A link that broke is made anew once; a second break is told."""
-        if not parcels:
+    async def deliver(self, events: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
+        """A broken connection is made again once; a second break is the result."""
+        if not events:
             return DeliveryResult(0)
-        taken, refusal = await self._deliver(parcels, replay)
+        taken, refusal = await self._deliver(events, replay)
         if refusal is not None and refusal.is_lost:
-            more, refusal = await self._deliver(parcels[taken:], replay)
-            taken += more
+            added, refusal = await self._deliver(events[taken:], replay)
+            taken += added
         if refusal is None:
             return DeliveryResult(taken)
         return DeliveryResult(taken, refusal.code, refusal.detail, about=refusal.about)
 
     async def close(self) -> None:
-        link, self._link = self._link, None
-        if link is not None:
-            await link.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
 
     async def _deliver(
-        self, parcels: Sequence[WireEvent], replay: int
+        self, events: Sequence[WireEvent], replay: int
     ) -> tuple[int, NatsRefusal | None]:
         taken, refusal = 0, None
         try:
-            link = await self._linked()
-            while taken < len(parcels) and refusal is None:
+            connection = await self._connect()
+            while taken < len(events) and refusal is None:
                 most = 1 if self._is_shared else BURST_EVENTS
-                burst = next(batches(parcels[taken:], most_bytes=BURST_BYTES, most=most))
-                more, refusal = await self._burst(link, burst, replay)
-                taken += more
+                burst = next(batches(events[taken:], most_bytes=BURST_BYTES, most=most))
+                added, refusal = await self._send_burst(connection, burst, replay)
+                taken += added
                 if refusal is not None and refusal.code == OUT_OF_TURN and len(burst) > 1:
                     self._is_shared, refusal = True, None
         except NatsConnectionFailed as failed:
@@ -73,36 +73,38 @@ class NatsSink:
             await self.close()
         return taken, refusal
 
-    async def _linked(self) -> NatsConnection:
-        if self._link is not None and self._link.is_open:
-            return self._link
+    async def _connect(self) -> NatsConnection:
+        if self._connection is not None and self._connection.is_open:
+            return self._connection
         await self.close()
-        link = self._link = await NatsConnection.connect(
+        connection = self._connection = await NatsConnection.connect(
             self._servers, self._secrets, self._timeout
         )
         self._is_shared = False
-        await link.make_stream(self._stream, [f"{self._subject}.>"], self._window)
-        return link
+        await connection.make_stream(self._stream, [f"{self._subject}.>"], self._window)
+        return connection
 
-    async def _burst(
-        self, link: NatsConnection, parcels: Sequence[WireEvent], replay: int
+    async def _send_burst(
+        self, connection: NatsConnection, events: Sequence[WireEvent], replay: int
     ) -> tuple[int, NatsRefusal | None]:
-        """How many of them are in the stream, and why the next one is not.
+        """How many events are in the stream, and why the next one is not.
 
-        Each message is accepted only behind the one before it. So when one is refused, the server
-        refuses those after it too, and none of them can get in before its time. That works while
-        nobody else writes to the stream; if somebody does, they are sent one by one.
+        A message is accepted only directly after the one before it. So when one is refused, the
+        server refuses those after it too, and none of them overtakes it. That works while nobody
+        else writes to the stream; if somebody does, events are sent one by one.
         """
         answers: list[PendingAck] = []
         before: str | None = None
         refusal: NatsRefusal | None = None
-        for parcel in parcels:
-            if len(parcel.body) + _HEADER_ROOM > link.max_payload:
-                words = f"{len(parcel.body)} bytes, the server takes {link.max_payload}"
-                refusal = NatsRefusal(TOO_LARGE, words)
+        for event in events:
+            if len(event.body) + _HEADER_ROOM > connection.max_payload:
+                detail = f"{len(event.body)} bytes, the server takes {connection.max_payload}"
+                refusal = NatsRefusal(TOO_LARGE, detail)
                 break
-            headers = self._headers(parcel, replay, before)
-            answers.append(await link.send(f"{self._subject}.{parcel.type}", parcel.body, headers))
+            headers = self._headers(event, replay, before)
+            answers.append(
+                await connection.send(f"{self._subject}.{event.type}", event.body, headers)
+            )
             before = headers["Nats-Msg-Id"]
         if answers:
             await asyncio.wait(answers, timeout=self._timeout)
@@ -113,11 +115,11 @@ class NatsSink:
                 return place, verdict
         return len(answers), refusal
 
-    def _headers(self, parcel: WireEvent, replay: int, before: str | None) -> dict[str, str]:
-        name = f"{parcel.event_id}:r{replay}" if replay else parcel.event_id
+    def _headers(self, event: WireEvent, replay: int, before: str | None) -> dict[str, str]:
+        name = f"{event.event_id}:r{replay}" if replay else event.event_id
         headers = {
             "Nats-Msg-Id": name,
             "Nats-Expected-Stream": self._stream,
-            "Headwater-Seq": str(parcel.seq),
+            "Headwater-Seq": str(event.seq),
         }
         return headers if before is None else headers | {"Nats-Expected-Last-Msg-Id": before}

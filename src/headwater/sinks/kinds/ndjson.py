@@ -1,4 +1,4 @@
-"""Events as lines of JSON in files of their own days, with the raw bytes beside them."""
+"""The kind of sink for NDJSON: events as lines in daily files, with the raw bytes beside them."""
 
 import asyncio
 import errno
@@ -48,21 +48,24 @@ def ndjson_kind(resources: SinkResources) -> SinkKind:
 
 
 def check_ndjson_options(options: Mapping[str, Any], secrets: Mapping[str, str]) -> CheckedOptions:
-    given, hidden = SinkOptions("ndjson", options), SinkOptions("ndjson secret", secrets)
-    path = given.text("path", ".", longest=_LONGEST_PATH).rstrip("/")
+    sink_options, sink_secrets = (
+        SinkOptions("ndjson", options),
+        SinkOptions("ndjson secret", secrets),
+    )
+    path = sink_options.text("path", ".", longest=_LONGEST_PATH).rstrip("/")
     if not _PATH.fullmatch(path):
-        raise given.refusal(
+        raise sink_options.refusal(
             "path", "must be plain names with slashes between them, inside the folder for sinks"
         )
-    whole = {
+    checked = {
         "path": path,
-        "raw": given.flag("raw", True),
-        "compress": given.choice("compress", "none", ("none", "zstd")),
-        "entries": given.choice("entries", "full", ("full", "compact")),
+        "raw": sink_options.flag("raw", True),
+        "compress": sink_options.choice("compress", "none", ("none", "zstd")),
+        "entries": sink_options.choice("entries", "full", ("full", "compact")),
     }
-    given.refuse_others()
-    hidden.refuse_others()
-    return whole, {}
+    sink_options.refuse_others()
+    sink_secrets.refuse_others()
+    return checked, {}
 
 
 async def open_ndjson_sink(config: SinkConfig, resources: SinkResources) -> "NdjsonSink":
@@ -78,20 +81,20 @@ async def open_ndjson_sink(config: SinkConfig, resources: SinkResources) -> "Ndj
 
 
 class PendingLine(NamedTuple):
-    """One event that is not there yet, and what its line speaks of."""
+    """One event that is not in its file yet, and the version and raw copies that its line names."""
 
-    parcel: WireEvent
+    event: WireEvent
     version: VersionKey | None
     raws: tuple[RawCopy, ...]
 
 
 class NdjsonSink:
-    """Each batch is taken whole: raw bytes first, then lines, then the receipt.
+    """Takes each batch as a whole: raw bytes first, then lines, then the result.
 
-    The files themselves say what is in them. After a crash the next batch finds the lines that
-    are there already and adds the others, so each event has one line for each replay number.
+    The files themselves show which events they have. After a crash the next batch finds the lines
+    that are there and adds the others, so each event has one line for each replay number.
 
-    Visits come first: while they want the processor too, it rests between batches.
+    Visits come first: while they need the processor too, it rests between batches.
     """
 
     def __init__(
@@ -111,11 +114,11 @@ class NdjsonSink:
         self._with_entries, self._with_raw = with_entries, with_raw
         self._is_repaired = False
 
-    async def deliver(self, parcels: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
+    async def deliver(self, events: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
         await self._pace.begin()
         try:
             await self._in_thread(self._folder.take)
-            return await self._deliver(parcels, replay)
+            return await self._deliver(events, replay)
         except BlockingIOError:
             return DeliveryResult(0, "folder_busy", "Another process writes into this folder.")
         except OSError as trouble:
@@ -130,102 +133,108 @@ class NdjsonSink:
     async def close(self) -> None:
         await asyncio.to_thread(self._pool.shutdown)
 
-    async def _deliver(self, parcels: Sequence[WireEvent], replay: int) -> DeliveryResult:
-        items, missing = await self._in_thread(self._begin, parcels, replay)
-        if not items:
-            return DeliveryResult(len(parcels))
-        found, kept = await self._looked_up(items, missing)
-        notes = await self._copied(missing, kept)
-        unwritable = await self._in_thread(self._write, items, found, notes, replay)
+    async def _deliver(self, events: Sequence[WireEvent], replay: int) -> DeliveryResult:
+        pending, missing = await self._in_thread(self._find_missing, events, replay)
+        if not pending:
+            return DeliveryResult(len(events))
+        versions, bodies = await self._read_rows(pending, missing)
+        notes = await self._copy_bodies(missing, bodies)
+        unwritable = await self._in_thread(self._write, pending, versions, notes, replay)
         if unwritable is None:
-            return DeliveryResult(len(parcels))
-        parcel, trouble = unwritable
-        return DeliveryResult(parcels.index(parcel), "bad_entry", trouble, about="event")
+            return DeliveryResult(len(events))
+        event, trouble = unwritable
+        return DeliveryResult(events.index(event), "bad_entry", trouble, about="event")
 
-    def _begin(
-        self, parcels: Sequence[WireEvent], replay: int
+    def _find_missing(
+        self, events: Sequence[WireEvent], replay: int
     ) -> tuple[list[PendingLine], list[RawCopy]]:
         if not self._is_repaired:
             self._folder.repair()
             self._raws.sweep()
             self._is_repaired = True
-        items = [self._item(parcel) for parcel in self._folder.not_there_yet(parcels, replay)]
-        wanted = dict.fromkeys(each for item in items for each in item.raws)
-        return items, self._raws.missing(wanted)
+        pending = [
+            self._pending_line_of(event) for event in self._folder.not_there_yet(events, replay)
+        ]
+        raws = dict.fromkeys(each for item in pending for each in item.raws)
+        return pending, self._raws.missing(raws)
 
-    def _item(self, parcel: WireEvent) -> PendingLine:
-        version = version_key_of(parcel.type, parcel.payload) if self._with_entries else None
-        return PendingLine(parcel, version, raw_copies_of(parcel) if self._with_raw else ())
+    def _pending_line_of(self, event: WireEvent) -> PendingLine:
+        version = version_key_of(event.type, event.payload) if self._with_entries else None
+        return PendingLine(event, version, raw_copies_of(event) if self._with_raw else ())
 
-    async def _looked_up(
-        self, items: Sequence[PendingLine], missing: Sequence[RawCopy]
+    async def _read_rows(
+        self, pending: Sequence[PendingLine], missing: Sequence[RawCopy]
     ) -> tuple[dict[VersionKey, KeptVersion], dict[str, KeptBody]]:
         """A few queries for the whole batch."""
-        asked = [item.version for item in items if item.version is not None]
-        if not asked and not missing:
+        keys = [item.version for item in pending if item.version is not None]
+        if not keys and not missing:
             return {}, {}
         async with self._database.read() as view:
-            found = await find_versions(view, asked)
-            kept = await find_bodies(view, [each.fetch_id for each in missing])
-        return found, kept
+            versions = await find_versions(view, keys)
+            bodies = await find_bodies(view, [each.fetch_id for each in missing])
+        return versions, bodies
 
-    async def _copied(
-        self, missing: Sequence[RawCopy], kept: Mapping[str, KeptBody]
+    async def _copy_bodies(
+        self, missing: Sequence[RawCopy], bodies: Mapping[str, KeptBody]
     ) -> dict[RawCopy, str]:
-        """A note for each that is not there now: why."""
-        there = {each: kept[each.fetch_id] for each in missing if each.fetch_id in kept}
-        notes = dict.fromkeys((each for each in missing if each not in there), "missing")
-        notes |= dict.fromkeys((each for each, body in there.items() if body.expired), "expired")
-        for some in split_by_size({each: body for each, body in there.items() if not body.expired}):
-            got = await asyncio.gather(*(self._blobs.get(body.blob_key) for body in some.values()))
+        """Copy missing bodies; a note for each that could not be copied, with the reason."""
+        stored = {each: bodies[each.fetch_id] for each in missing if each.fetch_id in bodies}
+        notes = dict.fromkeys((each for each in missing if each not in stored), "missing")
+        notes |= dict.fromkeys((each for each, body in stored.items() if body.expired), "expired")
+        for page in split_by_size(
+            {each: body for each, body in stored.items() if not body.expired}
+        ):
+            contents = await asyncio.gather(
+                *(self._blobs.get(body.blob_key) for body in page.values())
+            )
             read = [
-                (each, body, some[each].sha256)
-                for each, body in zip(some, got, strict=True)
+                (each, body, page[each].sha256)
+                for each, body in zip(page, contents, strict=True)
                 if body is not None
             ]
             damaged = await self._in_thread(self._raws.keep, read)
-            notes |= dict.fromkeys(some.keys() - {each for each, _, _ in read}, "missing")
+            notes |= dict.fromkeys(page.keys() - {each for each, _, _ in read}, "missing")
             notes |= dict.fromkeys(damaged, "damaged")
         return notes
 
     def _write(
         self,
-        items: Sequence[PendingLine],
-        found: Mapping[VersionKey, KeptVersion],
+        pending: Sequence[PendingLine],
+        versions: Mapping[VersionKey, KeptVersion],
         notes: Mapping[RawCopy, str],
         replay: int,
     ) -> tuple[WireEvent, str] | None:
-        """The first event of which no line can be made, and why; those before it are written."""
+        """Write the lines up to the first event of which none can be made; that event, and why."""
         with self._pace.computing():
-            lines, unwritable = self._lines(items, found, notes, replay)
-        self._folder.append([item.parcel for item in items[: len(lines)]], lines)
+            lines, unwritable = self._encode_lines(pending, versions, notes, replay)
+        self._folder.append([item.event for item in pending[: len(lines)]], lines)
         return unwritable
 
-    def _lines(
+    def _encode_lines(
         self,
-        items: Sequence[PendingLine],
-        found: Mapping[VersionKey, KeptVersion],
+        pending: Sequence[PendingLine],
+        versions: Mapping[VersionKey, KeptVersion],
         notes: Mapping[RawCopy, str],
         replay: int,
     ) -> tuple[list[bytes], tuple[WireEvent, str] | None]:
         raws = RawReferences(notes)
         lines: list[bytes] = []
-        for item in items:
+        for item in pending:
             entry = raw = None
             try:
-                if item.parcel.type in ENTRY_EVENTS and self._with_entries:
-                    kept = found.get(item.version) if item.version else None
-                    entry = _NOTHING if kept is None else version_json(kept)
-                if item.parcel.type in ENTRY_EVENTS and self._with_raw:
+                if item.event.type in ENTRY_EVENTS and self._with_entries:
+                    version = versions.get(item.version) if item.version else None
+                    entry = _NOTHING if version is None else version_json(version)
+                if item.event.type in ENTRY_EVENTS and self._with_raw:
                     raw = raws[item.raws]
             except (KeyError, TypeError, ValueError, OverflowError) as trouble:
-                return lines, (item.parcel, f"Its entry is damaged: {trouble!r}")
-            lines.append(encode_line(item.parcel, entry, raw, replay))
+                return lines, (item.event, f"Its entry is damaged: {trouble!r}")
+            lines.append(encode_line(item.event, entry, raw, replay))
         return lines, None
 
-    async def _in_thread(self, work: Callable[..., T], *given: Any) -> T:
-        """Ends only when the thread has: whoever is told to stop must not write on behind us."""
-        running = asyncio.get_running_loop().run_in_executor(self._pool, work, *given)
+    async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Run in a thread, and end only when it has ended: after a cancel nothing may write on."""
+        running = asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:

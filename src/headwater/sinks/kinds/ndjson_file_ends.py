@@ -1,4 +1,4 @@
-"""Where a file of lines is still sound after a crash, and which lines are at its end."""
+"""The ends of NDJSON files: where a file is still sound after a crash, and its last lines."""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Protocol
 import zstandard
 
 LOOKED_AT = 8 * 1024 * 1024
-"""How much of a file's end is searched for what a power cut may have left there."""
+"""Bytes at the end of a file that are searched for the traces of a power cut."""
 
 _BLOCK = 1024 * 1024
 _MAGIC = b"\x28\xb5\x2f\xfd"
@@ -20,7 +20,7 @@ _LEVEL = 3
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    """An open file, read in pieces. (Mapped into memory, it could kill us by becoming shorter.)"""
+    """An open file, read in pieces. (A memory map would crash us if the file became shorter.)"""
 
     descriptor: int
     size: int
@@ -31,23 +31,23 @@ class OpenFile:
     def find(self, byte: bytes, start: int) -> int:
         """-1 when it is not there."""
         for at in range(start, self.size, _BLOCK):
-            found = self.part(at, min(at + _BLOCK, self.size)).find(byte)
-            if found >= 0:
-                return at + found
+            place = self.part(at, min(at + _BLOCK, self.size)).find(byte)
+            if place >= 0:
+                return at + place
         return -1
 
     def rfind(self, byte: bytes, end: int) -> int:
         """The last one before `end`."""
         for at in range(end, 0, -_BLOCK):
             start = max(0, at - _BLOCK)
-            found = self.part(start, at).rfind(byte)
-            if found >= 0:
-                return start + found
+            place = self.part(start, at).rfind(byte)
+            if place >= 0:
+                return start + place
         return -1
 
 
 class LineCoding(Protocol):
-    """How lines are written into a file, a batch at a time. `begins`: how each batch begins."""
+    """The coding of lines in a file, a batch at a time. `begins`: the first bytes of each batch."""
 
     suffix: str
     begins: bytes
@@ -55,13 +55,15 @@ class LineCoding(Protocol):
     def coded(self, lines: bytes) -> bytes: ...
 
     def sound_end(self, file: OpenFile) -> int:
-        """How much of the file is whole. What comes after was never acknowledged."""
+        """The length of the sound part. Bytes after it were never acknowledged."""
 
     def lines_from_end(self, file: OpenFile, end: int) -> Iterator[bytes]:
-        """The last line first, without its end."""
+        """Lines without their line ends, the last one first."""
 
 
 class PlainLines:
+    """Lines as they are."""
+
     suffix = ".ndjson"
     begins = b'{"seq":'
 
@@ -69,8 +71,8 @@ class PlainLines:
         return lines
 
     def sound_end(self, file: OpenFile) -> int:
-        """A torn line has no end. After a power cut a file may also have zeros where bytes were on
-        their way; JSON never has one, so nothing after the first of them was ever promised."""
+        """A torn line has no line end. After a power cut a file may also have zeros in place of its
+        last bytes; JSON never has one, so nothing after the first of them was acknowledged."""
         start = max(0, file.size - LOOKED_AT)
         zero = file.find(b"\0", start)
         while zero == start > 0:
@@ -87,13 +89,13 @@ class PlainLines:
                 yield from reversed(lines[:-1])
                 rest = first + b"\n"
             else:
-                rest = first  # one long line, and its beginning is further ahead
+                rest = first  # one long line, which begins further ahead
         if rest:
             yield rest.rstrip(b"\n")
 
 
 class ZstdLines:
-    """Every batch is a frame of its own: a crash can tear the last one only."""
+    """Lines compressed by zstd. Every batch is a frame: a crash can tear only the last one."""
 
     suffix = ".ndjson.zst"
     begins = _MAGIC
@@ -118,7 +120,7 @@ class ZstdLines:
 
 
 def _frames(file: OpenFile) -> Iterator[tuple[int, int]]:
-    """Start and end of every frame that is all there, found without decompressing anything."""
+    """Start and end of every complete frame, found without decompressing anything."""
     start = 0
     while (end := _frame_end(file, start)) is not None:
         yield start, end
@@ -126,7 +128,7 @@ def _frames(file: OpenFile) -> Iterator[tuple[int, int]]:
 
 
 def _frame_end(file: OpenFile, start: int) -> int | None:
-    """RFC 8878: a header, blocks that say how long they are, a checksum."""
+    """By RFC 8878: a header, blocks with their lengths, a checksum."""
     header = file.part(start, start + _HEADER)
     if not header.startswith(_MAGIC):
         return None
@@ -147,7 +149,7 @@ def _frame_end(file: OpenFile, start: int) -> int | None:
 
 
 def _decompress(frame: bytes) -> bytes | None:
-    """None when its checksum says that it is not what was written."""
+    """None when its checksum is wrong."""
     try:
         return zstandard.ZstdDecompressor().decompress(frame)
     except zstandard.ZstdError:

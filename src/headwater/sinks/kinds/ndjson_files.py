@@ -1,4 +1,4 @@
-"""A folder of NDJSON files: appended to by one at a time, repaired before it is appended to."""
+"""NDJSON files in a folder: one process appends at a time, and a file is repaired first."""
 
 import fcntl
 import os
@@ -22,7 +22,7 @@ _HEAD = re.compile(rb'\{"seq":(\d{1,19}),"id":"([!#-\[\]-~]{1,256})"')
 # A line of a first delivery ends with two brackets or `null}`, never with a number.
 _REPLAY = re.compile(rb',"replay":(\d{1,9})\}\Z')
 _LONGEST_REPLAY = 24
-# JSON may have these in its texts as they are, but many readers take them for the end of a line.
+# JSON texts may have these as they are, but many readers take them for line ends.
 _UNICODE_LINE_BREAKS = (
     ("\u0085".encode(), rb"\u0085"),
     ("\u2028".encode(), rb"\u2028"),
@@ -31,16 +31,16 @@ _UNICODE_LINE_BREAKS = (
 
 
 class LineIdentity(NamedTuple):
-    """What a line in a file says of itself."""
+    """The identity of a line in a file."""
 
     seq: int
     event_id: str
     replay: int
 
 
-def day_of(parcel: WireEvent) -> str:
+def day_of(event: WireEvent) -> str:
     """The event's own UTC date."""
-    return _day(parcel.at // _DAY)
+    return _day(event.at // _DAY)
 
 
 @lru_cache(maxsize=64)
@@ -48,10 +48,11 @@ def _day(number: int) -> str:
     return (EPOCH + timedelta(days=number)).date().isoformat()
 
 
-def encode_line(parcel: WireEvent, entry: bytes | None, raw: bytes | None, replay: int) -> bytes:
-    """`entry` and `raw` are JSON; None leaves the field out. A first delivery names no replay."""
+def encode_line(event: WireEvent, entry: bytes | None, raw: bytes | None, replay: int) -> bytes:
+    """One line. `entry` and `raw` are JSON; None leaves the field out, and so does a replay of
+    0."""
     parts = (
-        parcel.body[:-1],
+        event.body[:-1],
         b"" if entry is None else b',"entry":',
         entry or b"",
         b"" if raw is None else b',"raw":',
@@ -61,12 +62,12 @@ def encode_line(parcel: WireEvent, entry: bytes | None, raw: bytes | None, repla
     line = b"".join(parts)
     if line.find(b"\n") == len(line) - 1 and b"\r" not in line:
         return line
-    # Between the parts of JSON a line break is a space; inside its texts there are none.
+    # A line break between the parts of JSON may be a space; texts in JSON have none.
     return line[:-1].replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
 
 
 def escape_line_breaks(lines: bytes) -> bytes:
-    """The same lines, none of which any reader takes for two."""
+    """The same lines with other line breaks escaped, so that no reader takes one for two."""
     if lines.isascii():
         return lines
     for mark, spelled in _UNICODE_LINE_BREAKS:
@@ -76,27 +77,27 @@ def escape_line_breaks(lines: bytes) -> bytes:
 
 
 def parse_line_identity(line: bytes) -> LineIdentity | None:
-    """None for a line that is not ours. It comes without its end."""
+    """None for a line that is not ours. `line` has no line end."""
     head = _HEAD.match(line)
     if head is None:
         return None
-    found = _REPLAY.search(line, max(0, len(line) - _LONGEST_REPLAY))
-    return LineIdentity(int(head[1]), head[2].decode(), int(found[1]) if found else 0)
+    replay = _REPLAY.search(line, max(0, len(line) - _LONGEST_REPLAY))
+    return LineIdentity(int(head[1]), head[2].decode(), int(replay[1]) if replay else 0)
 
 
 SERIES = ("entries", "events")
 
 _REMEMBERED = 50_000
-"""Ids kept of one file. What was not acknowledged is a second's work at most."""
+"""Ids kept of one file. Events that were not acknowledged are at most a second's work."""
 
 _MOST_OTHER_LINES = 1_000
-"""So many older lines in a row: what is looked for does not come any more."""
+"""After so many other lines in a row the search ends: no more matches are expected."""
 _NEWEST = 2
 _FILES_KNOWN = 16
 
 
 class DayFile:
-    """What we know of one file; void as soon as somebody else has changed it."""
+    """One file as we know it; read again as soon as another process has changed it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -105,7 +106,7 @@ class DayFile:
         self._ids: dict[str, None] = {}
 
     def look(self, coding: LineCoding, disk: Disk, first: int, replay: int) -> None:
-        """Repairs the end, and learns which events from `first` on are there under `replay`."""
+        """Repair the end, and read which events from `first` on are there under `replay`."""
         state = _state(self.path)
         if state is None:
             self._ids = {}
@@ -118,7 +119,8 @@ class DayFile:
         return event_id in self._ids
 
     def append(self, lines: bytes, event_ids: Iterable[str], disk: Disk) -> bool:
-        """Whether the file was made for it. Durable on return, its name excepted."""
+        """Append lines; True when the file is new. The lines are durable on return, the name is
+        not."""
         descriptor = os.open(
             self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644
         )
@@ -141,16 +143,16 @@ class DayFile:
 
 def _state(path: Path) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_size
+    return status.st_ino, status.st_size
 
 
 def _repair_file(
     path: Path, coding: LineCoding, disk: Disk, first: int, replay: int
 ) -> dict[str, None]:
-    """Cuts off what is torn; the ids of lines that are there, for redelivered events."""
+    """Cut off a torn end; the ids of lines that are there, for redelivered events."""
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         file = OpenFile(descriptor, os.fstat(descriptor).st_size)
@@ -165,7 +167,8 @@ def _repair_file(
 
 
 def _check_is_ours(path: Path, rest: bytes, coding: LineCoding) -> None:
-    """What we left torn begins as all that is ours, then zeros perhaps. The rest we let be."""
+    """StorageError when the end is not ours: a torn batch of ours has its first bytes, then perhaps
+    zeros. Anything else is left alone."""
     if not coding.begins.startswith(rest.partition(b"\0")[0]):
         raise StorageError(
             f"{path.name} ends with something that is not from here; move it away.",
@@ -174,17 +177,18 @@ def _check_is_ours(path: Path, rest: bytes, coding: LineCoding) -> None:
 
 
 def _ids_from_end(lines: Iterable[bytes], first: int, replay: int) -> dict[str, None]:
-    """Lines are in the order of their events, but a letter that was dead may come late."""
+    """Ids of the last lines. Lines are in the order of events, but a retried dead letter may be
+    late."""
     ids: list[str] = []
-    strangers = 0
+    other_lines = 0
     for line in lines:
-        said = parse_line_identity(line)
-        if said is not None and said.replay == replay and said.seq >= first:
-            ids.append(said.event_id)
-            strangers = 0
+        identity = parse_line_identity(line)
+        if identity is not None and identity.replay == replay and identity.seq >= first:
+            ids.append(identity.event_id)
+            other_lines = 0
         else:
-            strangers += 1
-        if strangers == _MOST_OTHER_LINES or len(ids) == _REMEMBERED:
+            other_lines += 1
+        if other_lines == _MOST_OTHER_LINES or len(ids) == _REMEMBERED:
             break
     return dict.fromkeys(reversed(ids))
 
@@ -196,16 +200,16 @@ def _write_all(descriptor: int, body: bytes) -> None:
 
 
 class NdjsonFolder:
-    """The methods work on files and wait for disks: call them in a thread.
+    """A folder of files. Its methods wait for disks: call them in a thread.
 
-    Between `take` and `release` nobody else appends here, in this process or another. Whoever
-    comes later sees from the files what is in them.
+    Between `take` and `release` nobody else appends here, in this process or another. A later
+    process reads from the files which events they have.
     """
 
     def __init__(
         self, root: Path, within: Path, coding: LineCoding, disk: Disk | None = None
     ) -> None:
-        """`root` must be in `within`, wherever links lead."""
+        """`root` must be inside `within`, also after links are followed."""
         self.root = root
         self._within, self._coding, self.disk = within, coding, disk or Disk()
         self._lock: int | None = None
@@ -213,14 +217,14 @@ class NdjsonFolder:
         self._lasting: set[Path] = set()
 
     def take(self) -> None:
-        """BlockingIOError while somebody else has it."""
-        made = self._lock_file_opened()
+        """Lock the folder; BlockingIOError while another process has it."""
+        descriptor = self._open_lock_file()
         try:
-            fcntl.flock(made, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BaseException:
-            os.close(made)
+            os.close(descriptor)
             raise
-        self._lock = made
+        self._lock = descriptor
 
     def release(self) -> None:
         if self._lock is not None:
@@ -228,7 +232,7 @@ class NdjsonFolder:
             self._lock = None
 
     def repair(self) -> None:
-        """The newest files; any other is looked at before something is appended to it."""
+        """Repair the newest files; any other is repaired before something is appended to it."""
         for series in SERIES:
             folder = self.root / series
             if folder.is_dir():
@@ -236,42 +240,42 @@ class NdjsonFolder:
                 for path in paths:
                     _repair_file(path, self._coding, self.disk, first=0, replay=-1)
 
-    def not_there_yet(self, parcels: Sequence[WireEvent], replay: int) -> list[WireEvent]:
-        """In order. Looks at each file that these parcels belong into."""
+    def not_there_yet(self, events: Sequence[WireEvent], replay: int) -> list[WireEvent]:
+        """The events that are not in their files, in order."""
         files: dict[tuple[str, str], DayFile] = {}
         fresh = []
-        for parcel in parcels:
-            place = _series_and_day(parcel)
+        for event in events:
+            place = _series_and_day(event)
             file = files.get(place)
             if file is None:
                 file = files[place] = self._file(place)
-                file.look(self._coding, self.disk, parcel.seq, replay)
-            if not file.has(parcel.event_id):
-                fresh.append(parcel)
+                file.look(self._coding, self.disk, event.seq, replay)
+            if not file.has(event.event_id):
+                fresh.append(event)
         return fresh
 
-    def append(self, parcels: Sequence[WireEvent], lines: Sequence[bytes]) -> None:
-        """Each line into its own file; all durable on return."""
+    def append(self, events: Sequence[WireEvent], lines: Sequence[bytes]) -> None:
+        """Append each line to its file; all are durable on return."""
         by_place: dict[tuple[str, str], list[int]] = {}
-        for at, parcel in enumerate(parcels):
-            by_place.setdefault(_series_and_day(parcel), []).append(at)
+        for at, event in enumerate(events):
+            by_place.setdefault(_series_and_day(event), []).append(at)
         for place, numbers in by_place.items():
             series, _ = place
             self.make_lasting(self.root / series)
             coded = self._coding.coded(escape_line_breaks(b"".join([lines[at] for at in numbers])))
-            ids = [parcels[at].event_id for at in numbers]
+            ids = [events[at].event_id for at in numbers]
             if self._file(place).append(coded, ids, self.disk):
                 self.disk.sync_folder(str(self.root / series))
 
     def make_lasting(self, folder: Path) -> None:
-        """There, and there after a power cut."""
+        """Make a folder so that it is there also after a power cut."""
         if folder in self._lasting and folder.is_dir():
             return
         folder.mkdir(parents=True, exist_ok=True)
         above = folder
         while above != self._within.parent:
             above = above.parent
-            if os.access(above, os.R_OK):  # a parent that is not ours was there before us
+            if os.access(above, os.R_OK):  # a parent that is not ours existed before
                 self.disk.sync_folder(str(above))
         self._lasting.add(folder)
 
@@ -280,12 +284,12 @@ class NdjsonFolder:
         if file is None:
             series, day = place
             file = DayFile(self.root / series / f"{day}{self._coding.suffix}")
-        self._files[place] = file  # the last one used is the last one in the row
+        self._files[place] = file  # the last one used stays longest
         while len(self._files) > _FILES_KNOWN:
             del self._files[next(iter(self._files))]
         return file
 
-    def _lock_file_opened(self) -> int:
+    def _open_lock_file(self) -> int:
         self._within.mkdir(parents=True, exist_ok=True)
         if not self.root.resolve().is_relative_to(self._within.resolve()):
             raise StorageError("A link leads out of the folder for sinks.", reason="outside")
@@ -293,5 +297,5 @@ class NdjsonFolder:
         return os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
-def _series_and_day(parcel: WireEvent) -> tuple[str, str]:
-    return "entries" if parcel.type in ENTRY_EVENTS else "events", day_of(parcel)
+def _series_and_day(event: WireEvent) -> tuple[str, str]:
+    return "entries" if event.type in ENTRY_EVENTS else "events", day_of(event)

@@ -1,4 +1,4 @@
-"""Pacing of NDJSON files: bursts with rests between them while others want the processor."""
+"""Pacing of NDJSON files: bursts with rests between them while others need the processor."""
 
 import asyncio
 import time
@@ -9,19 +9,19 @@ MOST_REST = 4.0
 """Seconds of rest for each second of work when it is crowded: a fifth of the time is work."""
 
 LONGEST_REST = 1.0
-"""However long a burst was: a slow disk shall not be made slower still."""
+"""The longest rest, however long the burst was: a slow disk must not become slower still."""
 
 CROWDED = 0.3
-"""Work that takes this much longer than the processor spent on it had to wait for its turn."""
+"""Work that takes this much longer than its processor time had to wait: it is crowded."""
 
 _MEMORY = 0.7
 
 
 class BurstPacing:
-    """A backlog must not crowd out visits. At first it is taken for crowded.
+    """Rests between bursts, so that a backlog does not crowd out visits. It begins as crowded.
 
-    How crowded it is shows in work that only computes: alone, it takes the time that the
-    processor spends on it.
+    Work that only computes shows how crowded the processor is: alone, it takes no longer than its
+    processor time.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class BurstPacing:
         self._rested_at = self._began
 
     async def begin(self) -> None:
-        """Returns when the rest of the last burst is over."""
+        """Wait until the rest after the last burst is over."""
         left = self._rested_at - self._now()
         if left > 0:
             await self._sleep(left)
@@ -50,7 +50,7 @@ class BurstPacing:
 
     @contextmanager
     def computing(self) -> Iterator[None]:
-        """Around work that waits for nothing, in the thread that does it."""
+        """Measure work that waits for nothing, in the thread that does it."""
         began, spent = self._now(), self._spent()
         yield
         took, used = self._now() - began, self._spent() - spent

@@ -1,4 +1,4 @@
-"""Raw bytes beside the lines that came of them: copies, each once, whole or not there."""
+"""Raw copies for NDJSON files: the raw bytes of entries, each once, complete or not there."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from headwater.feeds.raw.raw_rows import KeptBody
 from headwater.sinks.kinds.ndjson_files import day_of
 
 BYTES_AT_ONCE = 32 * 1024 * 1024
-"""Raw bytes in memory while they are copied; one larger than this travels alone."""
+"""Raw bytes in memory while they are copied; a larger one is copied alone."""
 FILES_AT_ONCE = 64
 
 _REMEMBERED = 10_000
@@ -29,21 +29,21 @@ _FETCH_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class RawCopy(NamedTuple):
-    """One raw fetch and the day of the event that speaks of it: together the name of its file."""
+    """One raw fetch and the day of the event that names it: together the name of its file."""
 
     day: str
     fetch_id: str
 
     @property
     def file(self) -> str:
-        """As lines name it, from the folder of the sink."""
+        """The path in lines, from the folder of the sink."""
         return f"raw/{self.day}/{self.fetch_id}.blob"
 
 
 class RawReferences(dict[tuple[RawCopy, ...], bytes]):
-    """What lines say of raw fetches, as JSON: the file, or a note why there is none.
+    """References of lines to raw fetches, as JSON: the file, or a note why there is none.
 
-    The entries of one document say the same, so it is spelled once.
+    The entries of one document have the same references, so they are encoded once.
     """
 
     def __init__(self, notes: Mapping[RawCopy, str]) -> None:
@@ -51,75 +51,75 @@ class RawReferences(dict[tuple[RawCopy, ...], bytes]):
         self._notes = notes
 
     def __missing__(self, raws: tuple[RawCopy, ...]) -> bytes:
-        self[raws] = words = orjson.dumps([self._ref(each) for each in raws])
-        return words
+        self[raws] = references = orjson.dumps([self._reference(each) for each in raws])
+        return references
 
-    def _ref(self, each: RawCopy) -> dict[str, str | None]:
-        note = self._notes.get(each)
-        file = each.file if note is None else None
-        return {"fetch_id": each.fetch_id, "file": file, "note": note}
+    def _reference(self, copy: RawCopy) -> dict[str, str | None]:
+        note = self._notes.get(copy)
+        file = copy.file if note is None else None
+        return {"fetch_id": copy.fetch_id, "file": file, "note": note}
 
 
-def raw_copies_of(parcel: WireEvent) -> tuple[RawCopy, ...]:
-    """Only a UUID becomes the name of a file."""
-    refs = parcel.payload.get("raw_refs")
-    if parcel.type not in ENTRY_EVENTS or not isinstance(refs, list):
+def raw_copies_of(event: WireEvent) -> tuple[RawCopy, ...]:
+    """The raw copies of an event. Only a UUID becomes the name of a file."""
+    refs = event.payload.get("raw_refs")
+    if event.type not in ENTRY_EVENTS or not isinstance(refs, list):
         return ()
     ids = [ref.get("fetch_id") for ref in refs if isinstance(ref, dict)]
-    return _cached_raw_copies(day_of(parcel), tuple(each for each in ids if isinstance(each, str)))
+    return _cached_raw_copies(day_of(event), tuple(each for each in ids if isinstance(each, str)))
 
 
 @lru_cache(maxsize=64)
 def _cached_raw_copies(day: str, fetch_ids: tuple[str, ...]) -> tuple[RawCopy, ...]:
-    """The entries of one document ask for the same."""
+    """Cached, as the entries of one document have the same."""
     return tuple(RawCopy(day, each) for each in fetch_ids if _FETCH_ID.fullmatch(each))
 
 
 def split_by_size(bodies: Mapping[RawCopy, KeptBody]) -> list[dict[RawCopy, KeptBody]]:
-    """As many at a time as memory is meant to hold, and no more open files than that."""
-    found: list[dict[RawCopy, KeptBody]] = [{}]
+    """Groups of copies within the limits of memory and of open files."""
+    groups: list[dict[RawCopy, KeptBody]] = [{}]
     room = BYTES_AT_ONCE
     for each, body in bodies.items():
-        if body.size > room or len(found[-1]) == FILES_AT_ONCE:
-            found.append({})
+        if body.size > room or len(groups[-1]) == FILES_AT_ONCE:
+            groups.append({})
             room = BYTES_AT_ONCE
-        found[-1][each] = body
+        groups[-1][each] = body
         room -= body.size
-    return [some for some in found if some]
+    return [group for group in groups if group]
 
 
 class RawCopyFolder:
-    """The methods work on files and wait for disks: call them in a thread, one at a time.
+    """The folder of raw copies. Its methods wait for disks: call them in a thread, one at a time.
 
-    Copies, not links: whoever changes a file here must not change the archive. A file is written
-    aside, synced and renamed, so what has its name is whole.
+    They are copies, not links: a change of a file here must not change the archive. A file is
+    written aside, synced and renamed, so a file with its final name is complete.
 
     The syncs of a batch overlap in a few threads. One after the other, each waits for the file
     system's journal by itself, and a busy disk makes that ten times as long. `syncfs`, one call
-    for all of them, is as fast, but waits for everything that anybody has written on that disk.
+    for all of them, is as fast, but waits for all writes of anybody on that disk.
     """
 
     def __init__(self, root: Path, disk: Disk, pool: ThreadPoolExecutor, threads: int) -> None:
-        """`threads` of the pool are free for it, beside the one that calls."""
+        """`threads` of the pool are free for it, beside the calling one."""
         self._root, self._disk, self._pool, self._threads = str(root), disk, pool, threads
         self._unfinished = os.path.join(self._root, ".unfinished")
         self._numbers = count()
         self._there: dict[RawCopy, None] = {}
 
     def sweep(self) -> None:
-        """What a dead process never finished."""
+        """Delete files that a dead process never finished."""
         os.makedirs(self._unfinished, exist_ok=True)
         for entry in os.scandir(self._unfinished):
             os.unlink(entry.path)
 
-    def missing(self, wanted: Collection[RawCopy]) -> list[RawCopy]:
-        unsure = [each for each in wanted if each not in self._there]
+    def missing(self, copies: Collection[RawCopy]) -> list[RawCopy]:
+        unsure = [each for each in copies if each not in self._there]
         found = [each for each in unsure if not os.path.exists(self._path(each))]
         self._remember(set(unsure) - set(found))
         return found
 
     def keep(self, bodies: Sequence[tuple[RawCopy, bytes, str]]) -> list[RawCopy]:
-        """Each with its SHA-256; those that are damaged come back and are not written."""
+        """Write bodies, each with its SHA-256; returns the damaged ones, which are not written."""
         sound = [(each, body) for each, body, digest in bodies if _is_sound(body, digest)]
         folders = {os.path.join(self._root, "raw", each.day) for each, _ in sound}
         is_new = [folder for folder in folders if not os.path.isdir(folder)]
@@ -149,9 +149,9 @@ class RawCopyFolder:
                 self._disk.move(beside, path)
 
     def _sync(self, descriptors: Sequence[int]) -> None:
-        """Ends only when no thread is at work on it any more."""
+        """Sync all files; returns only when every thread is done."""
         first, *others = (descriptors[at :: self._threads + 1] for at in range(self._threads + 1))
-        waiting = [self._pool.submit(self._sync_each, some) for some in others if some]
+        waiting = [self._pool.submit(self._sync_each, part) for part in others if part]
         try:
             self._sync_each(first)
         finally:
@@ -164,8 +164,8 @@ class RawCopyFolder:
         for descriptor in descriptors:
             self._disk.sync_file(descriptor)
 
-    def _path(self, wanted: RawCopy) -> str:
-        return f"{self._root}/{wanted.file}"
+    def _path(self, copy: RawCopy) -> str:
+        return f"{self._root}/{copy.file}"
 
     def _remember(self, there: Collection[RawCopy]) -> None:
         self._there.update(dict.fromkeys(there))

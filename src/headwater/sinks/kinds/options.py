@@ -1,4 +1,4 @@
-"""What somebody wrote down for a sink, read option by option: each checked, none overlooked."""
+"""Read the options of a sink one by one: each is checked, and unknown ones are refused."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,15 +9,15 @@ LONGEST_TEXT = 2_048
 
 
 class SinkOptions:
-    """Options or secrets of one sink. Ask for each that there may be, then `refuse_others`."""
+    """Options or secrets of one sink. Read each that there may be, then `refuse_others`."""
 
-    def __init__(self, what: str, given: Mapping[str, Any]) -> None:
-        """`what` is said in refusals: `webhook`, or `webhook secret`."""
-        self._what, self._given = what, given
-        self._asked: set[str] = set()
+    def __init__(self, what: str, values: Mapping[str, Any]) -> None:
+        """`what` is for messages: `webhook`, or `webhook secret`."""
+        self._what, self._values = what, values
+        self._read: set[str] = set()
 
     def text(self, name: str, default: str | None = None, *, longest: int = LONGEST_TEXT) -> str:
-        """Not empty. Without a default it must be given."""
+        """A text that is not empty. Without a default it must be there."""
         value = self.maybe_text(name, longest=longest)
         if value is None:
             value = default
@@ -57,7 +57,7 @@ class SinkOptions:
         value = self._value(name)
         if value is None:
             return default
-        # A bool is an int to Python, never to people; NaN is not between anything.
+        # In Python a bool is an int, for people it is not; NaN is not between any two numbers.
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise self.refusal(name, "must be a number")
         if not least <= value <= most:
@@ -65,10 +65,10 @@ class SinkOptions:
         return float(value)
 
     def maybe_whole(self, name: str, default: int | None, *, least: int, most: int) -> int | None:
-        """None stands for no limit, where the option has such a thing."""
+        """A whole number; None is no limit, for options that have that."""
         value = self._value(name)
         if value is None:
-            return None if name in self._given else default
+            return None if name in self._values else default
         if not isinstance(value, int) or isinstance(value, bool):
             raise self.refusal(name, "must be a whole number")
         if not least <= value <= most:
@@ -76,15 +76,15 @@ class SinkOptions:
         return value
 
     def refuse_others(self) -> None:
-        """A mistyped option would otherwise do nothing, silently."""
-        for name in self._given:
-            if name not in self._asked:
-                known = ", ".join(sorted(self._asked)) or "none"
+        """Refuse options that were not read: a mistyped one would do nothing, silently."""
+        for name in self._values:
+            if name not in self._read:
+                known = ", ".join(sorted(self._read)) or "none"
                 raise self.refusal(str(name)[:100], f"is unknown; there are: {known}")
 
     def refusal(self, name: str, why: str) -> BadInput:
         return BadInput(f"The {self._what} option {name!r} {why}.", field=name)
 
     def _value(self, name: str) -> Any:
-        self._asked.add(name)
-        return self._given.get(name)
+        self._read.add(name)
+        return self._values.get(name)

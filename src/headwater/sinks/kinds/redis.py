@@ -1,4 +1,4 @@
-"""A Redis or Valkey stream as a sink: what may be said of it, and how it is opened."""
+"""The kind of sink for Redis and Valkey: the options of a stream, and how it is opened."""
 
 import asyncio
 from collections.abc import Mapping
@@ -24,42 +24,43 @@ def redis_kind(_resources: SinkResources) -> SinkKind:
 
 
 def check_redis_options(options: Mapping[str, Any], secrets: Mapping[str, str]) -> CheckedOptions:
-    """With defaults filled in; a password in the URL becomes a secret. BadInput names the field."""
-    given, hidden = SinkOptions("redis", options), SinkOptions("redis secret", secrets)
-    url = broker_url(given, given.text("url"), SCHEMES)
-    kept = hidden.maybe_text("password")
-    password = url.password or kept
+    """Options with defaults filled in; a password in the URL becomes a secret. BadInput names the
+    field."""
+    sink_options, sink_secrets = SinkOptions("redis", options), SinkOptions("redis secret", secrets)
+    url = broker_url(sink_options, sink_options.text("url"), SCHEMES)
+    password = sink_secrets.maybe_text("password")
+    password = url.password or password
     checked = {
         "url": _without_password(url),
-        "stream": given.text("stream", STREAM, longest=_LONGEST_NAME),
-        "max_length": given.maybe_whole("max_length", None, least=1, most=_MOST_ENTRIES),
-        "timeout_sec": given.number("timeout_sec", TIMEOUT, least=0.1, most=120.0),
+        "stream": sink_options.text("stream", STREAM, longest=_LONGEST_NAME),
+        "max_length": sink_options.maybe_whole("max_length", None, least=1, most=_MOST_ENTRIES),
+        "timeout_sec": sink_options.number("timeout_sec", TIMEOUT, least=0.1, most=120.0),
     }
     if database_number(url) is None:
-        raise given.refusal("url", "may end with the number of a database, such as /0, only")
-    given.refuse_others()
-    hidden.refuse_others()
+        raise sink_options.refusal("url", "may end with the number of a database, such as /0, only")
+    sink_options.refuse_others()
+    sink_secrets.refuse_others()
     return checked, {"password": password} if password else {}
 
 
-async def open_redis_sink(plan: SinkConfig) -> SinkConnection:
-    """The server is met when something is delivered.
+async def open_redis_sink(config: SinkConfig) -> SinkConnection:
+    """Open the sink; it connects at its first delivery.
 
-    Its client takes half a second to import: only where there is such a sink, and not in the loop.
+    The client takes half a second to import: so only if there is such a sink, and in a thread.
     """
-    room = await asyncio.to_thread(import_module, "headwater.sinks.kinds.redis_stream")
-    url = broker_url(SinkOptions("redis", plan.options), plan.options["url"], SCHEMES)
+    module = await asyncio.to_thread(import_module, "headwater.sinks.kinds.redis_stream")
+    url = broker_url(SinkOptions("redis", config.options), config.options["url"], SCHEMES)
     return cast(
         SinkConnection,
-        room.RedisStreamSink(url, database_number(url) or 0, plan.options, plan.secrets),
+        module.RedisStreamSink(url, database_number(url) or 0, config.options, config.secrets),
     )
 
 
 def database_number(url: BrokerUrl) -> int | None:
-    """Its number; None when what follows the host is no number."""
-    named = url.path.removeprefix("/") or "0"
-    plain = named.isascii() and named.isdigit() and len(named) <= _LONGEST_DATABASE
-    return int(named) if plain else None
+    """The number of the database; None when the path is no number."""
+    text = url.path.removeprefix("/") or "0"
+    is_number = text.isascii() and text.isdigit() and len(text) <= _LONGEST_DATABASE
+    return int(text) if is_number else None
 
 
 def _without_password(url: BrokerUrl) -> str:

@@ -1,4 +1,4 @@
-"""A Redis or Valkey stream as a sink: one script per batch adds what is not there yet."""
+"""A sink into a Redis or Valkey stream: one script per batch adds the events that are missing."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,17 +15,17 @@ from headwater.sinks.kinds.broker import BrokerUrl, batches, error_text
 from headwater.sinks.ports import DeliveryResult
 
 BATCH_BYTES = 1024 * 1024
-"""In one call. No server can be set to refuse a single value of this size."""
+"""Bytes in one call. No server can be configured to refuse a single value of this size."""
 
 BATCH_EVENTS = 500
 LOOK_BACK = 10_000
-"""How many entries are looked through, at most, for events that are there already."""
+"""The most entries that are searched for events that are there already."""
 
-# What was added under the same replay number stands at the end of the stream, so the script walks
-# back from there until it meets an older event. Mostly that is the very last entry. Events are told
-# apart by their id: after a restored backup, other events may have the same numbers. Where a full
-# stream begins in the middle of a batch, what comes before was there and had to go: added again it
-# would drive out the newest ones.
+# Events of the same replay number are at the end of the stream, so the script walks back from
+# there until it finds an older event. Mostly that is the last entry. Events are compared by their
+# id: after a restore from a backup, other events may have the same numbers. When a full stream
+# begins in the middle of a batch, the events before were there and have been trimmed: added again
+# they would push out the newest ones.
 _ADD = """
 local stream, replay, longest, back = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 local first, known, looked, top, page = tonumber(ARGV[4]), {}, 0, '+', 1
@@ -97,7 +97,7 @@ _BY_FIRST_WORD = {
 
 
 class RedisStreamSink:
-    """One connection to one server. A batch is added whole or not at all."""
+    """One connection to one server. A batch is added as a whole or not at all."""
 
     def __init__(
         self, url: BrokerUrl, database: int, options: Mapping[str, Any], secrets: Mapping[str, str]
@@ -116,18 +116,19 @@ class RedisStreamSink:
             socket_connect_timeout=self._timeout,
             protocol=2,
             client_name="headwater",
-            # A connection that broke since the last batch is no news; the script may run twice.
+            # A connection that broke since the last batch is tried once more: the script may run
+            # twice.
             retry=Retry(NoBackoff(), 1, (redis_errors.ConnectionError,)),
         )
 
-    async def deliver(self, parcels: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
+    async def deliver(self, events: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
         taken = 0
-        for batch in batches(parcels, most_bytes=BATCH_BYTES, most=BATCH_EVENTS):
+        for batch in batches(events, most_bytes=BATCH_BYTES, most=BATCH_EVENTS):
             try:
                 async with asyncio.timeout(2 * self._timeout):
                     await self._add(batch, replay)
             except (redis_errors.RedisError, OSError, TimeoutError) as trouble:
-                return await self._refused(taken, batch, trouble)
+                return await self._refusal_of(taken, batch, trouble)
             taken += len(batch)
         return DeliveryResult(taken)
 
@@ -136,27 +137,28 @@ class RedisStreamSink:
 
     async def _add(self, batch: Sequence[WireEvent], replay: int) -> None:
         values: list[str | bytes] = [str(replay), self._longest, str(LOOK_BACK)]
-        for parcel in batch:
-            values += (str(parcel.seq), parcel.event_id, parcel.type)
-            values += (rfc3339_at(parcel.at), parcel.feed_id or "", parcel.body)
-        # The annotation of redis-py knows text only; bytes travel as they are.
+        for event in batch:
+            values += (str(event.seq), event.event_id, event.type)
+            values += (rfc3339_at(event.at), event.feed_id or "", event.body)
+        # The annotation of redis-py allows text only; bytes work as they are.
         await cast(Any, self._client).eval(_ADD, 1, self._stream, *values)
 
-    async def _refused(
+    async def _refusal_of(
         self, taken: int, batch: Sequence[WireEvent], trouble: Exception
     ) -> DeliveryResult:
         code = _code_of(trouble)
         if len(batch[0].body) > BATCH_BYTES and await self._is_too_large(code, trouble):
-            words = (
+            detail = (
                 f"{len(batch[0].body)} bytes are more than the server takes: {error_text(trouble)}"
             )
-            return DeliveryResult(taken, "event_too_large", words, about="event")
+            return DeliveryResult(taken, "event_too_large", detail, about="event")
         # After a failover the same name may lead to another server.
         await self._client.connection_pool.disconnect()
         return DeliveryResult(taken, code, error_text(trouble))
 
     async def _is_too_large(self, code: str, trouble: Exception) -> bool:
-        """A server that will not read a value hangs up, mostly before its reason can be read."""
+        """A server that refuses a large value closes the connection, mostly before we read its
+        reason."""
         if "invalid bulk length" in str(trouble):
             return True
         if code != "connect_error":

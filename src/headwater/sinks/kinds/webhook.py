@@ -1,4 +1,4 @@
-"""Events posted to somebody's server, one at a time and in order, as Standard Webhooks asks."""
+"""The kind of sink for webhooks: events posted one at a time and in order, by Standard Webhooks."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from headwater.web.retry_after import DAY, parse_retry_after
 MOST_ANSWER_BYTES = 64 * 1024
 TIMEOUT, SHORTEST_TIMEOUT, LONGEST_TIMEOUT = 10.0, 1.0, 30.0
 TURN_SECONDS = 2.0
-"""A turn that lasts longer ends after the message it is at, so that progress can be noted."""
+"""A longer turn ends after its present message, so that progress can be written."""
 
 _SECRET_BYTES = 32
 _GONE = 410
@@ -33,7 +33,7 @@ _ABOUT_THE_EVENT = frozenset({400, 413, 422})
 _ASKS_FOR_REST = frozenset({429, 503})
 _SHOWN = 200
 _LONGEST_REST = 366 * DAY
-"""Of those that anybody may set; how long a rest is believed is the sink's own policy."""
+"""A bound for any Retry-After; the policy of sinks limits the rest that is kept."""
 
 
 ATTEMPTS = 36
@@ -52,22 +52,25 @@ def webhook_kind(resources: SinkResources) -> SinkKind:
 def check_webhook_options(
     options: Mapping[str, Any], secrets: Mapping[str, str], address: AddressPolicy
 ) -> CheckedOptions:
-    """A secret is made where none was given."""
-    given, hidden = SinkOptions("webhook", options), SinkOptions("webhook secret", secrets)
-    whole = {
-        "url": _checked_url(given, address),
-        "timeout_sec": given.number(
+    """Options and secrets with defaults filled in; a missing secret is made."""
+    sink_options, sink_secrets = (
+        SinkOptions("webhook", options),
+        SinkOptions("webhook secret", secrets),
+    )
+    checked = {
+        "url": _check_url(sink_options, address),
+        "timeout_sec": sink_options.number(
             "timeout_sec", TIMEOUT, least=SHORTEST_TIMEOUT, most=LONGEST_TIMEOUT
         ),
     }
-    given.refuse_others()
-    kept = {"secret": hidden.text("secret", secret_of(token_bytes(_SECRET_BYTES)))}
-    if (previous := hidden.maybe_text("previous_secret")) is not None:
-        kept["previous_secret"] = previous
-    hidden.refuse_others()
-    for name, secret in kept.items():
-        _checked_secret(name, secret)
-    return whole, kept
+    sink_options.refuse_others()
+    checked_secrets = {"secret": sink_secrets.text("secret", secret_of(token_bytes(_SECRET_BYTES)))}
+    if (previous := sink_secrets.maybe_text("previous_secret")) is not None:
+        checked_secrets["previous_secret"] = previous
+    sink_secrets.refuse_others()
+    for name, secret in checked_secrets.items():
+        _check_secret(name, secret)
+    return checked, checked_secrets
 
 
 async def open_webhook_sink(config: SinkConfig, resources: SinkResources) -> "WebhookSink":
@@ -84,9 +87,9 @@ async def open_webhook_sink(config: SinkConfig, resources: SinkResources) -> "We
 
 
 class WebhookSink:
-    """One connection, kept for as long as the receiver keeps it.
+    """One connection, kept open for as long as the receiver keeps it.
 
-    A receiver that answers 2xx has taken the event, whatever becomes of the rest of its answer.
+    A receiver that answers 2xx has taken the event, whatever happens to the rest of its answer.
     """
 
     def __init__(
@@ -101,7 +104,7 @@ class WebhookSink:
         user_agent: str,
         turn: float = TURN_SECONDS,
     ) -> None:
-        """`keys`: the present one first, then the one it replaces; every message bears both."""
+        """`keys`: the present one first, then the one it replaces; both sign every message."""
         small = replace(
             limits,
             body_bytes=MOST_ANSWER_BYTES,
@@ -120,28 +123,28 @@ class WebhookSink:
             ("Accept", "*/*"),
         )
 
-    async def deliver(self, parcels: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
-        """Fewer than all and no trouble: there was no time for more in this turn."""
+    async def deliver(self, events: Sequence[WireEvent], *, replay: int) -> DeliveryResult:
+        """Post events one by one. Fewer than all without trouble: the turn was over."""
         began = time.monotonic()
-        for taken, parcel in enumerate(parcels):
+        for taken, event in enumerate(events):
             if taken and time.monotonic() - began > self._turn:
                 return DeliveryResult(taken)
-            refusal = await self._refusal(parcel, taken)
+            refusal = await self._refusal(event, taken)
             if refusal is not None:
                 return refusal
-        return DeliveryResult(len(parcels))
+        return DeliveryResult(len(events))
 
     async def close(self) -> None:
         await self._web.close()
 
-    async def _refusal(self, parcel: WireEvent, taken: int) -> DeliveryResult | None:
+    async def _refusal(self, event: WireEvent, taken: int) -> DeliveryResult | None:
         now = self._clock.now()
         try:
-            signed = signature_headers(self._keys, parcel.event_id, now, parcel.body)
+            signed = signature_headers(self._keys, event.event_id, now, event.body)
         except BadInput as trouble:  # an id that no header can carry
             return DeliveryResult(taken, trouble.code, trouble.message, about="event")
         answer = await self._web.post(
-            self._url, (*self._common, *signed), parcel.body, deadline=self._timeout
+            self._url, (*self._common, *signed), event.body, deadline=self._timeout
         )
         return refusal_of(answer, taken, now)
 
@@ -154,7 +157,7 @@ def signature_headers(keys: Sequence[bytes], message_id: str, at: datetime, body
 
 
 def refusal_of(answer: HttpAnswer, taken: int, now: datetime) -> DeliveryResult | None:
-    """Why this message was not taken; None when it was."""
+    """The reason why a message was not taken; None when it was."""
     status = answer.status
     if status is None:
         return DeliveryResult(taken, answer.error or "bad_http", answer.error_detail)
@@ -172,17 +175,18 @@ def refusal_of(answer: HttpAnswer, taken: int, now: datetime) -> DeliveryResult 
 
 
 def _answer_text(answer: HttpAnswer) -> str:
-    """The beginning of what it answered, for people: printable, in one line."""
+    """The beginning of the answer, for people: printable, in one line."""
     if answer.status is not None and 300 <= answer.status < 400:
         return "The receiver redirects; webhooks follow no redirects."
     text = answer.body[: 4 * _SHOWN].decode("utf-8", "replace")[:_SHOWN]
-    return "".join(letter if letter.isprintable() else " " for letter in text).strip()
+    return "".join(character if character.isprintable() else " " for character in text).strip()
 
 
-def _checked_url(given: SinkOptions, address: AddressPolicy) -> str:
-    """Refused early when a look is enough; the address that is dialled is checked at the socket."""
+def _check_url(sink_options: SinkOptions, address: AddressPolicy) -> str:
+    """Refuse early what the URL shows; the address that is connected to is checked at the
+    socket."""
     try:
-        url = check_source_url(given.text("url"))
+        url = check_source_url(sink_options.text("url"))
         check_url(url, address)
     except BadInput as trouble:
         trouble.facts.setdefault("field", "url")
@@ -190,7 +194,7 @@ def _checked_url(given: SinkOptions, address: AddressPolicy) -> str:
     return url
 
 
-def _checked_secret(name: str, secret: str) -> None:
+def _check_secret(name: str, secret: str) -> None:
     try:
         key_of_secret(secret)
     except BadInput as trouble:
