@@ -21,7 +21,8 @@ def guid_key(guid: str) -> bytes:
     """
     if _UUID.fullmatch(guid):
         return bytes.fromhex(guid.replace("-", ""))
-    return _text_key(guid)
+    key = _TEXT + guid.encode("utf-8", "surrogatepass")
+    return key + _PADDING if len(key) == _UUID_BYTES else key
 
 
 def guid_of(key: bytes) -> str:
@@ -29,11 +30,6 @@ def guid_of(key: bytes) -> str:
         plain = key.hex()
         return f"{plain[:8]}-{plain[8:12]}-{plain[12:16]}-{plain[16:20]}-{plain[20:]}"
     return bytes(key)[1:].removesuffix(_PADDING).decode("utf-8", "surrogatepass")
-
-
-def _text_key(guid: str) -> bytes:
-    key = _TEXT + guid.encode("utf-8", "surrogatepass")
-    return key + _PADDING if len(key) == _UUID_BYTES else key
 
 
 def encode_item(item: KeptItem) -> str:

@@ -294,7 +294,7 @@ async def delete_expired(tx: Transaction, now: int, most: int) -> int:
         now,
         most,
     )
-    await _note_gone(tx, rows)
+    await _note_gone_at(tx, [(bytes(row.category_key), row.expires_at) for row in rows])
     return len(rows)
 
 
@@ -360,7 +360,7 @@ class _ExistingItems:
 
 
 async def _find_existing(tx: Transaction, items: Sequence[KeptItem]) -> _ExistingItems:
-    there = _ExistingItems()
+    existing = _ExistingItems()
     by_guid = {(index_key(item.category), guid_key(item.guid)) for item in items}
     by_caller = {
         (index_key(item.category), index_key(item.caller_id))
@@ -368,13 +368,13 @@ async def _find_existing(tx: Transaction, items: Sequence[KeptItem]) -> _Existin
         if item.caller_id is not None
     }
     for key, row in (await get_item_rows(tx, sorted(by_guid))).items():
-        there.guids[key] = row.expires_at
-    for some in slices(sorted(by_caller), _IN_ONE_QUERY):
-        for row in await tx.rows(key_pairs_sql(tx, len(some)) + _BY_CALLER, *flat(some)):
+        existing.guids[key] = row.expires_at
+    for page in slices(sorted(by_caller), _IN_ONE_QUERY):
+        for row in await tx.rows(key_pairs_sql(tx, len(page)) + _BY_CALLER, *flat(page)):
             category = bytes(row.category_key)
-            there.guids[(category, bytes(row.guid))] = row.expires_at
-            there.callers[(category, bytes(row.caller_key))] = (category, bytes(row.guid))
-    return there
+            existing.guids[(category, bytes(row.guid))] = row.expires_at
+            existing.callers[(category, bytes(row.caller_key))] = (category, bytes(row.guid))
+    return existing
 
 
 async def _delete_items(tx: Transaction, expired: Mapping[Key, int]) -> None:
@@ -382,10 +382,6 @@ async def _delete_items(tx: Transaction, expired: Mapping[Key, int]) -> None:
         "DELETE FROM personal_items WHERE category_key = ? AND guid = ?", sorted(expired)
     )
     await _note_gone_at(tx, [(key[0], at) for key, at in expired.items()])
-
-
-async def _note_gone(tx: Transaction, rows: Iterable[Row]) -> None:
-    await _note_gone_at(tx, [(bytes(row.category_key), row.expires_at) for row in rows])
 
 
 async def _note_gone_at(tx: Transaction, gone: Iterable[tuple[bytes, int]]) -> None:

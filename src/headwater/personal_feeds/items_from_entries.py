@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from headwater.core.values.instant import to_micros
 from headwater.feeds.entries.entry_version import KeptVersion, with_own_text
@@ -124,7 +123,7 @@ def _item_in_category(
         title=item.title,
         description=_bounded(item.summary, policy.most_bytes) or "",
         link=item.link or "",
-        pub_date=_shown_date(item.published, at),
+        pub_date=at if item.published is None else min(to_micros(item.published), at),
         arrived_at=at,
         expires_at=policy.expiry(at),
         changed_at=at,
@@ -136,10 +135,6 @@ def _item_in_category(
         tags=item.categories,
         caller_id=caller_id,
     )
-
-
-def _shown_date(published: datetime | None, at: int) -> int:
-    return at if published is None else min(to_micros(published), at)
 
 
 def _bounded(html: str | None, max_bytes: int) -> str | None:

@@ -138,8 +138,8 @@ def _enclosures(kept: KeptItem, magnet: str | None) -> Iterable[ItemEnclosure]:
     browsers."""
     if magnet and magnet not in {each.url for each in kept.enclosures}:
         yield ItemEnclosure(magnet, TORRENT)
-    for each in kept.enclosures:
-        yield ItemEnclosure(each.url, each.type, each.length)
+    for attachment in kept.enclosures:
+        yield ItemEnclosure(attachment.url, attachment.type, attachment.length)
 
 
 def _group_by_guid(items: Sequence[KeptItem]) -> list[list[KeptItem]]:

@@ -220,9 +220,9 @@ async def _issue(
     most: int,
 ) -> IssuedToken:
     """A new token; one without its secret when an earlier try of this request made it."""
-    for each in tokens:
-        if each.id == token_id:
-            return IssuedToken(each)
+    for token in tokens:
+        if token.id == token_id:
+            return IssuedToken(token)
     secret = (
         TOKEN_PREFIX + urlsafe_b64encode(secrets.token_bytes(SECRET_BYTES)).rstrip(b"=").decode()
     )

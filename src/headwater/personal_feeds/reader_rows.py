@@ -78,7 +78,9 @@ async def insert_reader(tx: Transaction, reader: FeedReader, *, most: int) -> Fe
     await _check_name(tx, reader.name)
     if await find_reader(tx, reader.id) is not None:
         raise ConflictError("There is a reader with this id already.", id=reader.id)
-    if await _count(tx, "SELECT count(*) AS n FROM readers") >= most:
+    count = await tx.row("SELECT count(*) AS n FROM readers")
+    assert count is not None
+    if count.n >= most:
         raise ConflictError(f"There are {most} readers already.", most=most)
     await tx.run(
         "INSERT INTO readers (id, name, categories, created_at, changed_at) VALUES (?, ?, ?, ?, ?)",
@@ -206,12 +208,6 @@ async def _check_token(tx: Transaction, token: ReaderToken, token_hash: bytes) -
     )
     if taken is not None:
         raise ConflictError("There is such a token already.", id=token.id)
-
-
-async def _count(tx: Transaction, sql: str) -> int:
-    row = await tx.row(sql)
-    assert row is not None
-    return int(row.n)
 
 
 async def _mark_changed(tx: Transaction, reader_id: str, at: int) -> None:

@@ -241,7 +241,8 @@ class Delivery:
         taken = [event.seq for event in page.parcels[: result.taken]]
         if taken:
             self._failing = Failing()
-        dead = [_unreadable_letter(letters[seq]) for seq in letters.keys() - _seqs_of(page.parcels)]
+        readable = {event.seq for event in page.parcels}
+        dead = [_unreadable_letter(letters[seq]) for seq in letters.keys() - readable]
         is_refused = result.trouble is not None and result.about == "event" and not result.gone
         if is_refused:
             event = page.parcels[result.taken]
@@ -324,7 +325,3 @@ def _unreadable_letter(letter: DeadLetter) -> NewDeadLetter:
     return NewDeadLetter(
         letter.seq, letter.event_id, letter.type, letter.attempts, "bad_payload", detail
     )
-
-
-def _seqs_of(events: Sequence[WireEvent]) -> set[int]:
-    return {event.seq for event in events}

@@ -107,11 +107,14 @@ class SinkDeliveries:
             sinks = await sink_rows.list_sinks(view)
         now, without_place = self.services.clock.now(), 0
         for sink in self._idle(sinks):
-            open_sink = self._open_sinks.get(sink.id) or self._new_open_sink(sink)
+            open_sink = self._open_sinks.get(sink.id) or OpenSink(
+                self.services, sink, sink.cursor, noted=self.services.clock.monotonic()
+            )
             self._open_sinks[sink.id] = open_sink
             open_sink.see(sink)
             is_due = sink.is_due(now, self.policy.longest_wait)
-            if is_due and _has_work(open_sink, last):
+            has_work = open_sink.reached != last or open_sink.letters_seen != sink.updated_at
+            if is_due and has_work:
                 if self._has_room(sink):
                     self._begin(open_sink)
                 else:
@@ -138,9 +141,6 @@ class SinkDeliveries:
         await self.all_done()
         await asyncio.gather(*(open_sink.close() for open_sink in self._open_sinks.values()))
         self._open_sinks.clear()
-
-    def _new_open_sink(self, sink: Sink) -> OpenSink:
-        return OpenSink(self.services, sink, sink.cursor, noted=self.services.clock.monotonic())
 
     def _idle(self, sinks: Iterable[Sink]) -> list[Sink]:
         """Sinks without a task here: those without failures first, then those that waited
@@ -289,7 +289,3 @@ class SinkDeliveries:
             open_sink.letters_seen = delivery.sink.updated_at
         if delivery.is_spent:
             await open_sink.close()
-
-
-def _has_work(open_sink: OpenSink, last: int) -> bool:
-    return open_sink.reached != last or open_sink.letters_seen != open_sink.sink.updated_at

@@ -79,11 +79,11 @@ def split_by_size(bodies: Mapping[RawCopy, KeptBody]) -> list[dict[RawCopy, Kept
     """Groups of copies within the limits of memory and of open files."""
     groups: list[dict[RawCopy, KeptBody]] = [{}]
     room = BYTES_AT_ONCE
-    for each, body in bodies.items():
+    for copy, body in bodies.items():
         if body.size > room or len(groups[-1]) == FILES_AT_ONCE:
             groups.append({})
             room = BYTES_AT_ONCE
-        groups[-1][each] = body
+        groups[-1][copy] = body
         room -= body.size
     return [group for group in groups if group]
 
@@ -104,7 +104,7 @@ class RawCopyFolder:
         self._root, self._disk, self._pool, self._threads = str(root), disk, pool, threads
         self._unfinished = os.path.join(self._root, ".unfinished")
         self._numbers = count()
-        self._there: dict[RawCopy, None] = {}
+        self._known: dict[RawCopy, None] = {}
 
     def sweep(self) -> None:
         """Delete files that a dead process never finished."""
@@ -113,14 +113,16 @@ class RawCopyFolder:
             os.unlink(entry.path)
 
     def missing(self, copies: Collection[RawCopy]) -> list[RawCopy]:
-        unsure = [each for each in copies if each not in self._there]
-        found = [each for each in unsure if not os.path.exists(self._path(each))]
-        self._remember(set(unsure) - set(found))
-        return found
+        unsure = [each for each in copies if each not in self._known]
+        missing = [each for each in unsure if not os.path.exists(self._path(each))]
+        self._remember(set(unsure) - set(missing))
+        return missing
 
     def keep(self, bodies: Sequence[tuple[RawCopy, bytes, str]]) -> list[RawCopy]:
         """Write bodies, each with its SHA-256; returns the damaged ones, which are not written."""
-        sound = [(each, body) for each, body, digest in bodies if _is_sound(body, digest)]
+        sound = [
+            (each, body) for each, body, digest in bodies if sha256(body).hexdigest() == digest
+        ]
         folders = {os.path.join(self._root, "raw", each.day) for each, _ in sound}
         is_new = [folder for folder in folders if not os.path.isdir(folder)]
         for folder in folders:
@@ -138,12 +140,12 @@ class RawCopyFolder:
     def _write(self, sound: Sequence[tuple[RawCopy, bytes]]) -> None:
         with ExitStack() as stack:
             written = []
-            for each, body in sound:
+            for copy, body in sound:
                 beside = os.path.join(self._unfinished, str(next(self._numbers)))
                 descriptor = os.open(beside, _NEW_FILE, 0o644)
                 stack.callback(os.close, descriptor)
                 _write_all(descriptor, body)
-                written.append((descriptor, beside, self._path(each)))
+                written.append((descriptor, beside, self._path(copy)))
             self._sync([descriptor for descriptor, _, _ in written])
             for _, beside, path in written:
                 self._disk.move(beside, path)
@@ -168,13 +170,9 @@ class RawCopyFolder:
         return f"{self._root}/{copy.file}"
 
     def _remember(self, there: Collection[RawCopy]) -> None:
-        self._there.update(dict.fromkeys(there))
-        while len(self._there) > _REMEMBERED:
-            del self._there[next(iter(self._there))]
-
-
-def _is_sound(body: bytes, digest: str) -> bool:
-    return sha256(body).hexdigest() == digest
+        self._known.update(dict.fromkeys(there))
+        while len(self._known) > _REMEMBERED:
+            del self._known[next(iter(self._known))]
 
 
 def _write_all(descriptor: int, body: bytes) -> None:

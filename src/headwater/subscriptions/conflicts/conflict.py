@@ -11,7 +11,7 @@ from headwater.core.values.ids import FetcherId
 ConflictStatus = Literal["unresolved", "resolved"]
 
 MULTI_FETCHER_MATCH = "multi_fetcher_match"
-"""Several fetchers of the same priority said yes."""
+"""Several fetchers of the same priority can handle the source."""
 
 SUBSCRIPTION_DELETED = "subscription_deleted"
 """A conflict was closed without a choice because its subscription was deleted."""

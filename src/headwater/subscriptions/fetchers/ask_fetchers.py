@@ -32,7 +32,7 @@ _TIMED_OUT = FetcherAnswer("silent", "timeout", "no answer within the time for a
 @dataclass(frozen=True, slots=True)
 class ChosenFetcher:
     """The fetcher that was chosen. `tied` has all fetchers at the top, the winner first, when
-    there are several; `able` all that said yes before the choice was certain, best first.
+    there are several; `able` all that answered yes before the choice was certain, best first.
     """
 
     winner: FetcherId

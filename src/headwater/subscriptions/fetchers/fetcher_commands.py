@@ -66,7 +66,11 @@ async def register_fetcher(
     idempotency: bytes | None = None,
 ) -> JoinResult:
     """Insert the fetcher, or update it when the credential owns its name."""
-    checked = _check_registration(registration, services.feeds)
+    checked = replace(
+        registration,
+        base_url=_check_reachable(registration.base_url, services.feeds),
+        config_schema=check_config_schema(registration.config_schema),
+    )
     while True:
         try:
             async with services.database.write() as tx:
@@ -187,14 +191,6 @@ class _RegistrationUpdate:
         )
         about = about_fetcher(name)
         return token.id, self.vault.seal(self.keys.signing_key, about=about)
-
-
-def _check_registration(registration: Registration, services: FeedServices) -> Registration:
-    return replace(
-        registration,
-        base_url=_check_reachable(registration.base_url, services),
-        config_schema=check_config_schema(registration.config_schema),
-    )
 
 
 def _check_reachable(base_url: str, services: FeedServices) -> str:

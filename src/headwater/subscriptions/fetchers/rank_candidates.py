@@ -29,7 +29,7 @@ class Ranking:
     """The ranking so far. `winner` and `tied` are empty while it is not certain.
 
     `tied` has all fetchers at the top, the winner first, when there are several; `able` all that
-    said yes so far, best first.
+    answered yes so far, best first.
     """
 
     is_certain: bool

@@ -44,7 +44,7 @@ class RefusedMember:
 
 @dataclass(slots=True)
 class SpreadResult:
-    """What a change of a group's values did to its members."""
+    """The effect of a change of a group's values on its members."""
 
     changed: int = 0
     unchanged: int = 0
@@ -113,7 +113,6 @@ async def finish_spreading(services: RegistryServices) -> None:
 
 async def _spread_batch(services: RegistryServices, group_id: int, result: SpreadResult) -> bool:
     """One batch; False when every member has the new values."""
-    now = services.clock.now()
     async with services.database.write() as tx:
         change = (await group_rows.get_group(tx, group_id)).spreading
         if change is None:
@@ -130,12 +129,18 @@ async def _spread_batch(services: RegistryServices, group_id: int, result: Sprea
             if subscription.group_id != group_id:
                 continue  # it went elsewhere while its lock was waited for
             events += await _spread_to_member(
-                tx, services.feeds.schedule, subscription, change.before, group.shared, now, result
+                tx,
+                services.feeds.schedule,
+                subscription,
+                change.before,
+                group.shared,
+                tx.now,
+                result,
             )
         done = len(members) < BATCH
         rest = None if done else replace(change, after=members[-1].feed_pk)
         await group_rows.set_group_change(tx, group, rest)
-        await event_rows.append_events(tx, events, now)
+        await event_rows.append_events(tx, events, tx.now)
     return not done
 
 
@@ -180,16 +185,16 @@ async def _apply_values(
     held = FetchSettings(
         feed.overrides.interval_sec, feed.priority, feed.categories, subscription.config
     )
-    wanted = settings_after_change(held, before, after)
-    refusal = await _config_refusal(tx, subscription, wanted) if wanted != held else None
+    settings = settings_after_change(held, before, after)
+    refusal = await _config_refusal(tx, subscription, settings) if settings != held else None
     if refusal is not None:
-        wanted = await _without_config(tx, subscription, wanted)
-    await _write(tx, schedule, feed, held, wanted, now)
-    if wanted.config != held.config:
+        settings = await _without_config(tx, subscription, settings)
+    await _write(tx, schedule, feed, held, settings, now)
+    if settings.config != held.config:
         await subscription_rows.update_subscription(
-            tx, subscription.id, SubscriptionPatch(config=wanted.config), now
+            tx, subscription.id, SubscriptionPatch(config=settings.config), now
         )
-    return _MemberChange(_differences(held, wanted), refusal)
+    return _MemberChange(_differences(held, settings), refusal)
 
 
 async def _write(
@@ -197,53 +202,53 @@ async def _write(
     schedule: SchedulePolicy,
     feed: Feed,
     held: FetchSettings,
-    wanted: FetchSettings,
+    settings: FetchSettings,
     now: datetime,
 ) -> None:
-    if replace(wanted, config=held.config) == held:
+    if replace(settings, config=held.config) == held:
         return
     after = replace(
         feed,
-        priority=wanted.priority,
-        categories=wanted.categories,
-        overrides=feed.overrides._replace(interval_sec=wanted.interval_sec),
+        priority=settings.priority,
+        categories=settings.categories,
+        overrides=feed.overrides._replace(interval_sec=settings.interval_sec),
     )
     await feed_rows.update_feed_options(tx, after, now)
-    if wanted.interval_sec != held.interval_sec:
+    if settings.interval_sec != held.interval_sec:
         await replan_feed(tx, feed, after, schedule, now)
 
 
 async def _config_refusal(
-    tx: Transaction, subscription: Subscription, wanted: FetchSettings
+    tx: Transaction, subscription: Subscription, settings: FetchSettings
 ) -> str | None:
     """Why the member's fetcher does not take this config: each fetcher has a schema of its own."""
-    if wanted.config == subscription.config:
+    if settings.config == subscription.config:
         return None
     schema = (await get_fetcher(tx, subscription.fetcher_id)).config_schema
     try:
-        check_config(wanted.config, schema)
+        check_config(settings.config, schema)
     except BadConfig as refusal:
         return refusal.message
     return None
 
 
 async def _without_config(
-    tx: Transaction, subscription: Subscription, wanted: FetchSettings
+    tx: Transaction, subscription: Subscription, settings: FetchSettings
 ) -> FetchSettings:
     """Without the refused config. The group's former config does not stay either: it would count
     as the member's own for ever. Only a member that needs a config keeps the one that it has."""
-    plain = replace(wanted, config=DEFAULT_FETCH_SETTINGS.config)
+    plain = replace(settings, config=DEFAULT_FETCH_SETTINGS.config)
     if await _config_refusal(tx, subscription, plain) is None:
         return plain
-    return replace(wanted, config=subscription.config)
+    return replace(settings, config=subscription.config)
 
 
-def _differences(held: FetchSettings, wanted: FetchSettings) -> tuple[str, ...]:
+def _differences(held: FetchSettings, settings: FetchSettings) -> tuple[str, ...]:
     pairs = {
-        "fetch_interval_minutes": held.interval_sec != wanted.interval_sec,
-        "priority": held.priority != wanted.priority,
-        "categories": held.categories != wanted.categories,
-        "config": held.config != wanted.config,
+        "fetch_interval_minutes": held.interval_sec != settings.interval_sec,
+        "priority": held.priority != settings.priority,
+        "categories": held.categories != settings.categories,
+        "config": held.config != settings.config,
     }
     return tuple(name for name, differs in pairs.items() if differs)
 

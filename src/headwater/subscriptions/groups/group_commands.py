@@ -80,14 +80,14 @@ async def change_group(
     """
     check_config(patch.shared.get("config"), None)
     await spread_group_change(services, group_id)
-    while not await _try_change(group_id, patch, services.database):
+    while not await _try_change(services.database, group_id, patch):
         await spread_group_change(services, group_id)
     spread = await spread_group_change(services, group_id)
     async with services.database.read() as view:
         return await group_rows.get_group(view, group_id), spread
 
 
-async def _try_change(group_id: int, patch: GroupPatch, database: Database) -> bool:
+async def _try_change(database: Database, group_id: int, patch: GroupPatch) -> bool:
     """False while another change is on its way to the members."""
     async with database.write() as tx:
         group = await group_rows.lock_group(tx, group_id)
@@ -101,14 +101,13 @@ async def dissolve_group(group_id: int, services: RegistryServices) -> Group:
     """The group as it was. Its subscriptions stay, without the values that they had from it."""
     async with services.database.read() as view:
         group = await group_rows.get_group(view, group_id)
-    while not await _remove_some_members(group_id, services):
+    while not await _remove_batch_of_members(services, group_id):
         pass
     return group
 
 
-async def _remove_some_members(group_id: int, services: RegistryServices) -> bool:
+async def _remove_batch_of_members(services: RegistryServices, group_id: int) -> bool:
     """A batch of members leaves. True when these were the last ones: the group is deleted too."""
-    now = services.clock.now()
     async with services.database.write() as tx:
         members = await group_rows.list_members_by_feed(
             tx, group_id, after=0, limit=REMOVED_AT_ONCE
@@ -119,12 +118,14 @@ async def _remove_some_members(group_id: int, services: RegistryServices) -> boo
             subscription = await subscription_rows.get_subscription(tx, member.subscription_id)
             if subscription.group_id != group_id:
                 continue  # it went elsewhere while its lock was waited for
-            left = await move_to_group(tx, services.feeds.schedule, subscription, None, now, locked)
+            left = await move_to_group(
+                tx, services.feeds.schedule, subscription, None, tx.now, locked
+            )
             if left.is_active:
                 events.append(subscription_changed(left, ["group_id"]))
         if is_last := len(members) < REMOVED_AT_ONCE:
             await group_rows.delete_group(tx, group_id)
-        await event_rows.append_events(tx, events, now)
+        await event_rows.append_events(tx, events, tx.now)
     return is_last
 
 
@@ -161,16 +162,16 @@ async def act_on_members(
     to ask again.
     """
     return [
-        await _act_on_member(each, group_id, action, services, who, gap)
-        for each in subscription_ids
+        await _act_on_member(services, subscription_id, group_id, action, who, gap)
+        for subscription_id in subscription_ids
     ]
 
 
 async def _act_on_member(
+    services: RegistryServices,
     subscription_id: int,
     group_id: int,
     action: MemberAction,
-    services: RegistryServices,
     who: str,
     gap: timedelta,
 ) -> MemberResult:
@@ -180,7 +181,7 @@ async def _act_on_member(
             subscription = await subscription_rows.get_subscription(view, subscription_id)
         source_url = subscription.source_url
         _check_member(subscription, group_id)
-        next_visit_at = await _carry_out(subscription, action, services, who, gap)
+        next_visit_at = await _carry_out(services, subscription, action, who, gap)
     except DatabaseError:
         raise
     except HeadwaterError as refusal:
@@ -195,9 +196,9 @@ async def _act_on_member(
 
 
 async def _carry_out(
+    services: RegistryServices,
     subscription: Subscription,
     action: MemberAction,
-    services: RegistryServices,
     who: str,
     gap: timedelta,
 ) -> datetime | None:
