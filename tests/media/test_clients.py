@@ -43,7 +43,7 @@ async def completed(
     job, ends = None, time.monotonic() + WITHIN
     while time.monotonic() < ends:
         source.dial(torrent.infohash, client.peers)
-        job = (await downloader.jobs([torrent.infohash])).get(torrent.infohash)
+        job = (await downloader.list_torrents([torrent.infohash])).get(torrent.infohash)
         if job is not None and job.state == "complete":
             return job
         await asyncio.sleep(0.2)
@@ -54,7 +54,7 @@ async def added(downloader: DownloadClient, wish: NewClientTorrent) -> ClientTor
     """A client says that it takes it first, and lists it then."""
     await downloader.add(wish)
     ends = time.monotonic() + WITHIN
-    while (found := (await downloader.jobs([wish.infohash])).get(wish.infohash)) is None:
+    while (found := (await downloader.list_torrents([wish.infohash])).get(wish.infohash)) is None:
         assert time.monotonic() < ends, "it does not list what it took"
         await asyncio.sleep(0.1)
     return found
@@ -86,7 +86,7 @@ async def test_adding_twice_is_adding_once(downloader: DownloadClient, client: C
     wish = NewClientTorrent(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
     await downloader.add(wish)
     await added(downloader, wish)
-    assert list(await downloader.jobs([EPISODE.infohash])) == [EPISODE.infohash]
+    assert list(await downloader.list_torrents([EPISODE.infohash])) == [EPISODE.infohash]
 
 
 async def test_a_magnet_link_is_taken(downloader: DownloadClient, client: Client) -> None:
@@ -98,7 +98,7 @@ async def test_a_magnet_link_is_taken(downloader: DownloadClient, client: Client
 
 
 async def test_what_is_not_there_is_not_there(downloader: DownloadClient) -> None:
-    assert await downloader.jobs(["0" * 40]) == {}
+    assert await downloader.list_torrents(["0" * 40]) == {}
     assert await downloader.remove("0" * 40, with_files=True) is False
 
 
@@ -110,10 +110,12 @@ async def test_what_is_removed_is_gone_and_the_rest_stays(
         await added(downloader, wish)
     assert await downloader.remove(EPISODE.infohash, with_files=True) is True
     ends = time.monotonic() + WITHIN
-    while EPISODE.infohash in await downloader.jobs([EPISODE.infohash]):
+    while EPISODE.infohash in await downloader.list_torrents([EPISODE.infohash]):
         assert time.monotonic() < ends
         await asyncio.sleep(0.1)
-    assert list(await downloader.jobs([EPISODE.infohash, FOLDER.infohash])) == [FOLDER.infohash]
+    assert list(await downloader.list_torrents([EPISODE.infohash, FOLDER.infohash])) == [
+        FOLDER.infohash
+    ]
 
 
 async def test_somebody_elses_torrent_is_never_removed(
@@ -139,7 +141,7 @@ async def test_somebody_elses_torrent_is_never_removed(
     await other.close()
     with pytest.raises(ClientRefused):
         await downloader.remove(EPISODE.infohash, with_files=True)
-    assert (await downloader.jobs([EPISODE.infohash]))[EPISODE.infohash].is_ours is False
+    assert (await downloader.list_torrents([EPISODE.infohash]))[EPISODE.infohash].is_ours is False
 
 
 async def test_a_wrong_password_is_a_client_that_is_down(client: Client) -> None:
@@ -158,7 +160,7 @@ async def test_a_client_that_was_killed_has_it_or_takes_it_again(
     await downloader.add(wish)
     client.server.kill()
     with pytest.raises(ClientDown):
-        await downloader.jobs([EPISODE.infohash])
+        await downloader.list_torrents([EPISODE.infohash])
     client.server.start()
     assert (await added(downloader, wish)).is_ours
 
@@ -178,7 +180,7 @@ async def test_what_was_taken_just_before_a_restart_is_downloaded_after_it(
         client.server.stop()
         client.server.start()
         ends = time.monotonic() + 5.0  # it reads its list, with this one in it or not
-        while not await downloader.jobs([EPISODE.infohash]):
+        while not await downloader.list_torrents([EPISODE.infohash]):
             if time.monotonic() > ends:
                 break
             await asyncio.sleep(0.1)

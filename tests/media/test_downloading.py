@@ -69,7 +69,7 @@ async def test_an_episode_its_second_version_and_a_better_group(
             assert sorted(yard.recycled()) == sorted([BODY, BODY[::-1]])
             every = [each.infohash for each in (OLD, SECOND, BETTER, FOREIGN)]
             await _gone(downloader, [OLD.infohash, SECOND.infohash])
-            assert set(await downloader.jobs(every)) == {BETTER.infohash, FOREIGN.infohash}
+            assert set(await downloader.list_torrents(every)) == {BETTER.infohash, FOREIGN.infohash}
             kept = {p.name for p in (tmp_path / "downloads").rglob("*") if p.is_file()}
             assert kept - {f"{BETTER.name}.aria2"} == {BETTER.name}
     await downloader.close()
@@ -78,6 +78,6 @@ async def test_an_episode_its_second_version_and_a_better_group(
 async def _gone(downloader: object, infohashes: list[str]) -> None:
     """Some clients forget a torrent a moment after they said so."""
     ends = time.monotonic() + WITHIN
-    while await downloader.jobs(infohashes):  # type: ignore[attr-defined]
+    while await downloader.list_torrents(infohashes):  # type: ignore[attr-defined]
         assert time.monotonic() < ends
         await asyncio.sleep(0.1)

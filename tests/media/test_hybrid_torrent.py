@@ -32,7 +32,7 @@ def hybrid(name: str, body: bytes) -> bytes:
 
 async def _until(downloader: DownloadClient, infohash: str, *, there: bool) -> None:
     for _ in range(200):
-        if (infohash in await downloader.jobs([infohash])) is there:
+        if (infohash in await downloader.list_torrents([infohash])) is there:
             return
         await asyncio.sleep(0.1)
     raise AssertionError("the client did not do it within 20 s")
@@ -50,7 +50,7 @@ async def test_somebody_elses_torrent_of_both_versions_is_found_where_it_is() ->
             await somebody.add(NewClientTorrent(infohash, theirs, body))
             await _until(somebody, infohash, there=True)
             await downloader.add(NewClientTorrent(infohash, str(client.room / "goal"), body))
-            job = (await downloader.jobs([infohash]))[infohash]
+            job = (await downloader.list_torrents([infohash]))[infohash]
             assert (job.infohash, job.save_path, job.is_ours) == (infohash, theirs, False)
         finally:
             await downloader.close()

@@ -58,7 +58,7 @@ async def foreign_torrent_comes(stage: Stage) -> None:
 
 async def foreign_torrent_is_untouched(stage: Stage) -> None:
     somebody = downloader_of(stage, tag="somebody")
-    job = (await somebody.jobs([FOREIGN.infohash])).get(FOREIGN.infohash)
+    job = (await somebody.list_torrents([FOREIGN.infohash])).get(FOREIGN.infohash)
     await somebody.close()
     if stage.plan.kind != "aria2" or job is not None:  # it forgets things when it is killed
         assert job is not None
@@ -70,7 +70,7 @@ async def foreign_torrent_is_untouched(stage: Stage) -> None:
 async def client_has_only(stage: Stage, *infohashes: str) -> None:
     """Of everything that was ever published."""
     ours = downloader_of(stage)
-    jobs = await ours.jobs([each.infohash for each in stage.published])
+    jobs = await ours.list_torrents([each.infohash for each in stage.published])
     await ours.close()
     assert sorted(jobs) == sorted(infohashes)
 

@@ -69,8 +69,8 @@ class ToyClient:
         self._note(f"add {job.infohash}")
         self.held.setdefault(job.infohash, Held(job))
 
-    async def jobs(self, infohashes: Sequence[str]) -> Mapping[str, ClientTorrent]:
-        self._note("jobs")
+    async def list_torrents(self, infohashes: Sequence[str]) -> Mapping[str, ClientTorrent]:
+        self._note("list_torrents")
         return {
             name: ClientTorrent(
                 name,

@@ -103,7 +103,7 @@ async def test_a_cookie_with_a_page_for_people_is_no_login() -> None:
     page = answer(200, PAGE, Set_Cookie="PHPSESSID=1")
     async with a_client("qbittorrent", page) as (downloader, place):
         with pytest.raises(ClientDown, match="user name and password"):
-            await downloader.jobs([HASH])
+            await downloader.list_torrents([HASH])
         assert len(place.messages) == 1
 
 
@@ -125,7 +125,7 @@ async def test_a_list_without_an_end_is_cut_and_kept_nowhere(kind: str) -> None:
     async with a_client(kind, *says(kind, endless)) as (downloader, place):
         tracemalloc.start()
         with pytest.raises(ClientDown):
-            await downloader.jobs([HASH])
+            await downloader.list_torrents([HASH])
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert place.replies[-1].sent < 2 * MOST_ANSWER_BYTES
@@ -138,7 +138,7 @@ async def test_a_length_of_ten_gigabytes_is_not_waited_for(kind: str) -> None:
     async with a_client(kind, *says(kind, head), deadline=60.0) as (downloader, _):
         began = time.monotonic()
         with pytest.raises(ClientDown):
-            await downloader.jobs([HASH])
+            await downloader.list_torrents([HASH])
         assert time.monotonic() - began < 5
 
 
@@ -148,7 +148,7 @@ async def test_what_was_not_asked_to_be_packed_is_not_unpacked(kind: str) -> Non
     packed = answer(200, bomb, Content_Encoding="gzip")
     async with a_client(kind, *says(kind, packed)) as (downloader, _):
         with pytest.raises(ClientDown):
-            await downloader.jobs([HASH])
+            await downloader.list_torrents([HASH])
 
 
 @kinds
@@ -206,7 +206,7 @@ async def test_a_list_of_another_shape_is_a_client_that_is_down(kind: str, liste
         pytest.skip("a download without a hash is no torrent, and so none of ours")
     async with a_client(kind, *says(kind, rpc(kind, listed))) as (downloader, _):
         with pytest.raises(ClientDown):
-            await downloader.jobs([HASH])
+            await downloader.list_torrents([HASH])
 
 
 FIGURES = ["nan", "inf", "-inf", "1e999", -5, 10**30, "", None, [], "0x10"]
@@ -231,7 +231,7 @@ async def test_figures_that_are_none_never_come_through(kind: str, figure: objec
     written = json.dumps(shaped(kind, [torrent_of(kind, figure)])).encode()
     async with a_client(kind, *says(kind, answer(200, written))) as (downloader, _):
         try:
-            jobs = await downloader.jobs([HASH])
+            jobs = await downloader.list_torrents([HASH])
         except ClientDown:
             return
         assert 0 <= jobs[HASH].progress <= 1
@@ -243,7 +243,7 @@ async def test_words_of_a_client_are_short_and_without_controls(kind: str) -> No
     loud = "\x00\x1b[31m" + "z" * 100_000
     said |= {"state": loud, "errorString": loud, "errorMessage": loud}
     async with a_client(kind, *says(kind, rpc(kind, [said]))) as (downloader, _):
-        detail = (await downloader.jobs([HASH]))[HASH].detail
+        detail = (await downloader.list_torrents([HASH]))[HASH].detail
     assert len(detail) <= 200
     assert detail.isprintable()
 
@@ -252,14 +252,14 @@ async def test_words_of_a_client_are_short_and_without_controls(kind: str) -> No
 async def test_torrents_that_nobody_asked_for_are_nobodys(kind: str) -> None:
     other = torrent_of(kind, 1) | dict.fromkeys(("hash", "hashString", "infoHash"), "f" * 40)
     async with a_client(kind, *says(kind, rpc(kind, [other]))) as (downloader, _):
-        assert await downloader.jobs([HASH]) == {}
+        assert await downloader.list_torrents([HASH]) == {}
         assert await downloader.remove(HASH, with_files=True) is False
 
 
 async def test_a_list_that_always_has_a_next_page_ends() -> None:
     full = [{"infoHash": f"{number:040x}", "status": "complete"} for number in range(1_000)]
     async with a_client("aria2", rpc("aria2", full)) as (downloader, place):
-        assert await downloader.jobs([HASH]) == {}
+        assert await downloader.list_torrents([HASH]) == {}
         assert len(place.messages) <= 50
 
 
@@ -283,7 +283,7 @@ async def test_a_name_that_is_no_whole_hash_reaches_no_client(kind: str, name: s
         for asked in (
             lambda: downloader.remove(name, with_files=True),
             lambda: downloader.files(name),
-            lambda: downloader.jobs([HASH, name]),
+            lambda: downloader.list_torrents([HASH, name]),
             lambda: downloader.add(NewClientTorrent(name, "/downloads", b"d4:infodee")),
         ):
             with pytest.raises(ClientRefused, match="names no torrent"):
@@ -307,7 +307,7 @@ def every_call(downloader: DownloadClient) -> list[Callable[[], Awaitable[object
     job = NewClientTorrent(HASH, "/downloads", b"d4:infodee")
     return [
         downloader.version,
-        lambda: downloader.jobs([HASH]),
+        lambda: downloader.list_torrents([HASH]),
         lambda: downloader.files(HASH),
         lambda: downloader.add(job),
         lambda: downloader.remove(HASH, with_files=True),

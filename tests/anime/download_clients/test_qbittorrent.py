@@ -73,7 +73,7 @@ async def test_a_magnet_link_is_added(
 ) -> None:
     magnet = f"magnet:?xt=urn:btih:{EPISODE.infohash}&dn=Show%20%26%20Tell"
     await downloader.add(NewClientTorrent(EPISODE.infohash, "/downloads", magnet=magnet))
-    job = (await downloader.jobs([EPISODE.infohash]))[EPISODE.infohash]
+    job = (await downloader.list_torrents([EPISODE.infohash]))[EPISODE.infohash]
     assert (job.state, job.is_ours) == ("waiting", True)
 
 
@@ -92,7 +92,7 @@ async def test_a_torrent_that_comes_between_our_look_and_our_wish_is_there(
     client: ScriptedQBittorrent, downloader: DownloadClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another worker was quicker: `Fails.` before 5.2, and 409 since, mean that it is there."""
-    looked = downloader.jobs
+    looked = downloader.list_torrents
     looks = []
 
     async def too_early(hashes: list[str]) -> object:
@@ -101,7 +101,7 @@ async def test_a_torrent_that_comes_between_our_look_and_our_wish_is_there(
         client.torrents.setdefault(EPISODE.infohash, client.hold(EPISODE.infohash))
         return {} if len(looks) == 1 else found
 
-    monkeypatch.setattr(downloader, "jobs", too_early)
+    monkeypatch.setattr(downloader, "list_torrents", too_early)
     await downloader.add(WISH)
     assert len(looks) == 2
 
@@ -115,7 +115,7 @@ async def test_what_is_there_but_not_listed_yet_is_waited_for(
 ) -> None:
     """A client that has just taken it says `Fails.` to a second wish and lists it later."""
     client.hold(EPISODE.infohash)
-    looked = downloader.jobs
+    looked = downloader.list_torrents
     looks, pauses = [], list[float]()
 
     async def listed_late(hashes: list[str]) -> object:
@@ -125,7 +125,7 @@ async def test_what_is_there_but_not_listed_yet_is_waited_for(
     async def pause(seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr(downloader, "jobs", listed_late)
+    monkeypatch.setattr(downloader, "list_torrents", listed_late)
     monkeypatch.setattr(downloader, "_sleep", pause)
     if looks_in_vain == 1:
         await downloader.add(WISH)
@@ -166,7 +166,7 @@ async def test_states_mean_the_same_under_old_names_and_new_ones(
     client: ScriptedQBittorrent, downloader: DownloadClient, said: str, meant: ClientTorrentState
 ) -> None:
     client.hold(EPISODE.infohash, state=said, progress=0.5)
-    job = (await downloader.jobs([EPISODE.infohash]))[EPISODE.infohash]
+    job = (await downloader.list_torrents([EPISODE.infohash]))[EPISODE.infohash]
     assert (job.state, job.progress) == (meant, 0.5)
 
 
@@ -176,7 +176,7 @@ async def test_ours_is_what_bears_the_whole_tag(
     client.hold("a" * 40, tags="films, headwater, new")
     client.hold("b" * 40, tags="headwater2, not-headwater")
     client.hold("c" * 40, category="headwater")
-    jobs = await downloader.jobs(["a" * 40, "b" * 40, "c" * 40])
+    jobs = await downloader.list_torrents(["a" * 40, "b" * 40, "c" * 40])
     assert [jobs[each * 40].is_ours for each in "abc"] == [True, False, False]
 
 
@@ -214,7 +214,7 @@ async def test_many_are_asked_for_a_hundred_at_a_time(
     hashes = [f"{number:040x}" for number in range(250)]
     client.hold(hashes[0])
     client.hold(hashes[249])
-    assert set(await downloader.jobs(hashes)) == {hashes[0], hashes[249]}
+    assert set(await downloader.list_torrents(hashes)) == {hashes[0], hashes[249]}
     # One more for what was not found: a torrent of both versions has another name there.
     assert client.calls.count(("GET", "/api/v2/torrents/info")) == 4
 
@@ -238,7 +238,7 @@ async def test_a_temporary_password_that_changed_is_a_client_that_is_down(
     client.password = "Xy7pQ2mNa"
     client.forget_sessions()
     with pytest.raises(ClientDown, match="does not know this user name and password"):
-        await downloader.jobs([EPISODE.infohash])
+        await downloader.list_torrents([EPISODE.infohash])
     assert client.failures == 1
 
 

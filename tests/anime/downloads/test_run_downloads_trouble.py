@@ -256,7 +256,7 @@ async def test_a_client_is_asked_no_more_often_than_the_setting_says(yard: Yard)
         await yard.downloads.look()
         await yard.downloads.all_done()
         await yard.clock.advance(60)
-    assert yard.client.asked == ["jobs"] * 4
+    assert yard.client.asked == ["list_torrents"] * 4
 
 
 async def test_whoever_lost_the_claim_writes_nothing(yard: Yard) -> None:

@@ -51,7 +51,7 @@ class Aria2:
         return f"aria2 {said.get('version', '?') if isinstance(said, dict) else '?'}"
 
     async def add(self, job: NewClientTorrent) -> None:
-        if job.infohash in await self.jobs([job.infohash]):
+        if job.infohash in await self.list_torrents([job.infohash]):
             return
         options = {"dir": job.save_path, "check-integrity": "true"}
         if job.torrent is not None:
@@ -59,7 +59,7 @@ class Aria2:
         else:
             await self._ask("addUri", [job.magnet], options)
 
-    async def jobs(self, infohashes: Sequence[str]) -> Mapping[str, ClientTorrent]:
+    async def list_torrents(self, infohashes: Sequence[str]) -> Mapping[str, ClientTorrent]:
         return {hash: self._job(said) for hash, said in (await self._known(infohashes)).items()}
 
     async def files(self, infohash: str) -> Sequence[ClientTorrentFile]:

@@ -76,7 +76,7 @@ class QBittorrent:
         return f"qBittorrent {printable_body(answer.body)}"
 
     async def add(self, job: NewClientTorrent) -> None:
-        if job.infohash in await self.jobs([job.infohash]):
+        if job.infohash in await self.list_torrents([job.infohash]):
             return
         plan = self._link.plan
         fields = {
@@ -103,14 +103,14 @@ class QBittorrent:
 
     async def _has_soon(self, infohash: str) -> bool:
         for pause in _RETRY_SECONDS:
-            if infohash in await self.jobs([infohash]):
+            if infohash in await self.list_torrents([infohash]):
                 return True
             await self._sleep(pause)
-        if infohash in await self.jobs([infohash]):
+        if infohash in await self.list_torrents([infohash]):
             return True
         return bool(await self._of_both_versions({infohash}, "filter=all"))
 
-    async def jobs(self, infohashes: Sequence[str]) -> Mapping[str, ClientTorrent]:
+    async def list_torrents(self, infohashes: Sequence[str]) -> Mapping[str, ClientTorrent]:
         found: dict[str, ClientTorrent] = {}
         for at in range(0, len(infohashes), _AT_ONCE):
             some = self._link.named(infohashes[at : at + _AT_ONCE])
@@ -157,7 +157,7 @@ class QBittorrent:
             raise self._link.down("its list of files cannot be read.") from trouble
 
     async def remove(self, infohash: str, *, with_files: bool) -> bool:
-        there = (await self.jobs([infohash])).get(infohash)
+        there = (await self.list_torrents([infohash])).get(infohash)
         if there is None:
             return False
         if not there.is_ours:

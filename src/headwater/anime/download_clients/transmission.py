@@ -49,7 +49,7 @@ class Transmission:
         return f"Transmission {(await self._ask('session-get')).get('version', '?')}"
 
     async def add(self, job: NewClientTorrent) -> None:
-        if job.infohash in await self.jobs([job.infohash]):
+        if job.infohash in await self.list_torrents([job.infohash]):
             await self._label_if_ours(job)
             return
         wish: dict[str, Any] = {
@@ -80,7 +80,7 @@ class Transmission:
             if str(each.get("downloadDir", "")).rstrip("/") == job.save_path.rstrip("/"):
                 await self._label(job)
 
-    async def jobs(self, infohashes: Sequence[str]) -> Mapping[str, ClientTorrent]:
+    async def list_torrents(self, infohashes: Sequence[str]) -> Mapping[str, ClientTorrent]:
         if not infohashes:
             return {}  # to the client, no names would mean all of them
         wish = {"ids": list(self._link.named(infohashes)), "fields": _FIELDS}
@@ -108,7 +108,7 @@ class Transmission:
             raise self._link.down("its list of files cannot be read.") from trouble
 
     async def remove(self, infohash: str, *, with_files: bool) -> bool:
-        there = (await self.jobs([infohash])).get(infohash)
+        there = (await self.list_torrents([infohash])).get(infohash)
         if there is None:
             return False
         if not there.is_ours:

@@ -11,25 +11,25 @@ from headwater.anime.downloads.download_rows import StepResult
 from headwater.anime.downloads.download_services import DownloadServices
 from headwater.anime.downloads.map_client_paths import path_from_client
 from headwater.anime.downloads.ports import ClientTorrent, NewClientTorrent
-from headwater.core.ports import Database, View
+from headwater.core.ports import Database
 
 _FULL = 1_000
 _UNSEEN = timedelta(hours=2)
-"""Longer between two looks, and Headwater or the client was away: `media_look_sec` is an hour at
+"""If two looks are further apart, Headwater or the client was away: `media_look_sec` is an hour at
 most, and a look may come a little late."""
 
 
 async def add_to_client(work: ClaimedDownload) -> Download | None:
-    """ready → added. The row was there first; adding it again is no trouble."""
+    """ready → added. The row was written first; adding the torrent again does no harm."""
     await _check_free_space(work)
     async with work.services.database.read() as view:
         body = await download_rows.find_torrent_file(view, work.download.id)
-    job = NewClientTorrent(
+    torrent = NewClientTorrent(
         work.infohash, work.client_folder(), body, None if body else work.download.magnet
     )
-    await work.media.downloader.add(job)
+    await work.media.downloader.add(torrent)
     soon = work.now + timedelta(seconds=min(1.0, work.media.policy.look))
-    # Attempts are those of getting it complete: being added again and again is no success.
+    # Attempts count until it is complete: being added again and again is no success.
     step = StepResult("added", soon, attempts=work.download.attempts, progressed_at=work.now)
     await work.put_down(step)
     return None
@@ -42,30 +42,33 @@ async def _check_free_space(work: ClaimedDownload) -> None:
     needed = promised + (work.download.size or 0) + policy.free_bytes
     free = await work.media.library.free_bytes()
     if free < needed:
-        said = f"{free:,} bytes are free in the downloads, and {needed:,} are needed."
-        raise StepFailed("no_room", said, counts=False, wait=min(60.0, policy.pause_cap))
+        detail = f"{free:,} bytes are free in the downloads, and {needed:,} are needed."
+        raise StepFailed("no_room", detail, counts=False, wait=min(60.0, policy.pause_cap))
 
 
 async def list_client_torrents(
     media: DownloadServices, downloads: Sequence[Download]
 ) -> Mapping[str, ClientTorrent]:
-    """One question for all of them."""
-    return await media.downloader.jobs(sorted({d.infohash for d in downloads if d.infohash}))
+    """The torrents of these downloads as the client has them, by one request."""
+    return await media.downloader.list_torrents(
+        sorted({d.infohash for d in downloads if d.infohash})
+    )
 
 
 def step_from_client(
-    download: Download, job: ClientTorrent | None, media: DownloadServices, database: Database
+    download: Download, torrent: ClientTorrent | None, media: DownloadServices, database: Database
 ) -> StepResult:
-    """What a look at the client says of a download; StepFailed when it says nothing good."""
+    """The step that follows from the torrent as the client has it; StepFailed when it has
+    failed."""
     policy, now = media.policy, database.clock.now()
-    if job is None:
+    if torrent is None:
         raise StepFailed("lost_by_client", "The client does not have it any more.", state="ready")
-    if job.state == "complete":
+    if torrent.state == "complete":
         return StepResult("complete", now, progress=_FULL, progressed_at=now)
-    if job.state == "failed":
-        said = f"The client says: {job.detail or 'it failed'}."
-        raise StepFailed("client_failed", said, state="ready", again=True)
-    progress = max(0, min(_FULL - 1, int(job.progress * _FULL)))
+    if torrent.state == "failed":
+        detail = f"The client says: {torrent.detail or 'it failed'}."
+        raise StepFailed("client_failed", detail, state="ready", again=True)
+    progress = max(0, min(_FULL - 1, int(torrent.progress * _FULL)))
     soon, since = now + timedelta(seconds=policy.look), stalled_since(download, now)
     if progress > download.progress:
         return StepResult("added", soon, 0, None, None, progress, now)
@@ -76,7 +79,7 @@ def step_from_client(
 
 
 def stalled_since(download: Download, now: datetime, *, is_unseen: bool = False) -> datetime:
-    """Since when nothing came, as if no time had passed while nobody could look.
+    """The moment since which nothing came, as if no time had passed while nobody could look.
 
     A machine that was off for four days has not seen four days without progress.
     """
@@ -86,42 +89,38 @@ def stalled_since(download: Download, now: datetime, *, is_unseen: bool = False)
 
 
 async def write_steps(database: Database, steps: Sequence[tuple[Download, StepResult]]) -> None:
-    """All looks in one transaction; whose claim is lost is left out."""
+    """Write all steps in one transaction, but for downloads whose claim is lost."""
     async with database.write() as tx:
         for download, step in steps:
             await download_rows.update_claimed_download(tx, download, step, tx.now)
 
 
 async def verify_download(work: ClaimedDownload) -> Download | None:
-    """complete → verified: we have looked at what is there ourselves."""
-    job = await work.job()
-    if job is None or job.state != "complete":
+    """complete → verified: we have looked at the files ourselves."""
+    client_torrent = await work.find_in_client()
+    if client_torrent is None or client_torrent.state != "complete":
         await work.put_down(StepResult("added", work.now, attempts=work.download.attempts))
         return None
-    folder, torrent = work.folder_of(job), await work.torrent()
+    folder, torrent = work.folder_of(client_torrent), await work.torrent()
     lack = await work.media.library.lacks(folder, torrent, pieces=work.media.policy.pieces)
     if lack is not None:
         raise StepFailed("not_as_seeded", lack, state="ready", again=True)
-    return await work.go_on(replace(work.onward("verified"), size=torrent.size))
+    return await work.go_on(replace(work.step_to("verified"), size=torrent.size))
 
 
 async def restart_in_client(work: ClaimedDownload) -> None:
-    """The client looks at the files anew when it is given the torrent anew; what is there stays.
-    Somebody else's torrent is left alone."""
-    job = await work.job()
-    if job is not None and await is_our_torrent(work, job):
+    """Let the client forget the torrent: when it gets it again, it looks at the files anew. The
+    files stay. Somebody else's torrent is left alone."""
+    torrent = await work.find_in_client()
+    if torrent is not None and await is_our_torrent(work, torrent):
         await work.media.downloader.remove(work.infohash, with_files=False)
 
 
-async def is_our_torrent(work: ClaimedDownload, job: ClientTorrent) -> bool:
-    """By its tag and by our own record: it is in a folder that we made for this very torrent."""
+async def is_our_torrent(work: ClaimedDownload, torrent: ClientTorrent) -> bool:
+    """Whether it bears our tag, and is in a folder that we made for this very torrent."""
+    if not torrent.is_ours:
+        return False
+    folder = path_from_client(work.media.policy.client_downloads, torrent.save_path)
     async with work.services.database.read() as view:
-        return job.is_ours and await _is_recorded(view, work, job)
-
-
-async def _is_recorded(view: View, work: ClaimedDownload, job: ClientTorrent) -> bool:
-    folder = path_from_client(work.media.policy.client_downloads, job.save_path)
-    return folder in {
-        each.save_path
-        for each in await download_rows.list_downloads_of_torrent(view, work.infohash)
-    }
+        downloads = await download_rows.list_downloads_of_torrent(view, work.infohash)
+    return folder in {download.save_path for download in downloads}

@@ -1,4 +1,4 @@
-"""A download: from the intent to the library, and what may come after what."""
+"""A download and its states, from the intent to the library and out of it again."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +23,7 @@ DownloadState = Literal[
 STATES_WITH_SLOTS: frozenset[DownloadState] = frozenset(
     {"intended", "ready", "added", "complete", "verified", "linked", "done"}
 )
-"""Those that have their slots, or are on their way to them."""
+"""States of downloads that have their slots, or are on their way to them."""
 
 STATES_IN_LIBRARY: frozenset[DownloadState] = frozenset({"linked", "done"})
 DOWNLOAD_STATES: tuple[DownloadState, ...] = get_args(DownloadState)
@@ -40,10 +40,10 @@ class LostSlots:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """`fence` is the claim's: a worker that lost its lease commits nothing. `progress` is in
-    thousandths; `progressed_at` is when it was last seen to grow, or later where nobody could look
-    for long. `size` is in bytes, once the torrent is known. `ends_as` is what one that is
-    `retiring` will be. `updated_at` is when its last step was written down."""
+    """`fence` is the number of the claim: a worker that lost its lease commits nothing. `progress`
+    is in thousandths; `progressed_at` is when it was last seen to grow, or later where nobody could
+    look for long. `size` is in bytes, once the torrent is known. `ends_as` is the state after
+    `retiring`. `updated_at` is when its last step was written."""
 
     id: int
     show_id: int

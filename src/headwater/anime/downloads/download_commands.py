@@ -14,34 +14,36 @@ _ENDED = ("retiring", "retired", "dropped")
 async def retry_download(
     database: Database, download_id: int, *, idempotency: bytes | None = None
 ) -> Download:
-    """The next step now, with all its tries. One that failed begins again, and finds what it has
-    done before."""
+    """Take the next step now, with all its tries. A download that failed begins again, and finds
+    the results of its earlier steps."""
     async with database.write() as tx:
         download = await _lock_download(tx, download_id)
         if download.state in ("retired", "dropped", "done"):
-            said = "It is done." if download.state == "done" else "It is gone; take its release."
-            raise ConflictError(said, download_id=download_id, state=download.state)
+            message = "It is done." if download.state == "done" else "It is gone; take its release."
+            raise ConflictError(message, download_id=download_id, state=download.state)
         state = "intended" if download.state == "failed" else download.state
-        woken = await download_rows.set_download_due(
+        retried = await download_rows.set_download_due(
             tx, download_id, state, tx.now, ends_as=download.ends_as
         )
-        assert woken is not None, "its row is held"
+        assert retried is not None, "its row is locked"
         if idempotency is not None:
             await set_key_resource(tx, idempotency, str(download_id))
-    return woken
+    return retried
 
 
 async def drop_download(
     database: Database, download_id: int, *, idempotency: bytes | None = None
 ) -> Download:
-    """Out of the library and out of the client, where it is ours. It does not come again by
-    itself."""
+    """Remove a download from the library, and from the client where the torrent is ours. It does
+    not come again by itself."""
     async with database.write() as tx:
         download = await _lock_download(tx, download_id)
         if download.state not in _ENDED:
             files = await download_rows.list_library_files(tx, download_id)
-            is_coming = download.state == "verified" and any(f.state == "wanted" for f in files)
-            if is_coming and await download_rows.is_claimed(tx, download_id, tx.now):
+            is_being_placed = download.state == "verified" and any(
+                file.state == "wanted" for file in files
+            )
+            if is_being_placed and await download_rows.is_claimed(tx, download_id, tx.now):
                 raise ConflictError(
                     "It is coming into the library this moment: drop it when it is there.",
                     download_id=download_id,
@@ -54,7 +56,7 @@ async def drop_download(
 
 
 async def _lock_download(tx: Transaction, download_id: int) -> Download:
-    """Its show first: nobody decides anything for it until we are done."""
+    """Lock its show first: nobody decides anything for it until we are done."""
     await show_rows.get_show(
         tx, (await download_rows.get_download(tx, download_id)).show_id, lock=True
     )

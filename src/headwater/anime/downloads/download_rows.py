@@ -1,4 +1,4 @@
-"""Downloads and library files in the database: listed, claimed, moved on step by step."""
+"""Rows of downloads and library files: list and claim them, and write their steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ LibraryFileState = Literal["wanted", "placed", "switching", "leaving", "recycled
 
 @dataclass(frozen=True, slots=True)
 class LibraryFile:
-    """`source` is below the downloads, `path` below the library; `mark` tells our file from another
-    in its place. `gone_at` is when it lost its place.
+    """A file in the library. `source` is below the downloads, `path` below the library; `mark`
+    tells our file from another in its place. `gone_at` is when it lost its place.
 
     `state`: `wanted` is on its way in, `placed` is there, `switching` is being replaced by another
     file of the same path, `leaving` is on its way out, `recycled` is gone, and `left` is not ours
@@ -71,7 +71,8 @@ async def get_download(view: View, download_id: int, *, lock: bool = False) -> D
 
 
 async def is_claimed(view: View, download_id: int, now: datetime) -> bool:
-    """Whether somebody is at it this moment; what waits for its next try is in nobody's hands."""
+    """Whether a worker is at it this moment. A download that waits for its next try is not
+    claimed."""
     row = await view.row(
         "SELECT 1 AS one FROM downloads WHERE id = ? AND holder IS NOT NULL AND next_step_at > ?",
         download_id,
@@ -88,7 +89,7 @@ async def list_downloads(
     before: int | None = None,
     limit: int = 100,
 ) -> list[Download]:
-    """The newest first, those before that id."""
+    """The newest first; `before` is an id, and only older ones are listed."""
     where, values = ["id < ?"], list[SqlValue]([2**63 - 1 if before is None else before])
     if show_id is not None:
         where.append("show_id = ?")
@@ -106,7 +107,8 @@ async def list_downloads(
 
 
 async def list_held_releases(view: View, show_id: int) -> list[HeldRelease]:
-    """What has slots of the show, or is on its way there, oldest first; `id` is the download's."""
+    """Releases that have slots of the show or are on their way there, oldest first. Their `id` is
+    the download's."""
     states = sorted(STATES_WITH_SLOTS)
     rows = await view.rows(
         "SELECT d.id, d.state, d.slots, d.infohash, r.release, r.candidate, r.rule FROM downloads d"
@@ -119,8 +121,9 @@ async def list_held_releases(view: View, show_id: int) -> list[HeldRelease]:
 
 
 async def list_ended_names(view: View, show_id: int) -> dict[str, str]:
-    """Entries and hashes that had their turn for this show: replaced, failed or dropped. Of one
-    whose torrent could not be had only the entry: another site may have that torrent."""
+    """Entries and hashes that had their turn for this show (replaced, failed or dropped), each with
+    the reason. Only the entry is listed when the torrent itself could not be fetched: another site
+    may have it."""
     rows = await view.rows(
         "SELECT d.state, d.infohash, r.candidate, r.release, d.torrent IS NULL"
         " AND d.added_at IS NULL AS was_never_had FROM downloads d"
@@ -128,16 +131,17 @@ async def list_ended_names(view: View, show_id: int) -> dict[str, str]:
         " AND d.state IN ('retiring', 'retired', 'failed', 'dropped')",
         show_id,
     )
-    return {name: _ENDED[row.state] for row in rows for name in _names_of_ended(row)}
-
-
-def _names_of_ended(row: Row) -> tuple[str, ...]:
-    names = known_names(row.candidate, row.release, row.infohash)
-    return names[:1] if row.state == "failed" and row.was_never_had else names
+    reasons: dict[str, str] = {}
+    for row in rows:
+        names = known_names(row.candidate, row.release, row.infohash)
+        if row.state == "failed" and row.was_never_had:
+            names = names[:1]
+        reasons |= dict.fromkeys(names, _REASON_OF_END[row.state])
+    return reasons
 
 
 async def count_replacements_since(view: View, moment: datetime) -> int:
-    """How many downloads were intended since then that take a place from others."""
+    """How many downloads that take slots from others were intended since that moment."""
     row = await view.row(
         "SELECT count(*) AS many FROM downloads WHERE intended_at > ? AND replaces <> '[]'",
         to_micros(moment),
@@ -160,24 +164,25 @@ async def list_library_files(view: View, download_id: int) -> list[LibraryFile]:
 
 
 async def list_library_files_at(view: View, path_keys: Sequence[str]) -> list[LibraryFile]:
-    """Files of whatever download that have one of these places, or are on their way there."""
-    found: list[LibraryFile] = []
-    for at in range(0, len(path_keys), _AT_ONCE):
-        some = path_keys[at : at + _AT_ONCE]
+    """Files of any download that have one of these paths, or are on their way there."""
+    files: list[LibraryFile] = []
+    for start in range(0, len(path_keys), _AT_ONCE):
+        batch = path_keys[start : start + _AT_ONCE]
         rows = await view.rows(
             f"SELECT {FILE_COLUMNS} FROM library_files WHERE path_key IN "
-            f"({placeholders(len(some))})"
+            f"({placeholders(len(batch))})"
             " AND state IN ('wanted', 'placed', 'switching', 'leaving') ORDER BY id",
-            *some,
+            *batch,
         )
-        found += [library_file_from_row(row) for row in rows]
-    return found
+        files += [library_file_from_row(row) for row in rows]
+    return files
 
 
 async def seconds_until_next_step(view: View, now: datetime, too_far: datetime) -> float | None:
-    """Until somebody has a step to take; 0 when somebody has. None: nobody will.
+    """Seconds until the next step of any download is due; 0 when one is due now. None: none will
+    be.
 
-    A moment beyond `too_far` is of a clock that has been set back since: nobody waits for it.
+    A moment beyond `too_far` was written before the clock was set back: nobody waits for it.
     """
     row = await view.row(
         "SELECT min(next_step_at) AS next, max(next_step_at) AS last FROM downloads"
@@ -191,7 +196,7 @@ async def seconds_until_next_step(view: View, now: datetime, too_far: datetime) 
 
 
 async def list_downloads_of_torrent(view: View, infohash: str) -> list[Download]:
-    """Every download of that torrent, of whatever show, oldest first."""
+    """Every download of that torrent, of any show, oldest first."""
     rows = await view.rows(
         f"SELECT {DOWNLOAD_COLUMNS} FROM downloads WHERE infohash = ? ORDER BY id", infohash
     )
@@ -199,7 +204,7 @@ async def list_downloads_of_torrent(view: View, infohash: str) -> list[Download]
 
 
 async def list_release_titles(view: View, download_ids: Sequence[int]) -> dict[int, str]:
-    """What their releases are called, by download."""
+    """Titles of their releases, by download."""
     if not download_ids:
         return {}
     rows = await view.rows(
@@ -211,7 +216,7 @@ async def list_release_titles(view: View, download_ids: Sequence[int]) -> dict[i
 
 
 async def count_remaining_bytes(view: View) -> int:
-    """What those that the client has will still take of the disk."""
+    """Bytes that torrents in the client will still take on the disk."""
     row = await view.row(
         "SELECT coalesce(sum(size * (1000 - progress) / 1000), 0) AS bytes FROM downloads"
         " WHERE state = 'added' AND size IS NOT NULL"
@@ -226,7 +231,7 @@ async def count_downloads_by_state(view: View) -> dict[DownloadState, int]:
 
 
 def known_names(candidate: str, release: str, infohash: str | None) -> tuple[str, ...]:
-    """What it is known by: as an offer, and by the hash that it turned out to have. Of JSON."""
+    """Names of an offer from its JSON, and the hash that its torrent turned out to have."""
     names = Offer(decode_candidate(candidate), decode_release(release)).names
     return names if infohash is None else tuple(dict.fromkeys((*names, infohash[:40])))
 
@@ -286,7 +291,7 @@ def library_file_from_row(row: Row) -> LibraryFile:
     )
 
 
-_ENDED = {
+_REASON_OF_END = {
     "retiring": "Something better has its place.",
     "retired": "Something better has its place.",
     "failed": "It could not be downloaded.",
@@ -308,7 +313,7 @@ class NewDownload:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step changed. `next_at` None: nothing is left to do until somebody wants something."""
+    """The changes of a step. `next_at` None: nothing is left to do until somebody asks for more."""
 
     state: DownloadState
     next_at: datetime | None
@@ -325,7 +330,7 @@ class StepResult:
     ends_as: DownloadState | Keep = KEEP
 
 
-_WHEN = {
+_MOMENT_COLUMNS = {
     "added": "added_at",
     "complete": "completed_at",
     "linked": "linked_at",
@@ -335,8 +340,8 @@ _WHEN = {
 }
 
 
-async def upsert_download(tx: Transaction, intent: NewDownload, now: datetime) -> Download:
-    """Due at once. A release that had its turn before begins again."""
+async def upsert_download(tx: Transaction, new: NewDownload, now: datetime) -> Download:
+    """The download is due at once. One of a release that had its turn before begins again."""
     moment = to_micros(now)
     row = await tx.row(
         "INSERT INTO downloads (show_id, release_id, state, infohash, magnet, save_path, slots,"
@@ -349,13 +354,13 @@ async def upsert_download(tx: Transaction, intent: NewDownload, now: datetime) -
         " added_at = NULL, completed_at = NULL, linked_at = NULL, ended_at = NULL,"
         " progressed_at = NULL, ends_as = NULL, holder = NULL,"
         f" updated_at = excluded.updated_at RETURNING {DOWNLOAD_COLUMNS}",
-        intent.show_id,
-        intent.release_id,
-        intent.candidate.infohash and intent.candidate.infohash[:40],
-        intent.candidate.magnet,
-        intent.save_path,
-        encode_slots(intent.slots),
-        encode_lost_slots(intent.replaces),
+        new.show_id,
+        new.release_id,
+        new.candidate.infohash and new.candidate.infohash[:40],
+        new.candidate.magnet,
+        new.save_path,
+        encode_slots(new.slots),
+        encode_lost_slots(new.replaces),
         moment,
         moment,
         moment,
@@ -372,8 +377,8 @@ async def claim_downloads(
     lease_end: datetime,
     limit: int,
 ) -> list[Download]:
-    """Downloads in these states with a step to take, the longest waiting first; ours until the
-    lease ends."""
+    """Claim downloads in these states whose next step is due, the longest waiting first. They are
+    ours until the lease ends."""
     if not states or limit < 1:
         return []
     skip = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
@@ -392,7 +397,8 @@ async def claim_downloads(
 
 
 async def reset_far_steps(tx: Transaction, now: datetime, too_far: datetime) -> None:
-    """No lease and no pause ends beyond `too_far`, unless the clock was set back since."""
+    """Make steps beyond `too_far` due now: no lease and no pause is that long, so the clock was set
+    back."""
     await tx.run(
         "UPDATE downloads SET next_step_at = ? WHERE next_step_at > ?",
         to_micros(now),
@@ -401,8 +407,9 @@ async def reset_far_steps(tx: Transaction, now: datetime, too_far: datetime) -> 
 
 
 async def renew_downloads(tx: Transaction, held: Sequence[Download], lease_end: datetime) -> None:
-    """Still at it. What is being written this moment is passed by: who waits here, with rows of
-    others held, waits in a circle with one that is linked and locks whom it replaces."""
+    """Renew the leases of these downloads. A row that is being written this moment is skipped: if
+    we waited for it while we hold rows of others, we could wait in a circle with a download that is
+    being linked and locks those it replaces."""
     skip = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
     await tx.run_many(
         "UPDATE downloads SET next_step_at = ? WHERE id IN (SELECT id FROM downloads"
@@ -412,8 +419,8 @@ async def renew_downloads(tx: Transaction, held: Sequence[Download], lease_end: 
 
 
 async def release_downloads(tx: Transaction, holder: str, now: datetime) -> int:
-    """What this worker held when it died, or is to give back: due now. Nobody is at it any more,
-    and whoever were commits nothing."""
+    """Release the downloads of this worker, which has died or stops: they are due now. A task that
+    still works on one commits nothing."""
     return await tx.run(
         "UPDATE downloads SET next_step_at = ?, fence = fence + 1, holder = NULL WHERE holder = ?",
         to_micros(now),
@@ -424,24 +431,24 @@ async def release_downloads(tx: Transaction, holder: str, now: datetime) -> int:
 async def update_claimed_download(
     tx: Transaction,
     claimed: Download,
-    taken: StepResult,
+    step: StepResult,
     now: datetime,
     *,
     holder: str | None = None,
 ) -> Download | None:
-    """None, and nothing is written, when the claim is not ours any more. `holder`: it stays with
-    us, for `next_at` is the end of our lease."""
+    """Write a step. None, and nothing is written, when the claim is not ours any more. With
+    `holder` the claim stays ours: `next_at` is then the end of our lease."""
     changes: dict[str, SqlValue] = {
-        "state": taken.state,
-        "next_step_at": maybe_micros(taken.next_at),
-        "attempts": taken.attempts,
-        "error": taken.error,
-        "detail": taken.detail,
+        "state": step.state,
+        "next_step_at": maybe_micros(step.next_at),
+        "attempts": step.attempts,
+        "error": step.error,
+        "detail": step.detail,
         "holder": holder,
         "updated_at": to_micros(now),
-        **_what_changed(taken),
+        **_changed_columns(step),
     }
-    if taken.state != claimed.state and (column := _WHEN.get(taken.state)) is not None:
+    if step.state != claimed.state and (column := _MOMENT_COLUMNS.get(step.state)) is not None:
         changes[column] = to_micros(now)
     settings = ", ".join(f"{name} = ?" for name in changes)
     row = await tx.row(
@@ -453,17 +460,17 @@ async def update_claimed_download(
     return None if row is None else download_from_row(row)
 
 
-def _what_changed(taken: StepResult) -> dict[str, SqlValue]:
+def _changed_columns(step: StepResult) -> dict[str, SqlValue]:
     changes: dict[str, SqlValue] = {}
     for name in ("progress", "infohash", "torrent", "size", "ends_as"):
-        if (value := getattr(taken, name)) is not KEEP:
+        if (value := getattr(step, name)) is not KEEP:
             changes[name] = value
-    if not isinstance(taken.progressed_at, Keep):
-        changes["progressed_at"] = to_micros(taken.progressed_at)
-    if not isinstance(taken.slots, Keep):
-        changes["slots"] = encode_slots(taken.slots)
-    if not isinstance(taken.replaces, Keep):
-        changes["replaces"] = encode_lost_slots(taken.replaces)
+    if not isinstance(step.progressed_at, Keep):
+        changes["progressed_at"] = to_micros(step.progressed_at)
+    if not isinstance(step.slots, Keep):
+        changes["slots"] = encode_slots(step.slots)
+    if not isinstance(step.replaces, Keep):
+        changes["replaces"] = encode_lost_slots(step.replaces)
     return changes
 
 
@@ -477,12 +484,12 @@ async def set_download_due(
     ends_as: DownloadState | None = None,
     detail: str | None = None,
 ) -> Download | None:
-    """Somebody wants the next step now; whoever is at it commits nothing more."""
-    kept = "" if isinstance(slots, Keep) else ", slots = ?"
+    """Make the next step due now. A worker that is at it commits nothing more."""
+    set_slots = "" if isinstance(slots, Keep) else ", slots = ?"
     row = await tx.row(
         "UPDATE downloads SET state = ?, next_step_at = ?, attempts = 0, error = NULL, detail = ?,"
-        f" ends_as = ?, fence = fence + 1, holder = NULL, ended_at = NULL, updated_at = ?{kept}"
-        f" WHERE id = ? RETURNING {DOWNLOAD_COLUMNS}",
+        " ends_as = ?, fence = fence + 1, holder = NULL, ended_at = NULL, updated_at = ?"
+        f"{set_slots} WHERE id = ? RETURNING {DOWNLOAD_COLUMNS}",
         state,
         to_micros(now),
         detail,

@@ -1,4 +1,5 @@
-"""The services of downloads: the client, the library, a way to torrents, and the policy."""
+"""The services of downloads: the client, the library, the web for .torrent files, and the
+policy."""
 
 from dataclasses import dataclass, field
 
@@ -30,13 +31,13 @@ class DownloadPolicy:
     lease: float = 60.0
 
     def pause(self, attempts: int) -> float:
-        """After so many tries in a row: twice as long each time."""
+        """Seconds to wait after so many tries in a row: twice as long each time."""
         return min(self.pause_cap, 2.0 ** min(attempts, 32))
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadServices:
-    """`web` brings torrents: bounded by their size, through the same gate as feeds."""
+    """`web` fetches .torrent files: bounded by their size, through the same gate as feeds."""
 
     downloader: DownloadClient
     library: MediaLibrary

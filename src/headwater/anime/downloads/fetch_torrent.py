@@ -1,4 +1,4 @@
-"""A torrent, fetched by ourselves through the gate and looked through before any client gets it."""
+"""Fetch a torrent ourselves, through the address gate, and check it before any client gets it."""
 
 import asyncio
 from dataclasses import replace
@@ -26,13 +26,13 @@ from headwater.feeds.fetch.outcome import Failed, Fetched, Gone, Outcome, Thrott
 from headwater.feeds.fetch.request_feed import FetchRequest
 
 _TRIES_BEFORE_THE_MAGNET = 3
-"""A site that does not give its torrent has often named a magnet link too."""
+"""Tries of a torrent's address after which a magnet link is taken, if the site names one too."""
 
-_BAD_ONES = 3
-"""A page in place of a torrent may be a passing mood of the site; not for long."""
+_MOST_BAD_FILES = 3
+"""A page in place of a torrent may be passing trouble of the site, but not for long."""
 
 _LASTING_CODES = frozenset({"blocked_address", "bad_url", "too_many_redirects", "bad_redirect"})
-"""What no further try would change."""
+"""Errors that no further try would change."""
 
 _SITE_DOWN_CODES = frozenset(
     {
@@ -48,23 +48,23 @@ _SITE_DOWN_CODES = frozenset(
         "http_5xx",
     }
 )
-"""The site, or our own network, is down: that says nothing of the torrent."""
+"""Errors of a site, or of our own network, that is down: they say nothing about the torrent."""
 
 
 async def fetch_torrent(work: ClaimedDownload) -> Download | None:
-    """intended → ready. Nothing was asked of the client yet."""
-    facts = await work.facts()
-    candidate = facts.row.candidate
+    """intended → ready. The client is not asked yet."""
+    context = await work.context()
+    candidate = context.decision.candidate
     async with work.services.database.read() as view:
         body = await download_rows.find_torrent_file(view, work.download.id)
     if body is None and _wants_magnet(candidate, work.download.attempts):
-        return await _ready(work, facts, _magnet_hash(candidate), None, None)
+        return await _ready(work, context, _magnet_hash(candidate), None, None)
     if body is None:
-        body = await _fetched(work, facts, candidate.torrent_url or "")
-    torrent = await _read(work, body)
+        body = await _fetch_body(work, context, candidate.torrent_url or "")
+    torrent = await _parse(work, body)
     _check_same_torrent(candidate, torrent)
-    await asyncio.to_thread(check_has_wanted_files, facts, work.download, torrent)
-    return await _ready(work, facts, torrent.infohash, body, torrent.size)
+    await asyncio.to_thread(check_has_wanted_files, context, work.download, torrent)
+    return await _ready(work, context, torrent.infohash, body, torrent.size)
 
 
 def _wants_magnet(candidate: TorrentCandidate, attempts: int) -> bool:
@@ -82,14 +82,14 @@ def _magnet_hash(candidate: TorrentCandidate) -> str:
     return magnet.infohash[:40]
 
 
-async def _read(work: ClaimedDownload, body: bytes) -> Torrent:
+async def _parse(work: ClaimedDownload, body: bytes) -> Torrent:
     policy = work.media.policy
     try:
         return await asyncio.to_thread(
             parse_torrent, body, most_bytes=policy.torrent_bytes, most_files=policy.torrent_files
         )
     except BadInput as trouble:
-        is_over = work.download.attempts + 1 >= _BAD_ONES
+        is_over = work.download.attempts + 1 >= _MOST_BAD_FILES
         has_magnet = work.download.magnet is not None
         raise StepFailed(
             trouble.code, trouble.message, lasting=is_over and not has_magnet
@@ -97,7 +97,7 @@ async def _read(work: ClaimedDownload, body: bytes) -> Torrent:
 
 
 def _check_same_torrent(candidate: TorrentCandidate, torrent: Torrent) -> None:
-    """The feed said which torrent it is; another one is not what was decided on."""
+    """The feed states the hash of the torrent that was decided on: another torrent is refused."""
     if candidate.infohash is None or candidate.is_torrent(torrent.infohash):
         return
     if not candidate.is_torrent(torrent.infohash_v2):
@@ -105,16 +105,16 @@ def _check_same_torrent(candidate: TorrentCandidate, torrent: Torrent) -> None:
         raise StepFailed("other_torrent", detail, lasting=True)
 
 
-def check_has_wanted_files(facts: DownloadContext, download: Download, torrent: Torrent) -> None:
-    """Before it is downloaded: is anything in it that it was chosen for? Not quick for many."""
+def check_has_wanted_files(context: DownloadContext, download: Download, torrent: Torrent) -> None:
+    """Check before the download that the torrent has files for its slots. Slow for many files."""
     files = [
         ClientTorrentFile("/".join(f.path), f.length) for f in torrent.files if not f.is_padding
     ]
-    found = match_torrent_files(
-        files, facts.show.show, download.slots, lambda name: read_title(name).release
+    contents = match_torrent_files(
+        files, context.show.show, download.slots, lambda name: read_title(name).release
     )
-    if not found.videos:
-        reasons = "; ".join(f"{each.file.path}: {each.reason}" for each in found.left_out[:3])
+    if not contents.videos:
+        reasons = "; ".join(f"{each.file.path}: {each.reason}" for each in contents.left_out[:3])
         raise StepFailed(
             "nothing_in_it", f"None of its files can be placed. {reasons}", lasting=True
         )
@@ -122,26 +122,26 @@ def check_has_wanted_files(facts: DownloadContext, download: Download, torrent: 
 
 async def _ready(
     work: ClaimedDownload,
-    facts: DownloadContext,
+    context: DownloadContext,
     infohash: str,
     body: bytes | None,
     size: int | None,
 ) -> Download | None:
-    """Only now the hash is known for sure: the same torrent may have had its turn."""
-    step = replace(work.onward("ready"), infohash=infohash)
+    """Only now is the hash known for certain: the same torrent may have had its turn."""
+    step = replace(work.step_to("ready"), infohash=infohash)
     if body is not None and size is not None:
         step = replace(step, torrent=body, size=size)
     async with work.services.database.write() as tx:
-        await show_rows.get_show(tx, facts.show.id, lock=True)
-        is_wish = facts.row.rule == BY_HAND
-        known = None if is_wish else await _why_known_already(tx, work.download, infohash)
-        if known is not None:
-            step = StepResult("dropped", None, detail=known, infohash=infohash)
-        holder = None if known is not None else work.services.registry.feeds.worker
+        await show_rows.get_show(tx, context.show.id, lock=True)
+        is_by_hand = context.decision.rule == BY_HAND
+        duplicate = None if is_by_hand else await _why_known_already(tx, work.download, infohash)
+        if duplicate is not None:
+            step = StepResult("dropped", None, detail=duplicate, infohash=infohash)
+        holder = None if duplicate is not None else work.services.registry.feeds.worker
         written = await download_rows.update_claimed_download(
             tx, work.download, step, work.now, holder=holder
         )
-    return None if known is not None else written
+    return None if duplicate is not None else written
 
 
 async def _why_known_already(tx: Transaction, download: Download, infohash: str) -> str | None:
@@ -155,36 +155,36 @@ async def _why_known_already(tx: Transaction, download: Download, infohash: str)
     return None
 
 
-async def _fetched(work: ClaimedDownload, facts: DownloadContext, url: str) -> bytes:
-    question = await _question(work, facts, url)
-    match await _fetch_in_turn(work, question):
+async def _fetch_body(work: ClaimedDownload, context: DownloadContext, url: str) -> bytes:
+    request = await _request_of_torrent(work, context, url)
+    match await _fetch_in_turn(work, request):
         case Fetched(exchange=exchange):
             coding = header(exchange.answer.response_headers, "content-encoding")
             most = work.media.policy.torrent_bytes
-            found = await asyncio.to_thread(
+            decoded = await asyncio.to_thread(
                 decode_body, exchange.answer.body, coding, max_bytes=most
             )
-            if found.error is not None:
-                raise StepFailed(found.error, found.detail)
-            return found.body
+            if decoded.error is not None:
+                raise StepFailed(decoded.error, decoded.detail)
+            return decoded.body
         case outcome:
-            _not_fetched(work, outcome)
+            _fail_fetch(work, outcome)
 
 
-def _not_fetched(work: ClaimedDownload, outcome: Outcome) -> NoReturn:
+def _fail_fetch(work: ClaimedDownload, outcome: Outcome) -> NoReturn:
     match outcome:
         case Throttled(exchange=exchange, retry_after=seconds):
-            rest = seconds or work.media.policy.pause(work.download.attempts + 5)
-            moment = work.services.clock.monotonic() + rest
+            pause = seconds or work.media.policy.pause(work.download.attempts + 5)
+            moment = work.services.clock.monotonic() + pause
             work.services.registry.feeds.fetcher.turns.rest(host_of(exchange.answer.url), moment)
-            raise StepFailed("throttled", "The site asks for a rest.", counts=False, wait=rest)
+            raise StepFailed("throttled", "The site asks for a rest.", counts=False, wait=pause)
         case Gone():
             has_magnet = work.download.magnet is not None
             raise StepFailed(
                 "gone", "The site says that the torrent is gone.", lasting=not has_magnet
             )
-        case Failed(code=code, detail=detail) if code in _SITE_DOWN_CODES and _is_patient(work):
-            raise StepFailed(code, detail, counts=False, wait=_longer_each_time(work))
+        case Failed(code=code, detail=detail) if code in _SITE_DOWN_CODES and _may_wait(work):
+            raise StepFailed(code, detail, counts=False, wait=_growing_pause(work))
         case Failed(code=code, detail=detail):
             raise StepFailed(
                 code, detail, lasting=code in _LASTING_CODES and work.download.magnet is None
@@ -193,13 +193,13 @@ def _not_fetched(work: ClaimedDownload, outcome: Outcome) -> NoReturn:
             raise StepFailed("unexpected_304", "The site answered a question that we did not ask.")
 
 
-def _is_patient(work: ClaimedDownload) -> bool:
-    """As long as with a download that does not move; but a magnet link need not wait for a site."""
+def _may_wait(work: ClaimedDownload) -> bool:
+    """Wait for a site as long as for a stalled download; but with a magnet link, do not wait."""
     return work.download.magnet is None and _age(work) < work.media.policy.stalled
 
 
-def _longer_each_time(work: ClaimedDownload) -> float:
-    """Half as long again as all of the time before."""
+def _growing_pause(work: ClaimedDownload) -> float:
+    """Half of the time that has passed since the download was intended."""
     return min(work.media.policy.pause_cap, max(2.0, _age(work) / 2))
 
 
@@ -207,24 +207,26 @@ def _age(work: ClaimedDownload) -> float:
     return (work.now - work.download.intended_at).total_seconds()
 
 
-async def _question(work: ClaimedDownload, facts: DownloadContext, url: str) -> FetchRequest:
-    """A private feed's credentials go along to its own origin, and nowhere else."""
+async def _request_of_torrent(
+    work: ClaimedDownload, context: DownloadContext, url: str
+) -> FetchRequest:
+    """Credentials of a private feed are sent to the feed's own origin, and nowhere else."""
     async with work.services.database.read() as view:
         try:
-            feed = await feed_rows.get_feed(view, facts.tracking.feed_id)
-        except NotFound:  # gone for good; what it said may still be had without it
+            feed = await feed_rows.get_feed(view, context.tracking.feed_id)
+        except NotFound:  # the feed is deleted; its torrent can still be fetched
             return FetchRequest(url)
     try:
-        keys = await work.services.registry.feeds.keyrings.open(feed.pk, feed.url)
+        keyring = await work.services.registry.feeds.keyrings.open(feed.pk, feed.url)
     except SecretUnreadable as trouble:
         raise StepFailed(trouble.code, trouble.message, counts=False) from trouble
-    return FetchRequest(url, verify_tls=feed.overrides.verify_tls, keys=keys)
+    return FetchRequest(url, verify_tls=feed.overrides.verify_tls, keys=keyring)
 
 
-async def _fetch_in_turn(work: ClaimedDownload, question: FetchRequest) -> Outcome:
-    """In the host's turn, as every visit is."""
+async def _fetch_in_turn(work: ClaimedDownload, request: FetchRequest) -> Outcome:
+    """Fetch when it is the host's turn, as every visit does."""
     try:
-        return await work.fetcher.fetch_in_turn(question)
+        return await work.fetcher.fetch_in_turn(request)
     except TooSoon as rest:
         wait = float(rest.facts["retry_after_sec"])
         raise StepFailed("host_rests", rest.message, counts=False, wait=wait) from rest

@@ -1,4 +1,4 @@
-"""How a file gets a name: in one moment, never over another, found again after a crash."""
+"""Move files: each gets its name in one moment, never over another, and is found after a crash."""
 
 import os
 import shutil
@@ -13,25 +13,27 @@ _PART = ".headwater-part"
 
 
 def file_mark(place: Path) -> str:
-    """Tells a file from another of its length: what it is on the disk, and when it was written.
-    One of the two is enough; not every file system has both."""
-    seen = place.stat()
-    return f"{seen.st_ino}-{seen.st_mtime_ns}"
+    """A mark that tells a file from another of its length: its inode, and when it was written. One
+    of the two is enough to recognise it; not every file system has both."""
+    status = place.stat()
+    return f"{status.st_ino}-{status.st_mtime_ns}"
 
 
 def is_placed_file(place: Path, old: PlacedFile) -> bool:
-    """It is a plain file of that length, and has the mark, or a part of it, if there is one."""
+    """Whether it is a plain file of that length, and has the mark, or a part of it, if there is
+    one."""
     if place.is_symlink() or not place.is_file() or place.stat().st_size != old.length:
         return False
     if not old.mark:
         return True
-    number, _, moment = file_mark(place).partition("-")
-    known, _, written = old.mark.partition("-")
-    return number == known or moment == written
+    inode, _, written = file_mark(place).partition("-")
+    old_inode, _, old_written = old.mark.partition("-")
+    return inode == old_inode or written == old_written
 
 
 def link_file(there: Path, goal: Path) -> bool:
-    """False when the two are on different file systems, or theirs has no links."""
+    """Hard-link a file. False when the two are on different file systems, or theirs has no
+    links."""
     try:
         os.link(there, goal, follow_symlinks=False)
     except FileExistsError:
@@ -44,7 +46,7 @@ def link_file(there: Path, goal: Path) -> bool:
 
 
 def copy_file(there: Path, goal: Path) -> None:
-    """Whole under another name first; its own name comes in one moment, and to a free place."""
+    """Copy a file under another name first. Its own name follows in one moment, if it is free."""
     if os.path.lexists(goal):
         check_same_file(there, goal)
         return
@@ -71,7 +73,7 @@ def copy_to_part(there: Path, part: Path) -> None:
 
 
 def replace_file(there: Path, goal: Path, *, link: bool) -> None:
-    """In one moment, and whatever stands there is gone from there: it must be safe already."""
+    """Replace a file in one moment. The old one is gone from there: it must be safe already."""
     part = part_path(goal)
     part.unlink(missing_ok=True)
     try:
@@ -83,7 +85,7 @@ def replace_file(there: Path, goal: Path, *, link: bool) -> None:
 
 
 def check_same_file(there: Path, goal: Path) -> None:
-    """An earlier try may have linked or copied it."""
+    """PlaceTaken, unless it is the same file: an earlier try may have linked or copied it."""
     if goal.is_symlink() or not is_same_file(there, goal):
         raise PlaceTaken(f"{goal.name} is there already, and is another file.", path=str(goal))
 
@@ -103,15 +105,16 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 
 def part_path(goal: Path) -> Path:
-    """Short enough for any file system, the same at every try, and no other file's: episodes of a
-    long title begin alike."""
+    """A temporary name: short enough for any file system, the same at every try, and no other
+    file's (episodes of a long title begin alike)."""
     name = goal.name.encode()
-    own = sha256(name).hexdigest()[:12]
-    return goal.with_name(f".{name[:80].decode('utf-8', 'ignore')}.{own}{_PART}")
+    digest = sha256(name).hexdigest()[:12]
+    return goal.with_name(f".{name[:80].decode('utf-8', 'ignore')}.{digest}{_PART}")
 
 
 def sync_folder(folder: Path) -> None:
-    """The name is on the disk before anything is let go because of it."""
+    """Write the folder to the disk: the new name must be there before anything is removed for
+    it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""The library's files written down: each before it is touched, and again when it is done."""
+"""Rows of library files: each is written before the file is touched, and again when it is done."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from headwater.core.values.instant import to_micros
 
 @dataclass(frozen=True, slots=True)
 class NewLibraryFile:
-    """A file of the downloads, and the place that it is to have in the library."""
+    """A file of the downloads, and the path that it will have in the library."""
 
     source: str
     path: str
@@ -30,7 +30,8 @@ class NewLibraryFile:
 async def upsert_library_files(
     tx: Transaction, download_id: int, files: Sequence[NewLibraryFile]
 ) -> list[LibraryFile]:
-    """Before any of them is touched. A repeat keeps the places that were chosen first."""
+    """Write down files before any of them is touched. A repeat keeps the paths that were chosen
+    first."""
     again = "library_files.state IN ('recycled', 'left', 'leaving')"
     await tx.run_many(
         "INSERT INTO library_files (download_id, source, path, path_key, length, mark, slots,"
@@ -57,12 +58,12 @@ async def upsert_library_files(
     rows = await tx.rows(
         f"SELECT {FILE_COLUMNS} FROM library_files WHERE download_id = ? ORDER BY id", download_id
     )
-    wanted = {each.source for each in files}
-    return [library_file_from_row(row) for row in rows if row.source in wanted]
+    sources = {file.source for file in files}
+    return [library_file_from_row(row) for row in rows if row.source in sources]
 
 
 async def delete_wanted_files(tx: Transaction, file_ids: Sequence[int]) -> None:
-    """Those of them that never came into the library: another place is chosen for them."""
+    """Delete those of them that never came into the library: another path is chosen for them."""
     await tx.run_many(
         "DELETE FROM library_files WHERE id = ? AND state = 'wanted'",
         [(file_id,) for file_id in file_ids],
@@ -72,7 +73,7 @@ async def delete_wanted_files(tx: Transaction, file_ids: Sequence[int]) -> None:
 async def mark_files_placed(
     tx: Transaction, files: Sequence[tuple[int, str]], now: datetime
 ) -> None:
-    """(id, mark) of each."""
+    """`files` are pairs of id and mark."""
     await tx.run_many(
         "UPDATE library_files SET state = 'placed', mark = ?, placed_at = ?, gone_at = NULL,"
         " recycled_to = NULL WHERE id = ?",
@@ -83,7 +84,7 @@ async def mark_files_placed(
 async def mark_files_leaving(
     tx: Transaction, file_ids: Sequence[int], state: LibraryFileState, now: datetime
 ) -> None:
-    """`leaving` or `switching`: since when it is to go is never changed by a repeat."""
+    """`state` is `leaving` or `switching`. A repeat does not change since when they are to go."""
     await tx.run_many(
         "UPDATE library_files SET state = ?, gone_at = coalesce(gone_at, ?) WHERE id = ?",
         [(state, to_micros(now), file_id) for file_id in file_ids],
@@ -93,7 +94,7 @@ async def mark_files_leaving(
 async def mark_file_gone(
     tx: Transaction, file_id: int, state: LibraryFileState, recycled_to: str | None, now: datetime
 ) -> None:
-    """`recycled`, or `left` where it was not ours to take."""
+    """`state` is `recycled`, or `left` where the file was not ours to take."""
     await tx.run(
         "UPDATE library_files SET state = ?, recycled_to = ?, gone_at = coalesce(gone_at, ?)"
         " WHERE id = ?",

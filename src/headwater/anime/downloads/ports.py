@@ -1,4 +1,4 @@
-"""What may be asked of a download client and of the folders that its files go to."""
+"""Ports to a download client, and to the folders of the downloads and the library."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class ClientDown(HeadwaterError):
 
 
 class ClientRefused(HeadwaterError):
-    """The download client answered, and will not do it. Facts: `client`."""
+    """The download client answered, and refuses. Facts: `client`."""
 
     code = "download_client_refused"
     status = 502
@@ -37,7 +37,7 @@ class PlaceTaken(LibraryTrouble):
 
 
 class NotOurs(LibraryTrouble):
-    """What stands there is not the file that we put there, and stays."""
+    """The file there is not the one that we put there. It stays."""
 
     code = "not_ours"
 
@@ -49,7 +49,7 @@ class FolderGone(LibraryTrouble):
 
 
 class SourceGone(LibraryTrouble):
-    """A file of the downloads is not there any more: somebody has taken it away."""
+    """A file of the downloads is not there any more: somebody has removed it."""
 
     code = "source_gone"
 
@@ -86,7 +86,7 @@ class ClientTorrent:
 
 @dataclass(frozen=True, slots=True)
 class ClientTorrentFile:
-    """One file of a job: its path below the job's save path, with `/` between the parts."""
+    """One file of a torrent: its path below the torrent's save path, with `/` between the parts."""
 
     path: str
     length: int
@@ -99,23 +99,24 @@ class DownloadClient(Protocol):
     """
 
     deletes_files: bool
-    """False: it forgets a torrent, and leaves its files to us."""
+    """False: the client forgets a torrent, and leaves its files to us."""
 
     async def version(self) -> str:
-        """The client's own name and version: it can be reached and lets us in."""
+        """The client's own name and version. An answer proves that it can be reached and lets us
+        in."""
 
-    async def add(self, job: NewClientTorrent) -> None:
-        """Adding what is there already is no trouble, and changes nothing of it."""
+    async def add(self, torrent: NewClientTorrent) -> None:
+        """Add a torrent. Adding one that is there already changes nothing."""
 
-    async def jobs(self, infohashes: Sequence[str]) -> Mapping[str, ClientTorrent]:
-        """Those of them that the client has."""
+    async def list_torrents(self, infohashes: Sequence[str]) -> Mapping[str, ClientTorrent]:
+        """Those of these torrents that the client has, by infohash."""
 
     async def files(self, infohash: str) -> Sequence[ClientTorrentFile]:
-        """Empty while a magnet link has not found its torrent yet."""
+        """The files of a torrent. Empty while a magnet link has not found its torrent yet."""
 
     async def remove(self, infohash: str, *, with_files: bool) -> bool:
-        """Only what bears our tag, where the client has tags. False when it is not there.
-        ClientRefused when it is somebody else's."""
+        """Remove a torrent that bears our tag, where the client has tags. False when it is not
+        there. ClientRefused when it is somebody else's."""
 
     async def close(self) -> None: ...
 
@@ -123,7 +124,7 @@ class DownloadClient(Protocol):
 @dataclass(frozen=True, slots=True)
 class PlacedFile:
     """A file of ours as we put it into the library. `mark` tells it from another file in its place;
-    while there is none (we died before we noted it), its `source` in the downloads does."""
+    while there is no mark (we died before we noted it), its `source` in the downloads does."""
 
     path: str
     length: int
@@ -133,7 +134,7 @@ class PlacedFile:
 
 @dataclass(frozen=True, slots=True)
 class SwitchedFile:
-    """The new file's mark, and where the old one is now; None when it was deleted."""
+    """The new file's mark, and the path of the old one now; None when it was deleted."""
 
     mark: str
     kept: str | None
@@ -147,36 +148,39 @@ class MediaLibrary(Protocol):
     """
 
     async def lacks(self, folder: str, torrent: Torrent, *, pieces: bool) -> str | None:
-        """What is missing or wrong below that folder of the downloads, in words; None: nothing.
-        `pieces`: every byte is read and hashed, where the torrent has hashes."""
+        """The first thing that is missing or wrong below that folder of the downloads, in words;
+        None when there is none. `pieces`: every byte is read and hashed, where the torrent has
+        hashes."""
 
     async def place(self, source: str, target: str, *, keep: bool = False) -> str:
-        """A file of the downloads comes to be in the library, whole, in one moment: its mark.
+        """Place a file of the downloads in the library, whole and in one moment; returns its mark.
         PlaceTaken when something else is there, SourceGone when there is no such file. `keep`: the
-        source stays, though files are moved here; it is somebody else's."""
+        source stays, even where files are moved, because it is somebody else's."""
 
     async def switch(
         self, source: str, old: PlacedFile, *, today: str, keep: bool = False
     ) -> SwitchedFile:
-        """The same, into the place of a file of ours, which goes to the recycle folder: there is
-        no moment without one of the two in its place. PlaceTaken when something else is there."""
+        """Place a file in place of one of ours, which goes to the recycle folder: there is no
+        moment without one of the two in its place. PlaceTaken when something else is there."""
 
     async def write(self, target: str, body: bytes, *, over: Sequence[PlacedFile] = ()) -> str:
-        """A small file of our own: its mark. PlaceTaken when something is there that is neither
-        the same nor one of those it goes `over`."""
+        """Write a small file of our own; returns its mark. PlaceTaken when something is there that
+        is neither the same nor one of those that it may go `over`."""
 
     async def recycle(self, old: PlacedFile, *, today: str) -> str | None:
-        """Out of the library. Where it is now; None when it was deleted, or was not there.
-        NotOurs when it is not the file we placed there: then it stays."""
+        """Take a file out of the library; returns its path now, or None when it was deleted or was
+        not there. NotOurs when it is not the file that we placed there: then it stays."""
 
     async def discard(self, paths: Sequence[str]) -> None:
-        """Files of the downloads that no client will delete; folders that are empty then go too."""
+        """Delete files of the downloads that no client will delete, and folders that are empty
+        then."""
 
     async def free_bytes(self) -> int:
-        """Of the downloads."""
+        """Free bytes on the disk of the downloads."""
 
     async def sweep(self, before: str) -> int:
-        """Files that were recycled before that day (YYYY-MM-DD) go for good: how many."""
+        """Delete for good what was recycled before that day (YYYY-MM-DD); returns how many
+        files."""
 
     async def troubles(self) -> Sequence[str]:
-        """For the doctor, in words."""
+        """Troubles with the folders, in words, for `headwater doctor`."""

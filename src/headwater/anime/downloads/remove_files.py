@@ -1,4 +1,4 @@
-"""Remove files from the library: which release lost its place is written down first."""
+"""Remove files from the library. Which release lost its place is written down first."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,21 +28,22 @@ _SWITCH_SECONDS = 5.0
 
 
 def losses_of(replacements: Sequence[Replacement], slots: Sequence[Slot]) -> tuple[LostSlots, ...]:
-    """In these slots alone, those of what has come: elsewhere another tracking, or a person, may
-    have chosen what is on its way."""
-    found = []
-    for each in replacements:
-        lost = tuple(slot for slot in each.slots if slot in slots)
+    """The losses in these slots alone, which the new release has filled: elsewhere another
+    tracking, or a person, may have chosen the release that is on its way."""
+    losses = []
+    for replacement in replacements:
+        loser = replacement.standing
+        lost = tuple(slot for slot in replacement.slots if slot in slots)
         if lost:
-            whole = set(each.standing.slots) <= set(lost)
-            found.append(LostSlots(int(each.standing.id), lost, whole))
-    return tuple(found)
+            losses.append(LostSlots(int(loser.id), lost, set(loser.slots) <= set(lost)))
+    return tuple(losses)
 
 
 async def write_losses(
     tx: Transaction, losses: Sequence[LostSlots], winner: int, now: datetime
 ) -> list[Download]:
-    """In the transaction in which the winner is in the library: those who were there before."""
+    """Write the losses, in the transaction in which the winner comes into the library. Returns the
+    downloads that were in the library before."""
     former = []
     for loss in losses:
         loser = await download_rows.get_download(tx, loss.download_id, lock=True)
@@ -51,10 +52,10 @@ async def write_losses(
         left = tuple(slot for slot in loser.slots if slot not in loss.slots)
         await _mark_files_leaving(tx, loser, left, now)
         if loss.is_whole:
-            said = f"Download {winner} has its place."
+            detail = f"Download {winner} has its place."
             ends_as: DownloadState = "retired" if loser.linked_at is not None else "dropped"
             await download_rows.set_download_due(
-                tx, loser.id, "retiring", now, ends_as=ends_as, detail=said
+                tx, loser.id, "retiring", now, ends_as=ends_as, detail=detail
             )
         else:
             await download_rows.set_download_due(
@@ -64,44 +65,43 @@ async def write_losses(
 
 
 async def retire_download(
-    tx: Transaction, download: Download, ends_as: DownloadState, why: str, now: datetime
+    tx: Transaction, download: Download, ends_as: DownloadState, detail: str, now: datetime
 ) -> None:
-    """All of it is to go, from the library and from the client."""
+    """Let all of a download go, from the library and from the client."""
     await _mark_files_leaving(tx, download, (), now)
     await download_rows.set_download_due(
-        tx, download.id, "retiring", now, ends_as=ends_as, detail=why
+        tx, download.id, "retiring", now, ends_as=ends_as, detail=detail
     )
 
 
 async def _mark_files_leaving(
     tx: Transaction, loser: Download, left: Sequence[Slot], now: datetime
 ) -> None:
-    """Its files leave, but for those that hold an episode which it still has."""
-    kept = frozenset(left)
+    """Let its files leave, but for those of an episode that it still has."""
     leaving = [
         file.id
         for file in await download_rows.list_library_files(tx, loser.id)
-        if file.state in ("wanted", "placed") and not kept & set(file.slots)
+        if file.state in ("wanted", "placed") and not set(left) & set(file.slots)
     ]
     await library_file_rows.mark_files_leaving(tx, leaving, "leaving", now)
 
 
 async def cancel_switch(tx: Transaction, file: LibraryFile, now: datetime) -> None:
-    """Another file was to take its place, and will not: it stays, or leaves by itself."""
+    """Another file will not take the place of this one after all: it stays, or leaves by itself."""
     owner = await download_rows.get_download(tx, file.download_id)
     state: download_rows.LibraryFileState = "leaving" if owner.state == "retiring" else "placed"
     await library_file_rows.mark_files_leaving(tx, [file.id], state, now)
 
 
 async def remove_leaving_files(work: ClaimedDownload) -> None:
-    """Files that are to leave do, each with a note of where it is now. Again after a crash, it
+    """Remove files that are `leaving`, and note of each where it is now. A repeat after a crash
     finds what is gone."""
     async with work.services.database.read() as view:
-        found = await download_rows.list_library_files(view, work.download.id)
-    if any(file.state == "switching" for file in found):
-        said = "A file of another download is coming into its place."
-        raise StepFailed("switching", said, counts=False, wait=_SWITCH_SECONDS)
-    for file in found:
+        files = await download_rows.list_library_files(view, work.download.id)
+    if any(file.state == "switching" for file in files):
+        detail = "A file of another download is coming into its place."
+        raise StepFailed("switching", detail, counts=False, wait=_SWITCH_SECONDS)
+    for file in files:
         if file.state == "leaving":
             await _remove_file(work, file)
 
@@ -109,24 +109,26 @@ async def remove_leaving_files(work: ClaimedDownload) -> None:
 async def _remove_file(work: ClaimedDownload, file: LibraryFile) -> None:
     old = PlacedFile(file.path, file.length, file.mark, file.source)
     state: download_rows.LibraryFileState = "recycled"
-    kept: str | None = None
+    recycled_to: str | None = None
     try:
-        kept = await work.media.library.recycle(old, today=recycle_day_of(file, work.now))
+        recycled_to = await work.media.library.recycle(old, today=recycle_day_of(file, work.now))
     except NotOurs as trouble:
         state = "left"
         logger.warning("file_left", download=work.download.id, detail=trouble.message)
     async with work.services.database.write() as tx:
-        await library_file_rows.mark_file_gone(tx, file.id, state, kept, work.now)
+        await library_file_rows.mark_file_gone(tx, file.id, state, recycled_to, work.now)
 
 
-async def remove_late_files(work: ClaimedDownload, came: Sequence[tuple[LibraryFile, str]]) -> None:
-    """It lost its place while its files, each with its mark, were on their way: they came too late,
-    and leave again."""
+async def remove_late_files(
+    work: ClaimedDownload, placed: Sequence[tuple[LibraryFile, str]]
+) -> None:
+    """Remove files, each with its mark, that were placed too late: their download had lost its
+    place meanwhile."""
     async with work.services.database.read() as view:
         rows = {
             row.id: row for row in await download_rows.list_library_files(view, work.download.id)
         }
-    for file, mark in came:
+    for file, mark in placed:
         row = rows.get(file.id)
         if row is not None and row.state in ("leaving", "recycled"):
             late = PlacedFile(file.path, file.length, mark, file.source)
@@ -135,16 +137,13 @@ async def remove_late_files(work: ClaimedDownload, came: Sequence[tuple[LibraryF
 
 
 async def remove_placed_files(work: ClaimedDownload) -> None:
-    """It is given up: what of it came before the trouble leaves again, while its rows still say
-    whose that is. A place that is another download's, too, is left to that one."""
+    """Remove the files of a download that is given up, while its rows still say whose they are. A
+    path that another download has, too, is left to that one."""
     async with work.services.database.read() as view:
         if (await download_rows.get_download(view, work.download.id)).fence != work.download.fence:
             return  # somebody else is at it
-        coming = [
-            f
-            for f in await download_rows.list_library_files(view, work.download.id)
-            if f.state == "wanted"
-        ]
+        files = await download_rows.list_library_files(view, work.download.id)
+        coming = [file for file in files if file.state == "wanted"]
         keys = sorted({collision_key(file.path) for file in coming})
         others = await download_rows.list_library_files_at(view, keys)
     theirs = {collision_key(f.path) for f in others if f.download_id != work.download.id}
@@ -156,7 +155,8 @@ async def remove_placed_files(work: ClaimedDownload) -> None:
 
 
 def recycle_day_of(file: LibraryFile, now: datetime) -> str:
-    """The day on which it lost its place: a repeat on another day finds it where it was put."""
+    """The day on which the file lost its place: a repeat on another day finds it where it was
+    put."""
     return f"{file.gone_at or now:%Y-%m-%d}"
 
 
@@ -164,13 +164,13 @@ _LOOK_SECONDS = 2.0
 
 
 async def finish_download(work: ClaimedDownload) -> Download | None:
-    """linked → done, once everybody who lost a place by it is gone from there."""
+    """linked → done, once all that lost their places to it are gone from there."""
     await remove_leaving_files(work)
     async with work.services.database.read() as view:
         for loss in work.download.replaces:
             try:
                 loser = await download_rows.get_download(view, loss.download_id)
-            except NotFound:  # nobody tracks it any more
+            except NotFound:  # its show is not tracked any more
                 continue
             leaving = await download_rows.list_library_files(view, loser.id)
             if loser.state == "retiring" or any(f.state == "leaving" for f in leaving):
@@ -201,7 +201,8 @@ async def finish_retiring(work: ClaimedDownload) -> Download | None:
 
 
 async def cancel_own_switches(tx: Transaction, download: Download, now: datetime) -> None:
-    """It was to take a place, and will not: whoever has it keeps it, or leaves by itself."""
+    """The download will not take the places of other files after all: they stay, or leave by
+    themselves."""
     own = await download_rows.list_library_files(tx, download.id)
     keys = sorted({collision_key(file.path) for file in own})
     for file in await download_rows.list_library_files_at(tx, keys):
@@ -211,7 +212,7 @@ async def cancel_own_switches(tx: Transaction, download: Download, now: datetime
 
 
 async def _is_needed(work: ClaimedDownload) -> bool:
-    """The torrent is another download's too, or people want it seeded."""
+    """Whether another download has the same torrent, or the torrent must be seeded on."""
     if work.media.policy.keep_seeding and work.download.linked_at is not None:
         return True
     async with work.services.database.read() as view:
@@ -225,26 +226,26 @@ async def _is_needed(work: ClaimedDownload) -> bool:
 
 async def _leave_client(work: ClaimedDownload) -> None:
     downloader = work.media.downloader
-    job = await work.job()
-    if job is not None and not await is_our_torrent(work, job):
+    torrent = await work.find_in_client()
+    if torrent is not None and not await is_our_torrent(work, torrent):
         logger.info("torrent_left", download=work.download.id, infohash=work.infohash)
         return
     forgets_only = not downloader.deletes_files
-    paths = await _paths(work, job, with_control_file=forgets_only)
-    if job is not None:
+    paths = await _downloaded_paths(work, torrent, with_control_file=forgets_only)
+    if torrent is not None:
         await downloader.remove(work.infohash, with_files=True)
-    if job is not None or forgets_only:
+    if torrent is not None or forgets_only:
         await work.media.library.discard(paths)
 
 
-async def _paths(
-    work: ClaimedDownload, job: ClientTorrent | None, *, with_control_file: bool
+async def _downloaded_paths(
+    work: ClaimedDownload, client_torrent: ClientTorrent | None, *, with_control_file: bool
 ) -> list[str]:
     """Its files below the downloads, in the folder that was made for it."""
     try:
         torrent = await work.torrent()
     except StepFailed:  # a magnet link that never found its torrent has none
         return []
-    folder = work.download.save_path if job is None else work.folder_of(job)
-    found = [f"{folder}/{'/'.join(f.path)}" for f in torrent.files if not f.is_padding]
-    return [*found, f"{folder}/{torrent.name}.aria2"] if with_control_file else found
+    folder = work.folder_of(client_torrent) if client_torrent else work.download.save_path
+    paths = [f"{folder}/{'/'.join(f.path)}" for f in torrent.files if not f.is_padding]
+    return [*paths, f"{folder}/{torrent.name}.aria2"] if with_control_file else paths

@@ -1,4 +1,4 @@
-"""Run downloads: from the intent to the library and out of it, one step at a time."""
+"""Run downloads, from the intent to the library and out of it, one step at a time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,7 +12,6 @@ from headwater.anime.downloads.claimed_download import (
     ClaimedDownload,
     DownloadContext,
     StepFailed,
-    get_download_context,
 )
 from headwater.anime.downloads.client_steps import (
     add_to_client,
@@ -52,11 +51,11 @@ from headwater.events import event_rows
 from headwater.events.event import Event
 from headwater.feeds.fetch.polite_fetcher import PoliteFetcher
 
-StepOf = Callable[[ClaimedDownload], Awaitable[Download | None]]
+Step = Callable[[ClaimedDownload], Awaitable[Download | None]]
 
 ACCEPT = "application/x-bittorrent, application/octet-stream;q=0.8, */*;q=0.1"
 
-STEPS: Mapping[DownloadState, StepOf] = {
+STEPS: Mapping[DownloadState, Step] = {
     "intended": fetch_torrent,
     "ready": add_to_client,
     "complete": verify_download,
@@ -67,7 +66,7 @@ STEPS: Mapping[DownloadState, StepOf] = {
 }
 _WITHOUT_CLIENT: tuple[DownloadState, ...] = ("intended", "linked", "done")
 _MAY_FAIL: frozenset[DownloadState] = frozenset({"intended", "ready", "added", "complete"})
-"""Later ones have files in the library: they wait, visibly, and are never given up."""
+"""Downloads in later states have files in the library: they wait visibly, and never fail."""
 
 _WATCHED_AT_ONCE = 500
 _SWEEP_SECONDS = 3_600.0
@@ -79,7 +78,7 @@ logger = get_logger("downloads")
 
 @dataclass(slots=True)
 class DownloadRunner:
-    """All downloads of this process. Several processes take turns by their claims."""
+    """Run the downloads of this process. Several processes share them by claims."""
 
     services: ReleaseServices
     media: DownloadServices
@@ -99,33 +98,34 @@ class DownloadRunner:
         )
 
     async def look(self) -> None:
-        """Begins the next step of everything whose time has come."""
+        """Begin the next step of every download that is due."""
         if not self._has_begun:
-            await self._give_back()
+            await self._release()
             self._has_begun = True
         await self._sweep()
-        await self._keep_leases()
+        await self._renew_leases()
         async with self.services.database.read() as view:
             wait = await download_rows.seconds_until_next_step(view, view.now, self._too_far())
         if wait is not None and wait <= 0:
             await self._begin()
 
     async def all_done(self) -> None:
-        """When every step that was begun has come to its end."""
+        """Wait until every step that was begun has ended."""
         while self._running:
             await asyncio.gather(*self._running, return_exceptions=True)
 
     async def end(self, seconds: float) -> None:
-        """What is at hand may finish within the time given; the rest is free for others."""
+        """Let running steps finish within these seconds, cancel the rest, and release all
+        claims."""
         if self._running:
             await asyncio.wait(set(self._running), timeout=seconds)
         for task in list(self._running):
             task.cancel()
         await self.all_done()
-        await self._give_back()
+        await self._release()
 
-    async def _give_back(self) -> None:
-        """What was in our hands when we died, or stop: due now."""
+    async def _release(self) -> None:
+        """Release what we held when we died, or hold when we stop: these downloads are due now."""
         async with self.services.database.write() as tx:
             await download_rows.release_downloads(tx, self.services.registry.feeds.worker, tx.now)
 
@@ -134,24 +134,24 @@ class DownloadRunner:
         now, client_rests = clock.now(), clock.monotonic() < self._client_rests_until
         lease_end = now + timedelta(seconds=policy.lease)
         states = _WITHOUT_CLIENT if client_rests else tuple(STEPS)
-        watching = any(held and held[0].state == "added" for held in self._running.values())
-        room = policy.at_once - len(self._running) + watching
-        who = self.services.registry.feeds.worker
+        is_watching = any(held and held[0].state == "added" for held in self._running.values())
+        room = policy.at_once - len(self._running) + is_watching
+        worker = self.services.registry.feeds.worker
         async with self.services.database.write() as tx:
             await download_rows.reset_far_steps(tx, now, self._too_far())
-            claimed = await download_rows.claim_downloads(tx, who, states, now, lease_end, room)
+            claimed = await download_rows.claim_downloads(tx, worker, states, now, lease_end, room)
             watched = []
-            if not client_rests and not watching:
+            if not client_rests and not is_watching:
                 watched = await download_rows.claim_downloads(
-                    tx, who, ("added",), now, lease_end, _WATCHED_AT_ONCE
+                    tx, worker, ("added",), now, lease_end, _WATCHED_AT_ONCE
                 )
         for download in claimed:
-            self._start(self._through(download), [download])
+            self._start(self._take_steps(download), [download])
         if watched:
             self._start(self._watch(watched), watched)
 
     def _too_far(self) -> datetime:
-        """No step is planned later than this: the longest wait is the rest that a site asks for."""
+        """No step is planned for later: the longest pause is the rest that a site asks for."""
         policy = self.media.policy
         pauses = (
             policy.look,
@@ -161,72 +161,71 @@ class DownloadRunner:
         longest = max(policy.lease, *pauses)
         return self.services.clock.now() + timedelta(seconds=longest + _SLACK_SECONDS)
 
-    def _start(self, work: Awaitable[None], held: list[Download]) -> None:
-        task = asyncio.ensure_future(work)
+    def _start(self, steps: Awaitable[None], held: list[Download]) -> None:
+        task = asyncio.ensure_future(steps)
         self._running[task] = held
-        task.add_done_callback(self._over)
+        task.add_done_callback(self._on_end)
 
-    def _over(self, task: asyncio.Task[None]) -> None:
+    def _on_end(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task)
         if not task.cancelled() and (trouble := task.exception()) is not None:
             logger.error("download_crashed", exc_info=trouble)
 
-    async def _keep_leases(self) -> None:
+    async def _renew_leases(self) -> None:
         """Hashing a large pack takes longer than a lease."""
-        held = [each for some in self._running.values() for each in some]
+        held = [download for downloads in self._running.values() for download in downloads]
         if held:
-            end = self.services.clock.now() + timedelta(seconds=self.media.policy.lease)
+            lease_end = self.services.clock.now() + timedelta(seconds=self.media.policy.lease)
             async with self.services.database.write() as tx:
-                await download_rows.renew_downloads(tx, held, end)
+                await download_rows.renew_downloads(tx, held, lease_end)
 
-    async def _through(self, download: Download) -> None:
-        """Step after step, as long as each leads at once to the next."""
+    async def _take_steps(self, download: Download) -> None:
+        """Take step after step, as long as each leads at once to the next."""
         current: Download | None = download
         task = asyncio.current_task()
         while current is not None:
             if task in self._running:
                 self._running[task] = [current]
-            current = await self._step(self._work(current))
+            current = await self._take_step(self._claimed(current))
 
-    def _work(self, download: Download) -> ClaimedDownload:
+    def _claimed(self, download: Download) -> ClaimedDownload:
         return ClaimedDownload(self.services, self.media, self._fetcher, download)
 
-    async def _step(self, work: ClaimedDownload) -> Download | None:
+    async def _take_step(self, work: ClaimedDownload) -> Download | None:
         state = work.download.state
         try:
-            after = await STEPS[state](work)
-        except Exception as trouble:  # noqa: BLE001  # one download's trouble is nobody else's
+            next_download = await STEPS[state](work)
+        except Exception as trouble:  # noqa: BLE001  # one download must not stop others
             count_download_step(state, "failed")
             await self._after_trouble(work, trouble)
             return None
         count_download_step(state, "done")
         if state not in _WITHOUT_CLIENT:
             self._client_failures = 0
-        return after
+        return next_download
 
     async def _watch(self, downloads: list[Download]) -> None:
-        """How far the client is with each: one question, one transaction."""
+        """Ask the client how far all of these are: one request, one transaction."""
         try:
-            jobs = await list_client_torrents(self.media, downloads)
+            torrents = await list_client_torrents(self.media, downloads)
         except ClientDown as trouble:
             self._let_client_rest(trouble)
             for download in downloads:
-                await self._put_off(self._work(download), trouble)
+                await self._put_off(self._claimed(download), trouble)
             return
         self._client_failures = 0
         steps = list[tuple[Download, StepResult]]()
         for download in downloads:
             try:
-                job = jobs.get(download.infohash or "")
-                steps.append(
-                    (download, step_from_client(download, job, self.media, self.services.database))
-                )
+                torrent = torrents.get(download.infohash or "")
+                step = step_from_client(download, torrent, self.media, self.services.database)
+                steps.append((download, step))
             except StepFailed as trouble:
-                await self._after_trouble(self._work(download), trouble)
+                await self._after_trouble(self._claimed(download), trouble)
         await write_steps(self.services.database, steps)
 
     async def _after_trouble(self, work: ClaimedDownload, trouble: Exception) -> None:
-        """Written down, so that it does not repeat at once and people can see it."""
+        """Write down the trouble, so that it does not repeat at once and people can see it."""
         match trouble:
             case DatabaseError():
                 logger.error("download_waits", download=work.download.id, error=trouble.code)
@@ -247,7 +246,7 @@ class DownloadRunner:
         await self._set_back(work, setback)
 
     async def _put_off(self, work: ClaimedDownload, trouble: ClientDown) -> None:
-        """A client that is down is nobody's failure, and lasts as long as it lasts."""
+        """Wait for a client that is down, however long: that counts against no download."""
         pause = max(0.0, self._client_rests_until - self.services.clock.monotonic())
         setback = StepFailed(trouble.code, trouble.message, counts=False, wait=pause)
         await self._write_setback(work, setback)
@@ -294,44 +293,45 @@ class DownloadRunner:
             await remove_placed_files(work)
         except LibraryTrouble as trouble:
             logger.warning("file_left", download=work.download.id, detail=trouble.message)
-        async with self.services.database.read() as view:
-            facts = await get_download_context(view, work.download)
+        context = await work.context()
         event = release_failed(
-            facts.tracking.feed_id, facts.show, facts.row, setback.code, setback.detail
+            context.tracking.feed_id,
+            context.show,
+            context.decision,
+            setback.code,
+            setback.detail,
         )
         logger.warning("download_failed", download=work.download.id, error=setback.code)
         step = StepResult("failed", None, attempts, setback.code, setback.detail)
-        outcome = await self._written_off(work, step, event, facts)
-        count_decisions(outcome, tracking=facts.tracking.id)
+        summary = await self._commit_failure(work, step, event, context)
+        count_decisions(summary, tracking=context.tracking.id)
 
-    async def _written_off(
-        self, work: ClaimedDownload, step: StepResult, event: Event, facts: DownloadContext
+    async def _commit_failure(
+        self, work: ClaimedDownload, step: StepResult, event: Event, context: DownloadContext
     ) -> DecisionSummary:
-        """That it is given up, and what is downloaded in its place, become true together."""
+        """Commit together that it is given up, and the release that is downloaded instead."""
         async with self.services.database.write() as tx:
-            await show_rows.get_show(tx, facts.show.id, lock=True)
-            if (
-                await download_rows.update_claimed_download(tx, work.download, step, work.now)
-                is None
-            ):
+            await show_rows.get_show(tx, context.show.id, lock=True)
+            failed = await download_rows.update_claimed_download(tx, work.download, step, work.now)
+            if failed is None:
                 return DecisionSummary()
             await cancel_own_switches(tx, work.download, work.now)
             await event_rows.append_events(tx, [event], work.now)
             return await record_next_best(
-                tx, self.services, facts.show.id, work.download.slots, work.now
+                tx, self.services, context.show.id, work.download.slots, work.now
             )
 
     async def _sweep(self) -> None:
-        """What was recycled long enough ago goes for good."""
+        """Delete files for good that were recycled long enough ago."""
         now, days = self.services.clock.monotonic(), self.media.policy.recycle_days
         if days <= 0 or (self._swept is not None and now - self._swept < _SWEEP_SECONDS):
             return
         self._swept = now
         before = self.services.clock.now() - timedelta(days=days)
         try:
-            gone = await self.media.library.sweep(f"{before:%Y-%m-%d}")
+            deleted = await self.media.library.sweep(f"{before:%Y-%m-%d}")
         except LibraryTrouble as trouble:
             logger.warning("recycle_not_swept", detail=trouble.message)
             return
-        if gone:
-            logger.info("recycle_swept", files=gone)
+        if deleted:
+            logger.info("recycle_swept", files=deleted)
