@@ -203,7 +203,7 @@ async def test_what_transmission_took_from_us_without_a_label_gets_it_later(
         "download-dir": str(client.room / folder),
         "metainfo": b64encode(EPISODE.torrent).decode(),
     }
-    await downloader._ask("torrent-add", bare)
-    await downloader._ask("torrent-set", {"ids": [EPISODE.infohash], "labels": labels})
+    await downloader._request("torrent-add", bare)
+    await downloader._request("torrent-set", {"ids": [EPISODE.infohash], "labels": labels})
     wish = NewClientTorrent(EPISODE.infohash, str(client.room / "goal"), EPISODE.torrent)
     assert (await added(downloader, wish)).is_ours is is_ours

@@ -1,4 +1,4 @@
-"""The way to a download client: the operator's own address and nothing else, bounded both ways."""
+"""The connection to a download client: to the operator's address alone, bounded both ways."""
 
 import asyncio
 import re
@@ -24,7 +24,7 @@ _INFOHASH = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class DownloadClientConfig:
-    """Where a client is and how it lets us in. `tag` is what our own torrents bear."""
+    """The address of a client and the login. Our own torrents bear the `tag`."""
 
     kind: str
     url: str
@@ -36,60 +36,62 @@ class DownloadClientConfig:
 
 
 class ClientConnection:
-    """Redirects are never followed: they would carry the password along."""
+    """A connection to one client. Redirects are never followed: they would carry the password
+    along."""
 
-    def __init__(self, plan: DownloadClientConfig, limits: WebLimits, user_agent: str) -> None:
-        self.plan = plan
-        self.base = plan.url.rstrip("/")
+    def __init__(self, config: DownloadClientConfig, limits: WebLimits, user_agent: str) -> None:
+        self.config = config
+        self.base = config.url.rstrip("/")
         try:
-            parts = parts_of(plan.url)
+            parts = parts_of(config.url)
         except BadUrl as trouble:
-            said = f"The address of the download client cannot be used: {trouble.message}"
-            raise BadSettings(said) from trouble
+            message = f"The address of the download client cannot be used: {trouble.message}"
+            raise BadSettings(message) from trouble
         self.origin = parts.origin
-        place = f"[{parts.host}]" if ":" in parts.host else parts.host
-        only_there = build_address_policy([f"{place}:{parts.port}"], ports=())
-        small = replace(
+        host = f"[{parts.host}]" if ":" in parts.host else parts.host
+        only_there = build_address_policy([f"{host}:{parts.port}"], ports=())
+        client_limits = replace(
             limits,
             body_bytes=MOST_ANSWER_BYTES,
             host_connections=2,
-            first_byte=plan.deadline,  # how patient we are with a feed is another matter
-            idle=plan.deadline,
+            first_byte=config.deadline,  # how long we wait for a feed is another matter
+            idle=config.deadline,
         )
-        self._web = CurlWeb(small, only_there)
+        self._web = CurlWeb(client_limits, only_there)
         self._user_agent = user_agent
-        self.door = asyncio.Lock()
+        self.login_lock = asyncio.Lock()
 
     async def get(self, path: str, headers: Headers = ()) -> HttpAnswer:
-        asked = (("User-Agent", self._user_agent), *headers)
-        return self._arrived(
-            await self._web.get(self.base + path, asked, deadline=self.plan.deadline)
+        sent = (("User-Agent", self._user_agent), *headers)
+        return self._checked(
+            await self._web.get(self.base + path, sent, deadline=self.config.deadline)
         )
 
     async def post(self, path: str, body: bytes, kind: str, headers: Headers = ()) -> HttpAnswer:
-        asked = (("User-Agent", self._user_agent), ("Content-Type", kind), *headers)
-        return self._arrived(
-            await self._web.post(self.base + path, asked, body, deadline=self.plan.deadline)
+        sent = (("User-Agent", self._user_agent), ("Content-Type", kind), *headers)
+        return self._checked(
+            await self._web.post(self.base + path, sent, body, deadline=self.config.deadline)
         )
 
     async def close(self) -> None:
         await self._web.close()
 
     def down(self, why: str) -> ClientDown:
-        return ClientDown(f"The download client at {self.origin}: {why}", client=self.plan.kind)
+        return ClientDown(f"The download client at {self.origin}: {why}", client=self.config.kind)
 
     def refused(self, why: str) -> ClientRefused:
-        return ClientRefused(f"The download client at {self.origin}: {why}", client=self.plan.kind)
+        return ClientRefused(
+            f"The download client at {self.origin}: {why}", client=self.config.kind
+        )
 
-    def named(self, infohashes: Sequence[str]) -> Sequence[str]:
-        """Nothing but whole hashes reaches a client: to some, other words mean every torrent."""
+    def check_infohashes(self, infohashes: Sequence[str]) -> None:
+        """Only whole hashes may reach a client: to some, other words mean every torrent."""
         for infohash in infohashes:
             if _INFOHASH.fullmatch(infohash) is None:
                 raise self.refused(f"{infohash[:_SHOWN]!r} names no torrent, it was not asked.")
-        return infohashes
 
     def json_of(self, answer: HttpAnswer) -> Any:
-        """What a healthy client answers; anything else is a client that is not itself."""
+        """The JSON that a healthy client answers with; ClientDown for any other answer."""
         if answer.status != 200:
             raise self.down(f"it answered {answer.status}.")
         try:
@@ -99,7 +101,7 @@ class ClientConnection:
                 f"it answered something else: {printable_body(answer.body)!r}."
             ) from trouble
 
-    def _arrived(self, answer: HttpAnswer) -> HttpAnswer:
+    def _checked(self, answer: HttpAnswer) -> HttpAnswer:
         if answer.error is not None or answer.status is None:
             why = answer.error_detail or answer.error or "it gave no answer"
             raise self.down(f"{answer.error}: {why}.")
@@ -112,14 +114,14 @@ def printable_body(body: bytes) -> str:
     return printable_text(body[:_SHOWN].decode("utf-8", "replace"))
 
 
-def printable_text(said: object) -> str:
-    """Short, and without controls: it is written down and shown to people."""
-    return "".join(each if each.isprintable() else " " for each in str(said)[:_SHOWN])
+def printable_text(value: object) -> str:
+    """Short, and without control characters: it is written down and shown to people."""
+    return "".join(letter if letter.isprintable() else " " for letter in str(value)[:_SHOWN])
 
 
-def parse_progress(said: Any) -> float:
-    """Between 0 and 1, whatever a client calls its progress. ValueError: it is no number."""
-    share = float(said)
+def parse_progress(value: Any) -> float:
+    """A client's progress, between 0 and 1. ValueError when it is no number."""
+    share = float(value)
     if share != share:
         raise ValueError("not a number")
     return min(max(share, 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""Every kind of download client, by name: one row each."""
+"""Open a download client by the name of its kind. Each kind has one row here."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,13 +14,13 @@ from headwater.web.limits import WebLimits
 
 
 class DownloadClientKind(Protocol):
-    """A class of clients."""
+    """A class of download clients."""
 
     @property
     def usual_path(self) -> str:
-        """Where one is found when its address has no path."""
+        """The path to use when the configured address has none."""
 
-    def __call__(self, link: ClientConnection) -> DownloadClient: ...
+    def __call__(self, connection: ClientConnection) -> DownloadClient: ...
 
 
 CLIENTS: Mapping[str, DownloadClientKind] = {
@@ -34,16 +34,12 @@ CLIENTS: Mapping[str, DownloadClientKind] = {
 def open_download_client(
     config: DownloadClientConfig, limits: WebLimits, user_agent: str
 ) -> DownloadClient:
-    """Nothing is asked yet."""
+    """Open a client. No request is made yet."""
     kind = CLIENTS.get(config.kind)
     if kind is None:
         raise BadSettings(f"There is no download client {config.kind!r}.")
     if kind.usual_path:
-        config = _with_default_path(config, kind.usual_path)
+        base = config.url.rstrip("/")
+        has_path = "/" in base.partition("://")[2]
+        config = replace(config, url=base if has_path else base + kind.usual_path)
     return kind(ClientConnection(config, limits, user_agent))
-
-
-def _with_default_path(config: DownloadClientConfig, usual: str) -> DownloadClientConfig:
-    base = config.url.rstrip("/")
-    has_path = "/" in base.partition("://")[2]
-    return replace(config, url=base if has_path else base + usual)

@@ -1,5 +1,4 @@
-"""The services of downloads: the client, the library, the web for .torrent files, and the
-policy."""
+"""The services of downloads: the client, the library, the web for torrents, and the policy."""
 
 from dataclasses import dataclass, field
 
