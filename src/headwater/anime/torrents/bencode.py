@@ -1,4 +1,4 @@
-"""Bencoding, read with a bound on everything: a torrent is a stranger's file."""
+"""Decode bencoding, with a bound on everything: a torrent is a stranger's file."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,15 +14,15 @@ _DIGITS = frozenset(b"0123456789")
 
 
 class BadBencoding(BadInput):
-    """Facts: `at`, the byte where it went wrong."""
+    """The bytes are no valid bencoding. Facts: `at`, the position of the first wrong byte."""
 
     code = "bad_bencoding"
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedBencoding:
-    """`spans` are the first and last byte (exclusive) of each value of the outermost dictionary, as
-    it was written: hashes are taken of that."""
+    """A decoded value. `spans` are the first and last byte (exclusive) of each value of the
+    outermost dictionary, as it was written: hashes are taken of these bytes."""
 
     value: Bencoded
     spans: dict[bytes, tuple[int, int]]
@@ -31,12 +31,12 @@ class DecodedBencoding:
 def decode_bencoding(
     body: bytes, *, deepest: int = DEEPEST, most_values: int = MOST_VALUES
 ) -> DecodedBencoding:
-    """BadBencoding for anything but one whole value. Keys may be in any order, but not twice."""
-    reading = _BencodeReader(body, deepest, most_values)
-    value = reading.value(0)
-    if reading.at != len(body):
-        raise reading.trouble("there is something after the end")
-    return DecodedBencoding(value, reading.spans)
+    """Decode one whole value, else BadBencoding. Keys may be in any order, but not twice."""
+    reader = _BencodeReader(body, deepest, most_values)
+    value = reader.value(0)
+    if reader.at != len(body):
+        raise reader.trouble("there is something after the end")
+    return DecodedBencoding(value, reader.spans)
 
 
 class _BencodeReader:
@@ -54,7 +54,7 @@ class _BencodeReader:
         self.left -= 1
         if self.left < 0:
             raise self.trouble("there are too many values")
-        match self._look():
+        match self._peek():
             case b"i":
                 return self._number()
             case b"l":
@@ -79,19 +79,19 @@ class _BencodeReader:
         self.at += 1
         return depth + 1
 
-    def _look(self) -> bytes:
+    def _peek(self) -> bytes:
         if self.at >= len(self.body):
             raise self.trouble("it ends too early")
         return self.body[self.at : self.at + 1]
 
     def _number(self) -> int:
         self.at += 1
-        is_negative = self._look() == b"-"
+        is_negative = self._peek() == b"-"
         self.at += is_negative
-        found = self._digits(b"e")
-        if is_negative and found == 0:
+        number = self._digits(b"e")
+        if is_negative and number == 0:
             raise self.trouble("there is no such number as -0")
-        return -found if is_negative else found
+        return -number if is_negative else number
 
     def _digits(self, end: Literal[b"e", b":"]) -> int:
         """Canonical only: a second spelling of one number would be a second torrent."""
@@ -105,21 +105,21 @@ class _BencodeReader:
         return int(digits)
 
     def _list(self, depth: int) -> list[Bencoded]:
-        listed = []
-        while self._look() != b"e":
-            listed.append(self.value(depth))
+        values = []
+        while self._peek() != b"e":
+            values.append(self.value(depth))
         self.at += 1
-        return listed
+        return values
 
     def _dictionary(self, depth: int) -> dict[bytes, Bencoded]:
-        named: dict[bytes, Bencoded] = {}
-        while self._look() != b"e":
+        values: dict[bytes, Bencoded] = {}
+        while self._peek() != b"e":
             key = self.text()
-            if key in named:
+            if key in values:
                 raise self.trouble("a key stands there twice")
-            began = self.at
-            named[key] = self.value(depth)
+            start = self.at
+            values[key] = self.value(depth)
             if depth == 1:
-                self.spans[key] = (began, self.at)
+                self.spans[key] = (start, self.at)
         self.at += 1
-        return named
+        return values

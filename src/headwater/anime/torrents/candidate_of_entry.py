@@ -1,4 +1,4 @@
-"""An entry, as the parser or the store has it, read as a candidate: hash, torrent, size, date."""
+"""Build the candidate of an entry, as the parser or the store has it: hash, torrent, size, date."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 class EntryRow(Protocol):
-    """What is asked of an entry of the store. Lists are JSON text, moments are microseconds."""
+    """An entry as the store has it. Lists are JSON text, moments are microseconds."""
 
     entry_uid: str
     canonical_link: str | None
@@ -65,14 +65,15 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _EntryFacts:
-    """What an entry says, the same for both of its shapes. `stated` are extensions by name."""
+    """The facts of an entry, the same for both of its shapes. `stated` are extensions by name,
+    `bodies` its summary and content."""
 
     link: str | None
     guid: str | None
     files: tuple[_File, ...]
     stated: Mapping[str, str]
     namespaces: frozenset[str]
-    words: tuple[str, ...]
+    bodies: tuple[str, ...]
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -85,12 +86,13 @@ class _EntryFacts:
 
 
 def candidate_of_entry(entry: Entry, first_seen: datetime, *, feed: str = "") -> TorrentCandidate:
-    """For a document that has just been read: `first_seen` is the moment of reading it."""
-    said = _EntryFacts(
+    """The candidate of an entry that has just been read; `first_seen` is the moment of reading
+    it."""
+    facts = _EntryFacts(
         entry.link,
         entry.native_id,
-        tuple(_File(one.url, one.type, one.length) for one in entry.enclosures)
-        + tuple(_File(one.href, one.type, one.length) for one in entry.links),
+        tuple(_File(file.url, file.type, file.length) for file in entry.enclosures)
+        + tuple(_File(link.href, link.type, link.length) for link in entry.links),
         _first_extension_values(entry.extensions),
         frozenset(entry.extensions),
         tuple(body.value for body in (entry.summary, entry.content) if body),
@@ -99,49 +101,49 @@ def candidate_of_entry(entry: Entry, first_seen: datetime, *, feed: str = "") ->
     return _candidate(
         (feed, entry.uid),
         _plain(title.value, title.type) if title else "",
-        said,
+        facts,
         (entry.published or entry.updated, first_seen),
     )
 
 
-def candidate_of_row(kept: EntryRow, *, feed: str = "") -> TorrentCandidate:
-    details: Mapping[str, Any] = orjson.loads(kept.details)
+def candidate_of_row(row: EntryRow, *, feed: str = "") -> TorrentCandidate:
+    details: Mapping[str, Any] = orjson.loads(row.details)
     extensions: Mapping[str, Mapping[str, Sequence[str]]] = details.get("extensions", {})
-    said = _EntryFacts(
-        kept.canonical_link,
+    facts = _EntryFacts(
+        row.canonical_link,
         details.get("native_id"),
         tuple(
-            _File(one["url"], one.get("type"), one.get("length"))
-            for one in orjson.loads(kept.enclosures)
+            _File(file["url"], file.get("type"), file.get("length"))
+            for file in orjson.loads(row.enclosures)
         )
         + tuple(
-            _File(one["href"], one.get("type"), one.get("length"))
-            for one in details.get("links", ())
+            _File(link["href"], link.get("type"), link.get("length"))
+            for link in details.get("links", ())
         ),
         _first_extension_values(extensions),
         frozenset(extensions),
-        tuple(body for body in (kept.summary, kept.content) if body),
+        tuple(body for body in (row.summary, row.content) if body),
     )
-    published = kept.updated if kept.published is None else kept.published
+    published = row.updated if row.published is None else row.published
     return _candidate(
-        (feed, kept.entry_uid),
-        _plain(kept.title or "", details.get("title_type", "text")),
-        said,
-        (maybe_moment(published), from_micros(kept.first_seen)),
+        (feed, row.entry_uid),
+        _plain(row.title or "", details.get("title_type", "text")),
+        facts,
+        (maybe_moment(published), from_micros(row.first_seen)),
     )
 
 
 def _candidate(
     identity: tuple[str, str],
     title: str,
-    said: _EntryFacts,
+    facts: _EntryFacts,
     dates: tuple[datetime | None, datetime],
 ) -> TorrentCandidate:
-    torrent, magnet = _torrent_url(said), _magnet(said)
-    claims = _stated_hashes(said, torrent, magnet)
+    torrent, magnet = _torrent_url(facts), _magnet(facts)
+    claims = _stated_hashes(facts, torrent, magnet)
     infohash = next(iter(claims.values()), None)
     if torrent is None and magnet is not None:
-        infohash = magnet.infohash  # what will be fetched counts, whatever else is said
+        infohash = magnet.infohash  # this torrent will be fetched, whatever the entry says
     doubts = tuple(
         f"The {where} says {claim}, not {infohash}."
         for where, claim in claims.items()
@@ -157,13 +159,13 @@ def _candidate(
         title=title,
         first_seen=dates[1],
         published=dates[0],
-        source=said.site,
+        source=facts.site,
         infohash=infohash,
         torrent_url=torrent,
         magnet=magnet.uri if magnet else None,
-        size=_size(said),
-        seeders=_seeders(said),
-        page=_page(said, torrent),
+        size=_size(facts),
+        seeders=_seeders(facts),
+        page=_page(facts, torrent),
         doubts=doubts,
     )
 
@@ -178,21 +180,21 @@ def _first_extension_values(
     extensions: Mapping[str, Mapping[str, Sequence[str]]],
 ) -> dict[str, str]:
     """The first value of each name, whatever its namespace: sites agree on names, not on URIs."""
-    found: dict[str, str] = {}
+    first_values: dict[str, str] = {}
     for names in extensions.values():
         for name, values in names.items():
             if values:
-                found.setdefault(name.lower(), values[0].strip())
-    return found
+                first_values.setdefault(name.lower(), values[0].strip())
+    return first_values
 
 
-def _torrent_url(said: _EntryFacts) -> str | None:
-    for file in said.files:
+def _torrent_url(facts: _EntryFacts) -> str | None:
+    for file in facts.files:
         if file.is_torrent:
             return file.url
-    if said.link and _is_torrent_path(said.link):
-        return said.link
-    return torrent_url_of_page(said.addresses)
+    if facts.link and _is_torrent_path(facts.link):
+        return facts.link
+    return torrent_url_of_page(facts.addresses)
 
 
 def _is_torrent_path(url: str) -> bool:
@@ -200,71 +202,73 @@ def _is_torrent_path(url: str) -> bool:
     return path.startswith("http") and path.endswith((".torrent", "/torrent"))
 
 
-def _magnet(said: _EntryFacts) -> Magnet | None:
-    """From a file, from what an indexer states or has for a guid, or from the entry's words."""
-    written = [file.url for file in said.files] + [said.guid or ""]
-    written += [said.stated.get(name, "") for name in ("magneturl", "magneturi")]
-    for text in written:
-        if text and (found := parse_magnet(text)) is not None:
-            return found
-    for words in said.words:
-        link = _MAGNET.search(words[:_MOST_SEARCHED])
-        if link and (found := parse_magnet(unescaped(link[0]))) is not None:
-            return found
+def _magnet(facts: _EntryFacts) -> Magnet | None:
+    """The magnet link of a file, of an extension, of the guid, or in the text of the entry."""
+    texts = [file.url for file in facts.files] + [facts.guid or ""]
+    texts += [facts.stated.get(name, "") for name in ("magneturl", "magneturi")]
+    for text in texts:
+        if text and (magnet := parse_magnet(text)) is not None:
+            return magnet
+    for body in facts.bodies:
+        link = _MAGNET.search(body[:_MOST_SEARCHED])
+        if link and (magnet := parse_magnet(unescaped(link[0]))) is not None:
+            return magnet
     return None
 
 
-def _stated_hashes(said: _EntryFacts, torrent: str | None, magnet: Magnet | None) -> dict[str, str]:
-    """What each part of the entry says the hash is, the plainest word first."""
-    found = {
-        "entry": infohash_of(said.stated.get("infohash", "")),
+def _stated_hashes(
+    facts: _EntryFacts, torrent: str | None, magnet: Magnet | None
+) -> dict[str, str]:
+    """The hash by each part of the entry that states one, the most explicit first."""
+    claims = {
+        "entry": infohash_of(facts.stated.get("infohash", "")),
         "magnet link": magnet.infohash if magnet else None,
         "torrent's address": hash_in_path(torrent) if torrent else None,
-        "page's address": hash_in_path(said.link) if said.link else None,
-        "guid": hash_in_guid(said.guid, said.site),
+        "page's address": hash_in_path(facts.link) if facts.link else None,
+        "guid": hash_in_guid(facts.guid, facts.site),
     }
-    return {where: claim for where, claim in found.items() if claim is not None}
+    return {where: claim for where, claim in claims.items() if claim is not None}
 
 
-def _size(said: _EntryFacts) -> int | None:
+def _size(facts: _EntryFacts) -> int | None:
     for name in ("contentlength", "size"):
-        stated = said.stated.get(name, "")
-        found = int(stated) if _is_number(stated) else _size_in_words(stated)
-        if found is not None and SMALLEST_VIDEO <= found <= LARGEST:
-            return found
-    for file in said.files:
+        stated = facts.stated.get(name, "")
+        size = int(stated) if _is_number(stated) else _size_in_text(stated)
+        if size is not None and SMALLEST_VIDEO <= size <= LARGEST:
+            return size
+    for file in facts.files:
         if file.length is not None and SMALLEST_VIDEO <= file.length <= LARGEST:
             return file.length
-    for words in said.words:
-        if (found := _size_in_words(words[:_MOST_SEARCHED])) is not None:
-            return found
+    for body in facts.bodies:
+        if (size := _size_in_text(body[:_MOST_SEARCHED])) is not None:
+            return size
     return None
 
 
-def _size_in_words(words: str) -> int | None:
-    """`37.3 GiB`. Sites that write MB mean MiB: where both are given, the bytes say so."""
-    found = _SIZE.search(words)
-    return int(float(found[1]) * _UNITS[found[2].lower()]) if found else None
+def _size_in_text(text: str) -> int | None:
+    """`37.3 GiB`. Sites that write MB mean MiB: the bytes show it where a site has both."""
+    size = _SIZE.search(text)
+    return int(float(size[1]) * _UNITS[size[2].lower()]) if size else None
 
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 18
 
 
-def _seeders(said: _EntryFacts) -> int | None:
+def _seeders(facts: _EntryFacts) -> int | None:
     for name in ("seeders", "seeds"):
-        stated = said.stated.get(name, "")
+        stated = facts.stated.get(name, "")
         if _is_number(stated):
             return min(int(stated), MOST_SEEDERS)
-    for words in said.words:
-        if found := _SEEDERS.search(words[:_MOST_SEARCHED]):
-            return min(int(found[1]), MOST_SEEDERS)
+    for body in facts.bodies:
+        if seeders := _SEEDERS.search(body[:_MOST_SEARCHED]):
+            return min(int(seeders[1]), MOST_SEEDERS)
     return None
 
 
-def _page(said: _EntryFacts, torrent: str | None) -> str | None:
-    """Where a person can read about it, which the link of some sites is not."""
-    for url in (said.link, said.guid):
+def _page(facts: _EntryFacts, torrent: str | None) -> str | None:
+    """The page that a person can read about it. The link of some sites is the torrent instead."""
+    for url in (facts.link, facts.guid):
         if url and url != torrent and url.startswith(("http://", "https://")):
             if not _is_torrent_path(url):
                 return url

@@ -1,4 +1,4 @@
-"""Entries of a feed as offers: those that are named, or all of them, page by page."""
+"""Rows of a feed's entries, and the offers that they make: named entries, or all, page by page."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class EntryRowPage:
-    """Entries as they are kept, and where the next page begins."""
+    """Rows of entries, and the key `after` which the next page begins; None after the last page."""
 
     rows: Sequence[Row]
     after: bytes | None
@@ -31,28 +31,28 @@ class EntryRowPage:
 
 @dataclass(frozen=True, slots=True)
 class ReadOffers:
-    """`unreadable` are uids of entries whose rows are damaged."""
+    """Offers of entries; `unreadable` are uids of entries whose rows are damaged."""
 
     offers: list[Offer]
     unreadable: frozenset[str]
 
 
 async def list_entries_by_uid(view: View, feed_id: str, uids: Iterable[str]) -> list[Row]:
-    """Those of them that are there."""
+    """Rows of those of these entries that are kept."""
     keys = sorted({index_key(uid) for uid in uids})
-    found: list[Row] = []
-    for at in range(0, len(keys), _AT_ONCE):
-        some = keys[at : at + _AT_ONCE]
-        found += await view.rows(
-            f"{_SELECT} AND e.uid_key IN ({placeholders(len(some))})", feed_id, *some
+    rows: list[Row] = []
+    for start in range(0, len(keys), _AT_ONCE):
+        batch = keys[start : start + _AT_ONCE]
+        rows += await view.rows(
+            f"{_SELECT} AND e.uid_key IN ({placeholders(len(batch))})", feed_id, *batch
         )
-    return found
+    return rows
 
 
 async def list_entries_after(
     view: View, feed_id: str, after: bytes | None = None, limit: int = _AT_ONCE
 ) -> EntryRowPage:
-    """All entries of the feed, some at a time, in an order that stays the same."""
+    """One page of all entries of the feed, in an order that stays the same."""
     rows = await view.rows(
         f"{_SELECT} AND e.uid_key > ? ORDER BY e.uid_key LIMIT ?", feed_id, after or b"", limit
     )
@@ -66,9 +66,8 @@ async def list_undecided_entries(
     after: bytes | None = None,
     limit: int = _AT_ONCE,
 ) -> EntryRowPage:
-    """As `list_entries_after`, of those that the tracking has not looked at yet, or not as they are
-    now:
-    they were edited, nobody knows when."""
+    """As `list_entries_after`, but only entries that the tracking has not decided on, or that were
+    edited: nobody knows whether before or after its decision."""
     rows = await view.rows(
         f"{_SELECT} AND e.uid_key > ? AND (e.version > 1 OR NOT EXISTS (SELECT 1 FROM releases r"
         " WHERE r.tracking_id = ? AND r.uid_key = e.uid_key)) ORDER BY e.uid_key LIMIT ?",
@@ -81,8 +80,8 @@ async def list_undecided_entries(
 
 
 async def list_entry_uids_in_log(view: View, feed_id: str, seq: int, stretch: int) -> list[str]:
-    """Entries of the feed, new or edited, in the next stretch of the log: what came with the same
-    visit stands there without a gap."""
+    """Entries of the feed, new or edited, in the next stretch of the event log: events of the same
+    visit stand there without a gap."""
     rows = await view.rows(
         "SELECT payload FROM events WHERE seq > ? AND seq <= ? AND type IN"
         " ('new_entry', 'updated_entry') AND feed_id = ? ORDER BY seq",
@@ -94,7 +93,7 @@ async def list_entry_uids_in_log(view: View, feed_id: str, seq: int, stretch: in
 
 
 def readable_offers(rows: Iterable[Row], preferences: Preferences, feed_id: str) -> list[Offer]:
-    """Those that can be read. Pure, and not quick for many: titles are read here."""
+    """Offers of the rows that can be read. Pure, and slow for many: titles are read here."""
     return read_offers(rows, preferences, feed_id).offers
 
 
@@ -105,7 +104,7 @@ def read_offers(rows: Iterable[Row], preferences: Preferences, feed_id: str) -> 
             candidate = candidate_of_row(row, feed=feed_id)
             offers.append(Offer(candidate, release_from_title(candidate.title, preferences)))
         except (ValueError, TypeError, KeyError, AttributeError):
-            # Its row was damaged by a hand, or a disk. Others must not wait for that.
+            # Its row was damaged, by hand or by a disk. Other entries must not wait for that.
             unreadable.add(row.entry_uid)
     return ReadOffers(offers, frozenset(unreadable))
 
@@ -118,8 +117,8 @@ def release_from_title(title: str, preferences: Preferences) -> Release:
 def _uid_of_event(payload: str) -> str | None:
     """None for a damaged row."""
     try:
-        said = orjson.loads(payload)
+        fields = orjson.loads(payload)
     except ValueError:
         return None
-    uid = said.get("entry_uid") if isinstance(said, dict) else None
+    uid = fields.get("entry_uid") if isinstance(fields, dict) else None
     return uid if isinstance(uid, str) else None

@@ -1,4 +1,4 @@
-"""Magnet links by an allow-list: the hash, a name and trackers, and nothing else that they say."""
+"""Parse magnet links by an allow-list: the hash, a name and trackers, and nothing else."""
 
 import re
 from base64 import b32decode
@@ -13,14 +13,17 @@ LONGEST_NAME = 255
 _HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.IGNORECASE)
 _BASE32 = re.compile(r"[a-z2-7]{32}", re.IGNORECASE)
 _MULTIHASH = re.compile(r"1220([0-9a-f]{64})", re.IGNORECASE)
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+_INVISIBLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+"
+)
 _TRACKERS = ("http", "https", "udp")
 _LOCAL_HOSTS = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
 
 
 @dataclass(frozen=True, slots=True)
 class Magnet:
-    """`infohash` is the first of version 1, or of version 2 where there is no other."""
+    """A magnet link. `infohash` is its first hash of version 1, or of version 2 if there is no
+    other."""
 
     infohash: str
     name: str | None = None
@@ -28,7 +31,7 @@ class Magnet:
 
     @property
     def uri(self) -> str:
-        """Written anew, so that it holds only what we read."""
+        """The link, written anew, so that it holds only what was parsed."""
         kind = "btih:" if len(self.infohash) == 40 else "btmh:1220"
         parts = [f"magnet:?xt=urn:{kind}{self.infohash}"]
         if self.name:
@@ -38,28 +41,28 @@ class Magnet:
 
 
 def infohash_of(text: str) -> str | None:
-    """Hex or base32, of version 1 or 2, as lower-case hex; None when it is no hash."""
-    given = text.strip()
-    if _HEX.fullmatch(given):
-        return given.lower()
-    if _BASE32.fullmatch(given):
-        return b32decode(given.upper()).hex()
-    found = _MULTIHASH.fullmatch(given)
-    return found[1].lower() if found else None
+    """A hash in hex or base32, of version 1 or 2, as lower-case hex; None when it is no hash."""
+    digits = text.strip()
+    if _HEX.fullmatch(digits):
+        return digits.lower()
+    if _BASE32.fullmatch(digits):
+        return b32decode(digits.upper()).hex()
+    multihash = _MULTIHASH.fullmatch(digits)
+    return multihash[1].lower() if multihash else None
 
 
 def parse_magnet(text: str) -> Magnet | None:
-    """None for what is no magnet link, has no hash that a torrent can have, or is far too long."""
-    given = text.strip()
-    if len(given) > LONGEST or given[:8].lower() != "magnet:?":
+    """None for a text that is no magnet link, has no hash of a torrent, or is far too long."""
+    link = text.strip()
+    if len(link) > LONGEST or link[:8].lower() != "magnet:?":
         return None
     # Feeds that escape twice leave "&amp;" between the fields.
-    fields = parse_qsl(given[8:].replace("&amp;", "&"), errors="replace")
+    fields = parse_qsl(link[8:].replace("&amp;", "&"), errors="replace")
     hashes = [
-        found
+        infohash
         for name, value in fields
         if _is_field(name, "xt")
-        if (found := _hash_of_topic(value)) is not None
+        if (infohash := _hash_of_topic(value)) is not None
     ]
     if not hashes:
         return None
@@ -74,22 +77,23 @@ def parse_magnet(text: str) -> Magnet | None:
     )
 
 
-def _is_field(name: str, wanted: str) -> bool:
-    """`xt`, and `xt.1` where there are several."""
-    return name.partition(".")[0] == wanted
+def _is_field(name: str, field: str) -> bool:
+    """A field is named `xt`, or `xt.1` where there are several."""
+    return name.partition(".")[0] == field
 
 
 def _hash_of_topic(topic: str) -> str | None:
-    kind, _, written = topic.strip().rpartition(":")
-    return infohash_of(written) if kind.lower() in ("urn:btih", "urn:btmh") else None
+    kind, _, digits = topic.strip().rpartition(":")
+    return infohash_of(digits) if kind.lower() in ("urn:btih", "urn:btmh") else None
 
 
 def _clean_name(name: str) -> str | None:
-    return " ".join(_UNSEEN.sub(" ", name).split())[:LONGEST_NAME] or None
+    return " ".join(_INVISIBLE.sub(" ", name).split())[:LONGEST_NAME] or None
 
 
 def _is_tracker(url: str) -> bool:
-    """A client asks its trackers from inside our network: none that a stranger names may be there.
+    """A client asks trackers from inside our network: no tracker that a stranger names may be
+    there.
 
     Names that resolve to private addresses are for the client's own settings to refuse.
     """

@@ -1,4 +1,4 @@
-"""A torrent, looked through before anybody else gets it: its hash, its files, and their places."""
+"""Parse a torrent file before any client gets it: its hash, its files, and their paths."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ class BadTorrent(BadInput):
 
 @dataclass(frozen=True, slots=True)
 class TorrentFile:
-    """`path` is where it will be below the save path, its parts checked. `is_padding`: zeros that
-    fill up a piece, and nothing for people."""
+    """A file of a torrent. `path` is its place below the save path, with its parts checked.
+    `is_padding`: zeros that fill up a piece, and nothing for people."""
 
     path: tuple[str, ...]
     length: int
@@ -32,8 +32,9 @@ class TorrentFile:
 
 @dataclass(frozen=True, slots=True)
 class Torrent:
-    """`infohash` is what clients and feeds call it: 40 hex digits, of version 1, or the first 40
-    of version 2's where there is no version 1; then `pieces`, SHA-1 hashes, are empty."""
+    """A checked torrent. `infohash` is its name in clients and feeds: 40 hex digits of version 1,
+    or the first 40 of version 2 where there is no version 1. `pieces` are SHA-1 hashes, and empty
+    without version 1."""
 
     infohash: str
     infohash_v2: str | None
@@ -52,27 +53,28 @@ class Torrent:
 def parse_torrent(
     body: bytes, *, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES
 ) -> Torrent:
-    """BadTorrent or BadBencoding says what is wrong; what comes back cannot leave its folder."""
+    """Parse and check a torrent. BadTorrent or BadBencoding says what is wrong. No path of the
+    result can leave its folder."""
     if len(body) > most_bytes:
         raise BadTorrent(f"A torrent may have {most_bytes} bytes; this one has {len(body)}.")
     if body[:1] != b"d":
         raise BadTorrent("This is not a torrent: it does not begin as one.")
-    whole = decode_bencoding(body)
-    top: Any = whole.value
+    decoded = decode_bencoding(body)
+    top: Any = decoded.value
     info = top.get(b"info")
     if not isinstance(info, dict):
         raise BadTorrent("This is not a torrent: it has no info.")
-    began, ended = whole.spans[b"info"]
-    written = body[began:ended]
+    start, end = decoded.spans[b"info"]
+    info_bytes = body[start:end]
     version_2 = info.get(b"meta version") == 2
     piece_length = _piece_length(info)
     pieces = _pieces(info, needed=not version_2)
-    name = _part(info.get(b"name.utf-8", info.get(b"name")), "name")
+    name = _checked_part(info.get(b"name.utf-8", info.get(b"name")), "name")
     files, is_single = _files(info, name, most_files)
-    _refuse_odd_sizes(files, pieces, piece_length)
-    v2 = sha256(written).hexdigest() if version_2 else None
+    _check_sizes(files, pieces, piece_length)
+    v2 = sha256(info_bytes).hexdigest() if version_2 else None
     return Torrent(
-        infohash=sha1(written, usedforsecurity=False).hexdigest()
+        infohash=sha1(info_bytes, usedforsecurity=False).hexdigest()
         if pieces or v2 is None
         else v2[:40],
         infohash_v2=v2,
@@ -104,90 +106,89 @@ def _pieces(info: dict[bytes, Any], *, needed: bool) -> tuple[bytes, ...]:
 def _files(info: dict[bytes, Any], name: str, most: int) -> tuple[tuple[TorrentFile, ...], bool]:
     """All files, and whether there is just one without a folder."""
     if b"length" in info:
-        return (TorrentFile((name,), _length(info[b"length"])),), True
+        return (TorrentFile((name,), _checked_length(info[b"length"])),), True
     if isinstance(info.get(b"files"), list):
-        found = _of_version_1(info[b"files"], name, most)
+        files = _files_of_version_1(info[b"files"], name, most)
     elif isinstance(info.get(b"file tree"), dict):
-        found = list(_of_version_2(info[b"file tree"], (), most))
-        if len(found) == 1 and found[0].path == (name,):
-            return tuple(found), True
-        found = [TorrentFile((name, *file.path), file.length) for file in found]
+        files = list(_files_of_version_2(info[b"file tree"], (), most))
+        if len(files) == 1 and files[0].path == (name,):
+            return tuple(files), True
+        files = [TorrentFile((name, *file.path), file.length) for file in files]
     else:
         raise BadTorrent("The torrent lists no files.")
-    _refuse_twins(found)
-    return tuple(found), False
+    _check_paths_differ(files)
+    return tuple(files), False
 
 
-def _of_version_1(listed: list[Any], name: str, most: int) -> list[TorrentFile]:
+def _files_of_version_1(listed: list[Any], name: str, most: int) -> list[TorrentFile]:
     if not 0 < len(listed) <= most:
         raise BadTorrent(f"A torrent may have 1 to {most} files; this one has {len(listed)}.")
-    found = []
+    files = []
     for file in listed:
         if not isinstance(file, dict):
             raise BadTorrent("The torrent's list of files is damaged.")
         path = file.get(b"path.utf-8", file.get(b"path"))
         if not isinstance(path, list) or not path:
             raise BadTorrent("A file of the torrent has no path.")
-        parts = tuple(_part(part, "path") for part in path)
+        parts = tuple(_checked_part(part, "path") for part in path)
         attributes = file.get(b"attr", b"")
-        padding = isinstance(attributes, bytes) and b"p" in attributes
-        found.append(TorrentFile((name, *parts), _length(file.get(b"length")), padding))
-    return found
+        is_padding = isinstance(attributes, bytes) and b"p" in attributes
+        files.append(TorrentFile((name, *parts), _checked_length(file.get(b"length")), is_padding))
+    return files
 
 
-def _of_version_2(
+def _files_of_version_2(
     tree: dict[bytes, Any], above: tuple[str, ...], most: int
 ) -> Iterator[TorrentFile]:
     count = 0
     for key, below in tree.items():
         if not isinstance(below, dict):
             raise BadTorrent("The torrent's tree of files is damaged.")
-        parts = (*above, _part(key, "path"))
+        parts = (*above, _checked_part(key, "path"))
         leaf = below.get(b"")
-        found: Sequence[TorrentFile]
+        files: Sequence[TorrentFile]
         if isinstance(leaf, dict):
-            found = [TorrentFile(parts, _length(leaf.get(b"length")))]
+            files = [TorrentFile(parts, _checked_length(leaf.get(b"length")))]
         else:
-            found = list(_of_version_2(below, parts, most))
-        count += len(found)
+            files = list(_files_of_version_2(below, parts, most))
+        count += len(files)
         if count > most:
             raise BadTorrent(f"A torrent may have {most} files.")
-        yield from found
+        yield from files
 
 
-def _part(given: Any, what: str) -> str:
-    """One step of a path. Clients would repair some of these; then the files were elsewhere."""
-    if not isinstance(given, bytes):
-        raise BadTorrent(f"The torrent has no {what}.")
+def _checked_part(part_bytes: Any, noun: str) -> str:
+    """One part of a path. Clients would repair some bad ones, and then files would be elsewhere."""
+    if not isinstance(part_bytes, bytes):
+        raise BadTorrent(f"The torrent has no {noun}.")
     try:
-        part = given.decode("utf-8")
+        part = part_bytes.decode("utf-8")
     except UnicodeDecodeError as trouble:
-        raise BadTorrent(f"A {what} in the torrent is not UTF-8.") from trouble
-    if part in ("", ".", "..") or len(given) > _LONGEST_NAME:
-        raise BadTorrent(f"A {what} in the torrent cannot be: {part[:100]!r}.")
+        raise BadTorrent(f"A {noun} in the torrent is not UTF-8.") from trouble
+    if part in ("", ".", "..") or len(part_bytes) > _LONGEST_NAME:
+        raise BadTorrent(f"A {noun} in the torrent cannot be: {part[:100]!r}.")
     if any(letter in "/\\" or ord(letter) < 32 or ord(letter) == 127 for letter in part):
-        raise BadTorrent(f"A {what} in the torrent would leave its folder: {part[:100]!r}.")
+        raise BadTorrent(f"A {noun} in the torrent would leave its folder: {part[:100]!r}.")
     return part
 
 
-def _length(given: Any) -> int:
-    if not isinstance(given, int) or not 0 <= given <= _LARGEST:
+def _checked_length(length: Any) -> int:
+    if not isinstance(length, int) or not 0 <= length <= _LARGEST:
         raise BadTorrent("A file of the torrent has a length that cannot be.")
-    return given
+    return length
 
 
-def _refuse_twins(files: Sequence[TorrentFile]) -> None:
-    """Two files in one place, or a file where another has its folder; also where A is a."""
-    places = {tuple(part.casefold() for part in file.path) for file in files if not file.is_padding}
-    if len(places) != sum(not file.is_padding for file in files):
+def _check_paths_differ(files: Sequence[TorrentFile]) -> None:
+    """BadTorrent when two files have one path, or one file has the path of another's folder, also
+    where A is the same as a."""
+    paths = {tuple(part.casefold() for part in file.path) for file in files if not file.is_padding}
+    if len(paths) != sum(not file.is_padding for file in files):
         raise BadTorrent("Two files of the torrent have the same place.")
-    if any(place[:cut] in places for place in places for cut in range(1, len(place))):
+    if any(path[:cut] in paths for path in paths for cut in range(1, len(path))):
         raise BadTorrent("A file of the torrent stands where another has its folder.")
 
 
-def _refuse_odd_sizes(
-    files: Sequence[TorrentFile], pieces: Sequence[bytes], piece_length: int
-) -> None:
+def _check_sizes(files: Sequence[TorrentFile], pieces: Sequence[bytes], piece_length: int) -> None:
     total = sum(file.length for file in files)
     if total == 0:
         raise BadTorrent("The torrent has nothing in it.")
@@ -198,9 +199,9 @@ def _refuse_odd_sizes(
 def _trackers(top: dict[bytes, Any]) -> Iterator[str]:
     listed = top.get(b"announce-list")
     tiers = listed if isinstance(listed, list) else []
-    each = [
+    urls = [
         top.get(b"announce"),
         *(url for tier in tiers if isinstance(tier, list) for url in tier),
     ]
-    for url in dict.fromkeys(url for url in each if isinstance(url, bytes)):
+    for url in dict.fromkeys(url for url in urls if isinstance(url, bytes)):
         yield url.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Sites that list torrents: their names, where they write a hash, the feed behind a page."""
+"""Torrent sites: their names, where they write a hash, and the feed of a page."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -37,12 +37,12 @@ _NYAA_VIEW = re.compile(r"(https?://(?:[a-z0-9-]+\.)?nyaa\.si)/view/(\d{1,12})/?
 
 
 def site_of(addresses: Iterable[str], namespaces: Iterable[str]) -> str:
-    """A namespace of the site's own says it best, then its addresses; many speak Torznab."""
+    """The site by its own namespace, else by its addresses. Many sites use that of Torznab."""
     uris = [uri.lower() for uri in sorted(namespaces)]
-    named = [_NAMESPACES[uri] for uri in uris if uri in _NAMESPACES]
-    named += [site for url in addresses if (site := _site_of_address(url)) is not None]
-    if named:
-        return named[0]
+    sites = [_NAMESPACES[uri] for uri in uris if uri in _NAMESPACES]
+    sites += [site for url in addresses if (site := _site_of_address(url)) is not None]
+    if sites:
+        return sites[0]
     return "torznab" if _TORZNAB in uris else "other"
 
 
@@ -51,33 +51,30 @@ def _site_of_address(url: str) -> str | None:
         host = host_of(url)
     except BadUrl:
         return None
-    pieces = host.split(".")
-    return next((_SITES[name] for name in _endings(pieces) if name in _SITES), None)
-
-
-def _endings(pieces: list[str]) -> Iterable[str]:
-    return (".".join(pieces[start:]) for start in range(max(0, len(pieces) - 4), len(pieces)))
+    labels = host.split(".")[-4:]
+    domains = (".".join(labels[start:]) for start in range(len(labels)))
+    return next((_SITES[domain] for domain in domains if domain in _SITES), None)
 
 
 def hash_in_path(url: str) -> str | None:
     path = url.partition("#")[0].partition("?")[0]
-    if found := _NAMED_BY_HASH.search(path):
-        return found[1].lower()
-    shape = _HASH_IN_PATH.get(_site_of_address(url) or "")
-    found = shape.search(path) if shape else None
-    return found[1].lower() if found else None
+    if infohash := _NAMED_BY_HASH.search(path):
+        return infohash[1].lower()
+    pattern = _HASH_IN_PATH.get(_site_of_address(url) or "")
+    infohash = pattern.search(path) if pattern else None
+    return infohash[1].lower() if infohash else None
 
 
 def hash_in_guid(guid: str | None, site: str) -> str | None:
-    """SubsPlease writes the hash as guid, in base32; elsewhere 32 letters may be anything."""
+    """SubsPlease writes the hash as guid, in base32. On other sites 32 letters may be anything."""
     return infohash_of(guid) if guid and site == "subsplease" else None
 
 
 def torrent_url_of_page(addresses: Iterable[str]) -> str | None:
-    """nyaa's feed of magnets names only the page of a torrent; its file is one address further."""
+    """nyaa's feed of magnet links names only the page of a torrent; its file is beside the page."""
     for url in addresses:
-        if found := _NYAA_VIEW.fullmatch(url):
-            return f"{found[1]}/download/{found[2]}.torrent"
+        if view := _NYAA_VIEW.fullmatch(url):
+            return f"{view[1]}/download/{view[2]}.torrent"
     return None
 
 
@@ -87,14 +84,14 @@ _LISTED = re.compile(r"/(?:series|user|team)/\d{1,9}")
 
 
 def feed_url_of_page(url: str) -> str:
-    """The URL itself where it is a feed already, or nothing is known of its site."""
+    """The feed of a page; the URL itself if it is a feed already, or if its site is not known."""
     try:
         parts = urlsplit(url.strip())
         rule = _RULES.get(site_of([url.strip()], ()))
     except ValueError:
         return url
-    found = rule(parts) if rule else None
-    return url if found is None else urlunsplit(found)
+    feed = rule(parts) if rule else None
+    return url if feed is None else urlunsplit(feed)
 
 
 def _mikanani(parts: SplitResult) -> SplitResult | None:
@@ -102,21 +99,21 @@ def _mikanani(parts: SplitResult) -> SplitResult | None:
     show = _SHOW.fullmatch(parts.path)
     if show is None:
         return None
-    said = {"bangumiId": show[1]}
+    query = {"bangumiId": show[1]}
     if parts.fragment.isascii() and parts.fragment.isdigit():
-        said["subgroupid"] = parts.fragment
-    return parts._replace(path="/RSS/Bangumi", query=urlencode(said), fragment="")
+        query["subgroupid"] = parts.fragment
+    return parts._replace(path="/RSS/Bangumi", query=urlencode(query), fragment="")
 
 
 def _nyaa(parts: SplitResult) -> SplitResult | None:
-    said = parse_qsl(parts.query, keep_blank_values=True)
-    if any(name == "page" for name, _ in said):
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    if any(name == "page" for name, _ in query):
         return None
     user = _USER.fullmatch(parts.path)
     if user is None and parts.path not in ("", "/"):
         return None
-    asked = [("page", "rss"), *said, *([("u", user[1])] if user else [])]
-    return parts._replace(path="/", query=urlencode(asked), fragment="")
+    feed_query = [("page", "rss"), *query, *([("u", user[1])] if user else [])]
+    return parts._replace(path="/", query=urlencode(feed_query), fragment="")
 
 
 def _dmhy(parts: SplitResult) -> SplitResult | None:
