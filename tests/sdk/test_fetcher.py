@@ -522,14 +522,14 @@ def test_a_fetcher_outlives_a_headwater_that_is_busy_while_it_joins(
 ) -> None:
     monkeypatch.setattr(kit, "AFTER_TROUBLE", 0.01)
     fetcher = Fetcher("a", lambda _: True, lambda _: Failed(), headwater="http://127.0.0.1:1")
-    monkeypatch.setattr(fetcher, "_door", _Busy(status, status))
+    monkeypatch.setattr(fetcher, "_register_client", _Busy(status, status))
     with working(fetcher):
         assert fetcher.fetcher_id == 7
 
 
 def test_a_fetcher_that_may_not_join_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     fetcher = Fetcher("a", lambda _: True, lambda _: Failed(), headwater="http://127.0.0.1:1")
-    monkeypatch.setattr(fetcher, "_door", _Busy(403))
+    monkeypatch.setattr(fetcher, "_register_client", _Busy(403))
     with pytest.raises(Refusal):
         fetcher.run()
 

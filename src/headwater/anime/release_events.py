@@ -68,7 +68,7 @@ def release_failed(
 
 
 def episode_missing(feed_id: str | None, show: TrackedShow, slot: Slot) -> Event:
-    """A later episode is in the library, and this one is not."""
+    """A later episode is here or coming, and this one is not."""
     text = f"{show.show.title} {slot} is missing, and a later episode is there."
     facts = _show_facts(show) | {"slots": [_slot(slot)], "text": text}
     return Event("episode_missing", feed_id, facts)

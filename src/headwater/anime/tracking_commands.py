@@ -47,7 +47,8 @@ logger = get_logger("releases")
 @dataclass(frozen=True, slots=True)
 class TrackPolicy:
     """`interval_sec`: the longest time between visits of a feed with a tracking, unless its
-    publisher or its errors ask for more. `gap`: the shortest time that a person may ask for."""
+    publisher or its errors ask for a longer one. `gap`: the shortest time that a person may ask
+    for."""
 
     interval_sec: float = 1_800.0
     gap: timedelta = timedelta(seconds=60)

@@ -62,8 +62,8 @@ def airings_of(
 
 
 def _first_released(show: TrackedShow, seen: Iterable[SeenRelease]) -> dict[int, datetime]:
-    """Whole episodes of the season and the moment each was first released. Packs do not count:
-    they come later."""
+    """Whole episodes of the season and the moment each was first released. Packs do not
+    count: they do not show when their episodes came out."""
     came: dict[int, datetime] = {}
     for release in seen:
         for number in () if release.is_pack else _numbers(show, release):
@@ -188,27 +188,24 @@ def render_ics(airings: Iterable[Airing], name: str) -> bytes:
 
 
 def _event(airing: Airing) -> list[str]:
-    slot = airing.slot
+    slot, following = airing.slot, airing.day + timedelta(days=1)
+    if airing.moment is not None:
+        times = [f"DTSTART:{_moment(airing.moment)}", "DURATION:PT30M"]
+    else:
+        times = [
+            f"DTSTART;VALUE=DATE:{airing.day:%Y%m%d}",
+            f"DTEND;VALUE=DATE:{following:%Y%m%d}",
+        ]
     return [
         "BEGIN:VEVENT",
         f"UID:show-{airing.show_id}-{str(slot).lower()}@headwater",
         f"DTSTAMP:{_moment(airing.known_since)}",
-        *_when(airing),
+        *times,
         f"SUMMARY:{_text(f'{airing.title} {slot}')}",
         f"DESCRIPTION:{_DESCRIPTIONS[airing.state]}",
         f"STATUS:{_STATUS[airing.state]}",
         "TRANSP:TRANSPARENT",
         "END:VEVENT",
-    ]
-
-
-def _when(airing: Airing) -> list[str]:
-    if airing.moment is not None:
-        return [f"DTSTART:{_moment(airing.moment)}", "DURATION:PT30M"]
-    following = airing.day + timedelta(days=1)
-    return [
-        f"DTSTART;VALUE=DATE:{airing.day:%Y%m%d}",
-        f"DTEND;VALUE=DATE:{following:%Y%m%d}",
     ]
 
 

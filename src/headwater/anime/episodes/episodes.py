@@ -148,18 +148,13 @@ def _episode(
         return Episode(slot, state, came_out, titles.get(holder.id), None, None)
     if not offers:
         return Episode(slot, "missing", None, None, None, NEVER_SEEN)
-    best = min(offers, key=_likelihood_key)
+    # A release that waits for a person comes first; of equals the newest.
+    best = min(offers, key=lambda offer: (_LIKELY.index(offer.action), -offer.release_id))
     reason = best.failed or best.reason
     return Episode(slot, "missing", came_out, best.title, best.release_id, reason)
 
 
 _LIKELY = ("hold", "fetch", "upgrade", "skip", "removed", "refused")
-
-
-def _likelihood_key(release: SeenRelease) -> tuple[int, int]:
-    """A release that waits for a person comes first; of equals the newest."""
-    return _LIKELY.index(release.action), -release.release_id
-
 
 MOST_GAPS = 100
 """Gaps of one show that are announced: a number that is far off is a mistake, not a gap."""

@@ -9,7 +9,7 @@ from datetime import timedelta
 from headwater.anime.candidate import Offer
 from headwater.anime.decide.decision import NewReleaseDecision
 from headwater.anime.decide.filter import RULE_NAMES
-from headwater.anime.decide.plan import OfferDecision, Replacement
+from headwater.anime.decide.plan import Replacement
 from headwater.anime.decide.record_decisions import judge_offers
 from headwater.anime.downloads import download_rows
 from headwater.anime.episodes.calendar import Airing, airings_of
@@ -125,11 +125,14 @@ async def preview(
         judgement = await judge_offers(
             view, show, tracking, kept_offers.offers, services.policy, view.now
         )
-    entries = tuple(_previewed(deciding, judgement.plans) for deciding in judgement.deciding)
+    entries = []
+    for deciding in judgement.deciding:
+        plan = judgement.plans.get(deciding.offer.candidate.key)
+        entries.append(Previewed(deciding, () if plan is None else plan.replaces))
     removed = Counter(each.rule for each in judgement.deciding if each.action == "removed")
     verdicts = Counter(each.action for each in judgement.deciding if each.action != "removed")
     return Preview(
-        entries,
+        tuple(entries),
         {rule: removed[rule] for rule in RULE_NAMES},
         dict(sorted(verdicts.items())),
         kept_offers.is_cut,
@@ -169,8 +172,3 @@ async def collected_shows(database: Database, show_id: int | None = None) -> lis
         if show_id is not None:
             return [await show_rows.get_show(view, show_id)]
         return await show_rows.list_tracked_shows(view)
-
-
-def _previewed(deciding: NewReleaseDecision, plans: Mapping[str, OfferDecision]) -> Previewed:
-    plan = plans.get(deciding.offer.candidate.key)
-    return Previewed(deciding, () if plan is None else plan.replaces)

@@ -1,1 +1,1 @@
-"""Paths and names of files in a library, as media servers read them and file systems allow them."""
+"""Naming of files in a library: paths that media servers understand and file systems allow."""

@@ -184,7 +184,8 @@ def _release_of_file(file: ListedFile, read: TitleReader) -> Release:
         if release.season is None:
             release = replace(release, season=_season_of(folder, read))
         if release.kind is None:
-            release = replace(release, kind=_kind_of(folder, read))
+            kind = _KIND_FOLDERS.get(folder.casefold()) or read(folder).kind
+            release = replace(release, kind=kind if kind in _KINDS_OUTSIDE_SEASON else None)
     return release
 
 
@@ -205,17 +206,12 @@ def _season_of(folder: str, read: TitleReader) -> int | None:
     return release.season if release.season_end is None else None
 
 
-def _kind_of(folder: str, read: TitleReader) -> ReleaseKind | None:
-    kind = _KIND_FOLDERS.get(folder.casefold()) or read(folder).kind
-    return kind if kind in _KINDS_OUTSIDE_SEASON else None
-
-
 def _choose_videos(
     same: Sequence[ListedFile], slots: tuple[Slot, ...], read: TitleReader, left_out: list[LeftOut]
 ) -> list[Video]:
     """Numbered parts belong together. Of other doubles choose the newest and largest, but never
     bonus material that has the number of the episode."""
-    parts = {number: file for file in same if (number := _part_of(file)) is not None}
+    parts = {int(match[1]): file for file in same if (match := _PART.search(_stem(file)))}
     if len(same) > 1 and len(parts) == len(same):
         return [Video(parts[number], slots, number) for number in sorted(parts)]
     best = max(
@@ -239,11 +235,6 @@ def _name(file: ListedFile) -> str:
 
 def _stem(file: ListedFile) -> str:
     return _name(file).rpartition(".")[0]
-
-
-def _part_of(file: ListedFile) -> int | None:
-    match = _PART.search(_stem(file))
-    return int(match[1]) if match else None
 
 
 def _without_overlaps(chosen: Sequence[Video], left_out: list[LeftOut]) -> list[Video]:

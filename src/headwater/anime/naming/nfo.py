@@ -66,9 +66,9 @@ def _document(root: str, fields: list[tuple[str, str | int | None]]) -> str:
 
 
 def _element(root: str, fields: list[tuple[str, str | int | None]]) -> str:
-    lines = [f"  <{name}>{_text(value)}</{name}>\n" for name, value in fields if value is not None]
+    lines = []
+    for name, value in fields:
+        if value is not None:
+            text = escape(_NOT_XML.sub("", str(value)), quote=False)
+            lines.append(f"  <{name}>{text}</{name}>\n")
     return f"<{root}>\n{''.join(lines)}</{root}>\n"
-
-
-def _text(value: str | int) -> str:
-    return escape(_NOT_XML.sub("", str(value)), quote=False)

@@ -49,18 +49,11 @@ def safe_name(text: str, *, extension: str = "", longest: int = LONGEST_BYTES) -
         extension = ""
     tail = f".{extension}" if extension else ""
     room = longest - len(tail) - 1  # one byte for the mark of a name that Windows reserves
-    stem = _cut_to(_without_odd_edges(safe_text(text)), room) or _named_by_hash(text)
+    # No dot (hidden), dash (an option) or tilde (a home) in front; no dot or space at the end.
+    stem = _cut_to(safe_text(text).lstrip(".-~ ").rstrip(". "), room)
+    if not stem:  # two such texts are two names
+        stem = f"untitled {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
     return _not_reserved(_cut_to(stem, room)) + tail
-
-
-def _without_odd_edges(name: str) -> str:
-    """No dot (hidden), dash (an option) or tilde (a home) in front; no dot or space at the end."""
-    return name.lstrip(".-~ ").rstrip(". ")
-
-
-def _named_by_hash(text: str) -> str:
-    """A name for a text of which nothing is left: two such texts are two names."""
-    return f"untitled {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def _not_reserved(name: str) -> str:

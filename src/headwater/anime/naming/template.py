@@ -142,7 +142,9 @@ def _parse_part(part: str, whole: str) -> tuple[_TemplatePiece, ...]:
         if mark == "<" and inner is None:
             inner = []
         elif mark == ">" and inner is not None:
-            pieces.append(_optional_part(inner, whole))
+            if not any(isinstance(piece, _Field) for piece in inner):
+                raise BadTemplate("Nothing between < and > can be missing.", template=whole)
+            pieces.append(_OptionalPart(tuple(inner)))
             inner = None
         elif mark:
             raise BadTemplate("< and > do not match, or stand inside each other.", template=whole)
@@ -152,12 +154,6 @@ def _parse_part(part: str, whole: str) -> tuple[_TemplatePiece, ...]:
     if inner is not None:
         raise BadTemplate("A < is not closed in the same part.", template=whole)
     return tuple(pieces)
-
-
-def _optional_part(inner: list[_LiteralText | _Field], whole: str) -> _OptionalPart:
-    if not any(isinstance(piece, _Field) for piece in inner):
-        raise BadTemplate("Nothing between < and > can be missing.", template=whole)
-    return _OptionalPart(tuple(inner))
 
 
 def _parse_field(text: str, whole: str) -> _Field:

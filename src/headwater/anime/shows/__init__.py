@@ -1,1 +1,1 @@
-"""Shows and trackings: what is collected, from which feed, and what somebody prefers."""
+"""Shows and trackings: the shows that are collected, their feeds and the user's preferences."""

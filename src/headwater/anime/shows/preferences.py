@@ -27,7 +27,7 @@ DEFAULT_SUBTITLES = (
 
 @dataclass(frozen=True, slots=True)
 class StopLine:
-    """Good enough: a release in the library that reaches both is replaced only by its own v2."""
+    """Good enough: a held release that reaches both is replaced only by its own v2."""
 
     group: str | None = None
     subtitles: frozenset[Subtitle] | None = None

@@ -60,18 +60,17 @@ def propose_show(
     chosen, why = _choose_releases(clusters, parsed_title, wanted_title)
     title = wanted_title or _title(chosen, parsed_title if why == _BY_FEED else None)
     if title is None:
-        shows = tuple(_show_of_cluster(cluster) for cluster in clusters[:MOST_SHOWS])
-        return Proposal(None, {}, _groups(named), titles, len(named), shows)
+        shows = []
+        for cluster in clusters[:MOST_SHOWS]:
+            cluster_title = _title(cluster, None) or ""
+            names = _names(cluster, cluster_title)
+            shows.append(_build_show(cluster_title, names, cluster, None)[0])
+        return Proposal(None, {}, _groups(named), titles, len(named), tuple(shows))
     is_alone = why == _BY_FEED and parsed_title is not None and parsed_title.is_curated
     names = () if is_alone else _names(chosen, title)
     show, because = _build_show(title, names, chosen, parsed_title if why == _BY_FEED else None)
     because = {"title": "It was given." if wanted_title else why} | because
     return Proposal(show, because, _groups(chosen), titles, len(named), of_show=len(chosen))
-
-
-def _show_of_cluster(cluster: Sequence[Offer]) -> Show:
-    title = _title(cluster, None) or ""
-    return _build_show(title, _names(cluster, title), cluster, None)[0]
 
 
 _BY_FEED = "The feed is called so."

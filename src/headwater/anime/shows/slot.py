@@ -1,6 +1,5 @@
 """Slots: the episodes of a show that a release fills, and whether it belongs to the show at all."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from unicodedata import normalize
@@ -91,7 +90,9 @@ def match_release_to_show(release: Release, show: Show) -> SlotMatch | NotOfShow
         return stranger
     if show.is_film:
         return _with_title_doubt(SlotMatch((FILM,)), release, show)
-    if _is_special(release, show):
+    is_main_kind = release.kind is not None and release.kind is show.main_kind
+    is_of_season_0 = release.season == 0 and show.season != 0
+    if not is_main_kind and (release.kind in SPECIALS or is_of_season_0):
         if release.season not in (None, 0, show.season):
             return _of_another_season(release, show)
         match = _special(release, show)
@@ -194,12 +195,6 @@ def _of_another_season(release: Release, show: Show) -> NotOfShow | SlotMatch:
     )
 
 
-def _is_special(release: Release, show: Show) -> bool:
-    if release.kind is not None and release.kind is show.main_kind:
-        return False
-    return release.kind in SPECIALS or (release.season == 0 and show.season != 0)
-
-
 def _special(release: Release, show: Show) -> SlotMatch:
     """Specials have no season of their own: Season 00 is where media servers look for them."""
     if release.batch or release.episode_end is not None:
@@ -265,17 +260,12 @@ def _pack(release: Release, show: Show) -> SlotMatch:
         first, doubt = _number_in_season(release, show)
         moved = first - release.episode
         match = _match_range(show.season, first, release.episode_end + moved)
-        doubt = match.doubt or doubt or _doubt_of_any(match.slots, show)
+        doubts = (_doubt_beyond_season(slot.number, show) for slot in match.slots)
+        doubt = match.doubt or doubt or next(filter(None, doubts), None)
         return SlotMatch(match.slots, doubt or _of_later_part(release, show))
     if show.episodes is None or release.part is not None:
         return SlotMatch((), "It is a pack that does not say which episodes it holds.")
     return _match_range(show.season, Decimal(1), Decimal(show.episodes))
-
-
-def _doubt_of_any(slots: Iterable[Slot], show: Show) -> str | None:
-    return next(
-        (doubt for slot in slots if (doubt := _doubt_beyond_season(slot.number, show))), None
-    )
 
 
 def _match_range(season: int, first: Decimal, last: Decimal) -> SlotMatch:

@@ -112,7 +112,7 @@ def _is_name(free: str) -> bool:
 
 
 def _after_season(free: str) -> str:
-    """What is left of a name after a season and a counted episode, up to technical words."""
+    """The rest of a name after a season and a counted episode, up to technical words."""
     marks = season_marks(free)
     after = free[marks[0].end :] if marks and marks[0].start == 0 else free
     after = _COUNTED.sub("", after.lstrip(), 1)

@@ -152,7 +152,8 @@ def _split_region(region: str, seasonal: bool) -> list[str]:
     spaced = _SPACED_SLASH.split(region)
     if CJK.search(region) is None:
         return spaced
-    parts = [part for piece in spaced for part in _split_bare(piece)]
+    lines = [line for piece in spaced for line in _HAN_LATIN_LINE.split(piece)]
+    parts = [part for line in lines for part in _split_bare_slashes(line)]
     if len(parts) > 1 or _KIND_LAST.search(region):
         return parts
     if seasonal and (parts := _around_season(region)):
@@ -171,11 +172,6 @@ def _around_season(region: str) -> list[str]:
     return []
 
 
-def _split_bare(piece: str) -> list[str]:
-    """Split at slashes without spaces, only where a name in another script begins or has ended."""
-    return [part for line in _HAN_LATIN_LINE.split(piece) for part in _split_spaced_slashes(line)]
-
-
 def _split_parens(name: str) -> list[str]:
     """A Chinese name with its others in round brackets after it: `名字 (なまえ) (Name)`."""
     match = _NAMES_IN_PARENS.fullmatch(name)
@@ -189,21 +185,21 @@ def _split_parens(name: str) -> list[str]:
     return [first, *others]
 
 
-def _split_spaced_slashes(piece: str) -> list[str]:
+def _split_bare_slashes(piece: str) -> list[str]:
+    """Split at slashes without spaces, only where a name in another script begins or has ended.
+
+    Beside a name in another script, two Latin ones of several words each are two names.
+    """
+    has_cjk = CJK.search(piece) is not None
     first, *rest = _SLASH.split(piece)
     parts = [first]
     for part in rest:
-        if CJK.search(parts[-1]) or CJK.match(part) or _two_latin_names(piece, parts[-1], part):
+        both_have_words = " " in parts[-1].strip() and " " in part.strip()
+        if CJK.search(parts[-1]) or CJK.match(part) or (has_cjk and both_have_words):
             parts.append(part)
         else:
             parts[-1] += f"/{part}"
     return parts
-
-
-def _two_latin_names(piece: str, before: str, after: str) -> bool:
-    """Beside a name in another script, two Latin ones of several words each are two names."""
-    both = " " in before.strip() and " " in after.strip()
-    return both and CJK.search(piece) is not None
 
 
 def _without_season(name: str, parted: bool) -> str:
@@ -329,16 +325,13 @@ def _with_brackets(layout: Layout, region: TitleSpan, brackets: list[TitleSpan])
     start, end = region
     if brackets and _goes_on(layout.line, start, end):
         return [(brackets[0][0] - 1, end)]
-    if not brackets or not _is_name_first(layout, brackets[0]):
+    if not brackets or layout.group is not None:
         return [region]
-    return [*brackets, region] if LETTER.search(layout.line, start, end) else [region]
-
-
-def _is_name_first(layout: Layout, bracket: TitleSpan) -> bool:
-    """Whether a title begins with a name in brackets that is not a group's."""
-    if layout.group is not None or bracket[0] != 1:
-        return False
-    return is_foreign_name(layout.folded[bracket[0] : bracket[1]])
+    first_start, first_end = brackets[0]
+    is_name_first = first_start == 1 and is_foreign_name(layout.folded[first_start:first_end])
+    if not is_name_first or LETTER.search(layout.line, start, end) is None:
+        return [region]
+    return [*brackets, region]
 
 
 def _goes_on(line: str, start: int, end: int) -> bool:

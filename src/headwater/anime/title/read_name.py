@@ -66,18 +66,18 @@ class TitleReading:
 def read_name(text: str, aliases: Mapping[str, str] = NO_ALIASES) -> TitleReading:
     """Read the release that a clean title without folders names."""
     text, container, suffix = _without_extension(text)
-    layout = lay_out(text, fold_title(text))
+    layout = lay_out(text, fold_title(text))  # steps 3 to 5
     is_file = container is not None and BracketRole.YEAR not in layout.roles
-    numbering = _find_numbering(layout, is_file=is_file)
-    draft = TitleDraft(layout, numbering, name_regions(layout, numbering))
+    numbering = _find_numbering(layout, is_file=is_file)  # step 6
+    draft = TitleDraft(layout, numbering, name_regions(layout, numbering))  # step 7, to the groups
     _read_year(draft)
     _read_number(draft)
     _read_version(draft)
     _read_kind(draft)
     _read_names(draft)
     _read_groups(draft, aliases)
-    read_technical(draft, suffix)
-    read_pack(draft)
+    read_technical(draft, suffix)  # step 8
+    read_pack(draft)  # step 9
     if container is not None and "container" not in draft.fields:
         draft.set_field("container", container, f".{container}", "ending of the file")
     return TitleReading(draft.finished(), tuple(draft.notes))

@@ -6,7 +6,7 @@ from headwater.anime.release import ReleaseKind, Subtitle
 from headwater.anime.scripts import CJK, CJK_LETTERS
 from headwater.anime.subtitles import subtitles_by_code
 from headwater.anime.title.draft import TitleDraft
-from headwater.anime.title.names import ShowNames, TitleSpan
+from headwater.anime.title.names import ShowNames
 from headwater.anime.title.season_marks import SeasonMark, latin_roman, season_part_of
 
 _ENDING_DIGIT = re.compile(r"(?<![\d/.-])([2-9])$")
@@ -39,7 +39,9 @@ def read_season(draft: TitleDraft, names: ShowNames, marks: list[SeasonMark]) ->
 
 def _deciding_mark(draft: TitleDraft, marks: list[SeasonMark]) -> SeasonMark | None:
     """A mark in a name before one elsewhere, words before Roman numerals."""
-    in_names = [mark for mark in marks if _within(mark, draft.regions)]
+    in_names = [
+        mark for mark in marks if any(start <= mark.start < end for start, end in draft.regions)
+    ]
     plain = [mark for mark in in_names if mark.cuts]
     plain = plain or [mark for mark in marks if mark.cuts and _counts_elsewhere(draft, mark)]
     if plain:
@@ -47,10 +49,6 @@ def _deciding_mark(draft: TitleDraft, marks: list[SeasonMark]) -> SeasonMark | N
     if draft.numbering is None or draft.fields.get("kind") is ReleaseKind.MOVIE:
         return None
     return in_names[0] if in_names else _by_roman_letters(draft)
-
-
-def _within(mark: SeasonMark, regions: list[TitleSpan]) -> bool:
-    return any(start <= mark.start < end for start, end in regions)
 
 
 def _counts_elsewhere(draft: TitleDraft, mark: SeasonMark) -> bool:
@@ -85,12 +83,7 @@ def _season_by_names(names: ShowNames) -> int | None:
     ]
     if len(digits) > 1 and len(set(digits)) == 1:
         return int(digits[0])
-    apart = _APART.search(names.main or "") or _latin_apart(names)
+    apart = _APART.search(names.main or "")
+    if apart is None and names.by_language.keys() & {"zh", "ja"}:
+        apart = _LATIN_APART.search(names.by_language.get("en", ""))
     return int(apart.group(1)) if apart else None
-
-
-def _latin_apart(names: ShowNames) -> re.Match[str] | None:
-    """The digit after the Latin name of a show that has a Chinese or Japanese name as well."""
-    if not names.by_language.keys() & {"zh", "ja"}:
-        return None
-    return _LATIN_APART.search(names.by_language.get("en", ""))
