@@ -106,6 +106,10 @@ def encode_preferences(preferences: Preferences) -> str:
 
 def decode_preferences(text: str) -> Preferences:
     fields: dict[str, Any] = orjson.loads(text)
+    if (stop := fields["stop"]) is not None:
+        subtitles = stop["subtitles"]
+        languages = None if subtitles is None else _languages(subtitles)
+        stop = StopLine(stop["group"], languages)
     return Preferences(
         groups=tuple(fields["groups"]),
         aliases=fields["aliases"],
@@ -113,15 +117,8 @@ def decode_preferences(text: str) -> Preferences:
         further=tuple(fields["further"]),
         resolutions=tuple(fields["resolutions"]),
         sources=tuple(fields["sources"]),
-        stop=_stop_line(fields["stop"]),
+        stop=stop,
     )
-
-
-def _stop_line(fields: dict[str, Any] | None) -> StopLine | None:
-    if fields is None:
-        return None
-    subtitles = fields["subtitles"]
-    return StopLine(fields["group"], None if subtitles is None else _languages(subtitles))
 
 
 def _languages(codes: Sequence[str]) -> frozenset[Subtitle]:

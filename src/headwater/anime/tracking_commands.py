@@ -195,7 +195,7 @@ async def _proposal(
     """None when the tracking is for a show that exists."""
     if new.show_id is not None:
         if new.show.changes():
-            raise BadInput("Name a show by its id, or say what it is; not both.", field="show_id")
+            raise BadInput("Name a show by its id or by its fields, not both.", field="show_id")
         async with database.read() as view:
             await _check_not_catch_all((await show_rows.get_show(view, new.show_id)), kept_offers)
         return None
@@ -222,9 +222,9 @@ async def _check_not_catch_all(tracked: TrackedShow, kept_offers: KeptOffers) ->
     )
     if proposal.show is None and len(proposal.titles) > 1:
         raise ConflictError(
-            f"This feed is of several shows, and nothing is said of what releases of"
-            f" {tracked.show.title} are called: all of them would be it. Give the show its names"
-            " first, those of its other feeds too.",
+            f"This feed is of several shows, and {tracked.show.title} has no names: it would take"
+            " every release of the feed. Give the show its names first, those in its other feeds"
+            " too.",
             show_id=tracked.id,
             titles=list(proposal.titles),
         )

@@ -37,7 +37,10 @@ class ResponseParser:
     def feed(self, received: bytes) -> bytes:
         """The part of the body in these bytes. b"" as input means that the other end closed."""
         if not received:
-            self._close()
+            if self._step == self._read_until_closed:
+                self.ended = True
+            if not self.ended:
+                raise Unreachable("The answer broke off.")
             return b""
         self._buffer += received
         body: list[bytes] = []
@@ -45,13 +48,8 @@ class ResponseParser:
             body.append(piece)
         return b"".join(body)
 
-    def _close(self) -> None:
-        if self._step == self._read_until_closed:
-            self.ended = True
-        if not self.ended:
-            raise Unreachable("The answer broke off.")
-
-    # Each step answers with a piece of the body, b"" when it read something else, None for more.
+    # Each step returns a piece of the body, b"" when it read something else, None when it needs
+    # more bytes.
 
     def _read_head(self) -> bytes | None:
         lines = self._lines_until_blank("head")
@@ -110,7 +108,7 @@ class ResponseParser:
         if len(self._buffer) < 2:
             return None
         if self._taken(2) != b"\r\n":
-            raise Garbled("A chunk of the answer is longer than it said.")
+            raise Garbled("A chunk of the answer is longer than its size.")
         self._step = self._read_size
         return b""
 

@@ -189,7 +189,10 @@ class Fetcher:
         works, next_due = self._client.claim(self.fetcher_id, limit=room, lease_seconds=self._lease)
         for work in works:
             if work.not_before is not None and _seconds_until(work.not_before) > 0:
-                self._postpone(work, work.not_before)
+                # A host gets the rest it asked for: the work is due again when the longer lease
+                # ends.
+                rest = min(max(_seconds_until(work.not_before), 0.0), LONGEST_LEASE)
+                self._client.renew(self.fetcher_id, [work], lease_seconds=rest)
                 continue
             running = pool.submit(self._run_visit, work)
             self._running[running] = work
@@ -199,11 +202,6 @@ class Fetcher:
         if next_due is None:
             return LOOK_EVERY
         return min(LOOK_EVERY, max(0.2, _seconds_until(datetime.fromisoformat(next_due))))
-
-    def _postpone(self, work: Work, until: datetime) -> None:
-        """Give a host the rest it asked for: the work is due again when the longer lease ends."""
-        rest = min(max(_seconds_until(until), 0.0), LONGEST_LEASE)
-        self._client.renew(self.fetcher_id, [work], lease_seconds=rest)
 
     def _run_visit(self, work: Work) -> None:
         began = time.monotonic()

@@ -51,24 +51,26 @@ def airings_of(
     if show.show.is_film:
         return []
     seen = list(seen)
-    came = _first_released(show, seen)
+    released = _first_released(show, seen)
     airings = [
         Airing(show.id, show.show.title, _slot(show, number), "came", _day(at), at, at)
-        for number, at in sorted(came.items())
+        for number, at in sorted(released.items())
         if at > now - back
     ]
-    is_over = any(release.is_final for release in seen if _last(came) in _numbers(show, release))
-    return airings if is_over else airings + _expected_airings(show, came, now, ahead)
+    is_over = any(
+        release.is_final for release in seen if _last(released) in _numbers(show, release)
+    )
+    return airings if is_over else airings + _expected_airings(show, released, now, ahead)
 
 
 def _first_released(show: TrackedShow, seen: Iterable[SeenRelease]) -> dict[int, datetime]:
     """Whole episodes of the season and the moment each was first released. Packs do not
     count: they do not show when their episodes came out."""
-    came: dict[int, datetime] = {}
+    released: dict[int, datetime] = {}
     for release in seen:
         for number in () if release.is_pack else _numbers(show, release):
-            came[number] = min(release.moment, came.get(number, release.moment))
-    return came
+            released[number] = min(release.moment, released.get(number, release.moment))
+    return released
 
 
 def _numbers(show: TrackedShow, release: SeenRelease) -> list[int]:
@@ -79,17 +81,17 @@ def _numbers(show: TrackedShow, release: SeenRelease) -> list[int]:
     ]
 
 
-def _last(came: Mapping[int, datetime]) -> int:
-    return max(came, default=0)
+def _last(released: Mapping[int, datetime]) -> int:
+    return max(released, default=0)
 
 
 def _expected_airings(
-    show: TrackedShow, came: Mapping[int, datetime], now: datetime, ahead: timedelta
+    show: TrackedShow, released: Mapping[int, datetime], now: datetime, ahead: timedelta
 ) -> list[Airing]:
-    last, end = _last(came), show.show.episodes
-    known_since = came.get(last, show.created_at)
+    last, end = _last(released), show.show.episodes
+    known_since = released.get(last, show.created_at)
     airings: list[Airing] = []
-    for number, (day, moment) in enumerate(_expected_dates(show, came, now), start=last + 1):
+    for number, (day, moment) in enumerate(_expected_dates(show, released, now), start=last + 1):
         is_late = (moment or _start_of(day + timedelta(days=1))) <= now
         if _start_of(day) > now + ahead or (end is not None and number > end):
             break
@@ -102,15 +104,15 @@ def _expected_airings(
 
 
 def _expected_dates(
-    show: TrackedShow, came: Mapping[int, datetime], now: datetime
+    show: TrackedShow, released: Mapping[int, datetime], now: datetime
 ) -> list[tuple[date, datetime | None]]:
     """Days, and moments where they are known, of the episodes after the last one."""
     if show.air_weekday is not None:
-        return _weekly(show.air_weekday, came, now)
-    gap = _usual_gap(came)
+        return _weekly(show.air_weekday, released, now)
+    gap = _usual_gap(released)
     if gap is None:
         return []
-    last = came[_last(came)]
+    last = released[_last(released)]
     if now - last > (MISSED_INTERVALS + 1) * gap:
         return []
     moments = [last + gap * step for step in range(1, _MOST + 1)]
@@ -118,10 +120,10 @@ def _expected_dates(
 
 
 def _weekly(
-    weekday: int, came: Mapping[int, datetime], now: datetime
+    weekday: int, released: Mapping[int, datetime], now: datetime
 ) -> list[tuple[date, datetime | None]]:
     """An episode that comes out a little early belongs to the weekday that follows."""
-    last = came.get(_last(came))
+    last = released.get(_last(released))
     if last is not None and now - last > (MISSED_INTERVALS + 1) * _WEEK:
         return []
     start = _day(now) if last is None else _day(last) + _EARLY
@@ -129,10 +131,10 @@ def _weekly(
     return [(first + _WEEK * step, None) for step in range(_MOST)]
 
 
-def _usual_gap(came: Mapping[int, datetime]) -> timedelta | None:
+def _usual_gap(released: Mapping[int, datetime]) -> timedelta | None:
     """The usual gap in whole days, from the last few episodes that followed each other. It needs
     two gaps at least."""
-    ordered = sorted(came.items())
+    ordered = sorted(released.items())
     gaps = [
         later - earlier
         for (one, earlier), (other, later) in pairwise(ordered)

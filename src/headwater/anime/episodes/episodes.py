@@ -43,6 +43,10 @@ def _seen_release(row: Row, show: Show) -> SeenRelease | None:
     slots = decided or (match.slots if isinstance(match, SlotMatch) and is_sure else ())
     if not slots:
         return None
+    failed = None
+    if row.state in _WHY_ENDED:
+        detail = row.detail or row.error
+        failed = _WHY_ENDED[row.state] + (f": {detail}" if detail else ".")
     return SeenRelease(
         release_id=row.id,
         title=candidate.title,
@@ -53,7 +57,7 @@ def _seen_release(row: Row, show: Show) -> SeenRelease | None:
         reason=row.reason,
         is_pack=release.batch or release.episode_end is not None,
         is_final=release.final and is_sure,
-        failed=_why_ended(row),
+        failed=failed,
     )
 
 
@@ -63,13 +67,6 @@ _WHY_ENDED = {
     "retiring": "Its download lost its place",
     "retired": "Its download lost its place",
 }
-
-
-def _why_ended(row: Row) -> str | None:
-    if row.state not in _WHY_ENDED:
-        return None
-    detail = row.detail or row.error
-    return f"{_WHY_ENDED[row.state]}: {detail}" if detail else f"{_WHY_ENDED[row.state]}."
 
 
 MOST_EPISODES_LISTED = 500
@@ -122,12 +119,12 @@ def _held_by_slot(held: Iterable[HeldRelease]) -> dict[Slot, HeldRelease]:
     return by_slot
 
 
-def _slots_of_season(show: Show, known: Iterable[Slot]) -> list[Slot]:
+def _slots_of_season(show: Show, known_slots: Iterable[Slot]) -> list[Slot]:
     """Every whole number of the season, up to the last known one."""
     if show.is_film:
         return [FILM]
     numbers = [
-        int(slot.number) for slot in known if slot.season == show.season and slot.number >= 1
+        int(slot.number) for slot in known_slots if slot.season == show.season and slot.number >= 1
     ]
     if not numbers:
         return []

@@ -8,7 +8,7 @@ from datetime import timedelta, timezone
 from decimal import Decimal
 
 from headwater.anime.candidate import Offer
-from headwater.anime.release import Release, ReleaseKind
+from headwater.anime.release import ReleaseKind
 from headwater.anime.shows.show import LONGEST_TITLE, Show
 from headwater.anime.shows.slot import EXTRAS, comparable_names, comparable_title
 from headwater.anime.title import read_title
@@ -240,7 +240,9 @@ def _offset(chosen: Sequence[Offer], because: dict[str, str]) -> int:
 
 def _episodes(chosen: Sequence[Offer], because: dict[str, str]) -> int | None:
     """The number at the mark of the last episode, when no title goes beyond it."""
-    singles = [offer.release for offer in chosen if _is_plain_episode(offer.release)]
+    plain_kinds = (None, ReleaseKind.TV, ReleaseKind.ONA)
+    releases = (offer.release for offer in chosen if offer.release.kind in plain_kinds)
+    singles = [release for release in releases if release.episode_end is None]
     final = {release.episode for release in singles if release.final and release.episode}
     if len(final) != 1:
         return None
@@ -249,10 +251,6 @@ def _episodes(chosen: Sequence[Offer], because: dict[str, str]) -> int | None:
         return None
     because["episodes"] = "A title says that it is the last one."
     return int(last)
-
-
-def _is_plain_episode(release: Release) -> bool:
-    return release.kind in (None, ReleaseKind.TV, ReleaseKind.ONA) and release.episode_end is None
 
 
 def _main_kind(chosen: Sequence[Offer], because: dict[str, str]) -> ReleaseKind | None:

@@ -44,7 +44,8 @@ def read_technical(draft: TitleDraft, suffix: str) -> None:
     if suffix:
         _add_subtitles(draft, subtitles_by_code(suffix), suffix, "language of the file")
     _infer_subtitles(draft)
-    _read_hash(draft, around)
+    if len(around) >= _SHORTEST_INFOHASH and (match := INFOHASH.search(around)) is not None:
+        draft.set_field("infohash", match.group(), match.group(), "infohash")
 
 
 def _masked(layout: Layout, names: list[TitleSpan]) -> str:
@@ -130,8 +131,3 @@ def _infer_subtitles(draft: TitleDraft) -> None:
         shown = _SHOWN_BY_PLATFORM.get(platform.lower())
         if shown is not None:
             draft.set_field("subtitles", frozenset((shown,)), platform, "what the platform shows")
-
-
-def _read_hash(draft: TitleDraft, around: str) -> None:
-    if len(around) >= _SHORTEST_INFOHASH and (match := INFOHASH.search(around)) is not None:
-        draft.set_field("infohash", match.group(), match.group(), "infohash")
