@@ -78,6 +78,7 @@ ACTS = (
     "anime/release_events.py",
     "anime/tracking_commands.py",
     "anime/upkeep.py",
+    "auth/token_commands.py",
     "events/event_json.py",
     "events/log_watch.py",
     "feeds/fetch/request_feed.py",

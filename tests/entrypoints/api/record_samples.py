@@ -3,6 +3,7 @@
 from typing import Any
 
 from headwater.core.values.ids import FeedId, FeedPk, FetchId
+from headwater.entrypoints.api.events.event_records import EventPage, EventRecord
 from headwater.entrypoints.api.feeds.entry_records import (
     AliasRecord,
     EntryRecord,
@@ -26,6 +27,17 @@ from headwater.entrypoints.api.feeds.raw_records import (
 )
 from headwater.entrypoints.api.feeds.visit_records import DecisionRecord, VisitRecord
 from headwater.entrypoints.api.records import NounRecord
+from headwater.entrypoints.api.sink_records import (
+    DeadLetterRecord,
+    EventFilterRecord,
+    RemovedSinkRecord,
+    SecretSinkRecord,
+    SinkRecord,
+)
+from headwater.entrypoints.api.system.slo_records import OffenderRecord, ServiceLevelRecord
+from headwater.entrypoints.api.system.status_records import WorkerRecord
+from headwater.events.event_filter import EventFilter
+from headwater.events.event_rows import LoggedEvent, LoggedEvents
 from headwater.feeds.entries.diff_entries import Difference, FieldChange
 from headwater.feeds.entries.entry_search_rows import EntryAlias, EntryVersion, KeptEntry, RawRef
 from headwater.feeds.feed import FeedStats, FeedValidators
@@ -33,7 +45,10 @@ from headwater.feeds.overrides import Overrides
 from headwater.feeds.raw.raw_rows import ArchivedFetch
 from headwater.feeds.raw.reparse import UnreadPayload
 from headwater.feeds.visit_rows import Visit
+from headwater.feeds.worker.worker_rows import RegisteredWorker
 from headwater.publish.export_rows import ExportedFetch
+from headwater.sinks.sink import DeadLetter, Sink
+from headwater.statistics.service_levels import Offender, ServiceLevel
 from headwater.statistics.subscriptions import FailureCount, Statistics, StatisticsDay
 from tests.support.clock import START
 
@@ -151,8 +166,86 @@ STATISTICS = Statistics(
     decoded_bytes=8,
     encoded_bytes=4,
 )
+EVENT = LoggedEvent(9, "e-9", "entry.new", START, "f-1", {"title": "One"})
+SINK = Sink(
+    id=3,
+    name="hook",
+    kind="webhook",
+    origin="api",
+    options={"url": "https://user:secret@a.example/", "timeout": 5},
+    secrets=b"sealed",
+    wanted=EventFilter(types=("entry.new",)),
+    enabled=True,
+    stopped=None,
+    max_attempts=None,
+    cursor=8,
+    replays=0,
+    attempts=1,
+    failures=2,
+    failing_since=START,
+    next_try_at=START,
+    delivered=7,
+    last_delivered_at=None,
+    last_error="timeout",
+    last_detail=None,
+    created_at=START,
+    updated_at=START,
+)
+SINK_MORE = {"has_secrets": True, "lag": 4, "dead_letters": 1, "next_try_at": None}
+OFFENDER = Offender(FEED_ID, "https://user:secret@a.example/feed", 0.5, "3 of 6 failed")
 
 SAMPLES: list[RecordSample] = [
+    (EventRecord, EVENT, {}, {"seq": 9, "id": "e-9", "payload": {"title": "One"}}),
+    (EventPage, LoggedEvents((EVENT,), 12, 9), {}, {"last_seq": 12, "next": 9}),
+    (
+        EventFilterRecord,
+        SINK.wanted,
+        {},
+        {"types": ["entry.new"], "feeds": [], "categories": []},
+    ),
+    (
+        SinkRecord,
+        SINK,
+        SINK_MORE,
+        {
+            "state": "waiting",
+            "options": {"url": "https://a.example/", "timeout": 5},
+            "lag": 4,
+            "next_try_at": None,
+        },
+    ),
+    (SecretSinkRecord, SINK, SINK_MORE | {"secret": "whsec_x"}, {"secret": "whsec_x"}),
+    (RemovedSinkRecord, SINK, {}, {"name": "hook", "kind": "webhook", "cursor": 8}),
+    (
+        DeadLetterRecord,
+        DeadLetter(3, 9, "e-9", "entry.new", 5, "timeout", "", START, False),
+        {},
+        {"seq": 9, "attempts": 5, "retry_asked": False},
+    ),
+    (OffenderRecord, OFFENDER, {}, {"url": "https://a.example/feed", "value": 0.5}),
+    (
+        ServiceLevelRecord,
+        ServiceLevel(
+            name="failed_fetches",
+            promise="Few fetches fail.",
+            unit="share",
+            target=0.02,
+            value=0.5,
+            met=False,
+            window="1d",
+            measured=6,
+            beyond=3,
+            worst=(OFFENDER,),
+        ),
+        {},
+        {"met": False, "beyond": 3},
+    ),
+    (
+        WorkerRecord,
+        RegisteredWorker("w-1", "host", 7, START, START),
+        {"heartbeat_age_sec": 2.0},
+        {"worker_id": "w-1", "pid": 7, "heartbeat_age_sec": 2.0},
+    ),
     (RawRefRecord, RAW_REF, {}, RAW_REF_FIELDS),
     (VersionRecord, VERSION, {}, VERSION_FIELDS),
     (

@@ -74,7 +74,7 @@ from headwater.entrypoints.api.subscriptions.subscription_records import (
     UnsubscribedRecord,
 )
 from headwater.entrypoints.api.subscriptions.work_records import RenewedRecord, ResultRecord
-from headwater.entrypoints.api.system.tokens import NewTokenRecord, TokenRecord
+from headwater.entrypoints.api.system.token_records import NewTokenRecord, TokenRecord
 from headwater.feeds.visit_rows import Visit
 from headwater.statistics.fetcher_counts import FetcherCounts
 from headwater.statistics.subscriptions import (

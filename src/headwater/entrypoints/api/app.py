@@ -111,8 +111,8 @@ def create_app(services: Services, settings: Settings) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.desk = ApiContext(services, settings, SharedStreams(services.database))
-    app.state.scrape = MetricsReport(services, settings)
-    app.state.pulse = status.database_probe(services.database)
+    app.state.metrics_report = MetricsReport(services, settings)
+    app.state.database_probe = status.database_probe(services.database)
     app.state.newsstand = PersonalFeedServer(services, settings)
     _extend_openapi(app)
     app.add_exception_handler(RequestValidationError, _bad_fields)

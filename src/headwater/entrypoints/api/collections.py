@@ -1,22 +1,20 @@
-"""Collections of entries as feeds for readers: Atom and JSON Feed, paged, cheap when unchanged."""
+"""Collections over HTTP: entries as feeds for readers, in Atom and JSON Feed, paged."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
 import orjson
-from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater import __version__
-from headwater.core.ports import Row, View
+from headwater.core.ports import View
 from headwater.core.values.instant import from_micros, to_micros
-from headwater.entrypoints.api.dependencies import Cursor, Limit, RouteContext
+from headwater.entrypoints.api.dependencies import ApiContext, App, Cursor, Limit, ReaderTokenIn
 from headwater.entrypoints.api.feed_response import (
     FeedAddress,
     base_url_of,
@@ -25,12 +23,12 @@ from headwater.entrypoints.api.feed_response import (
     last_modified,
     link_header,
 )
-from headwater.entrypoints.api.paging import cursor, decode_entry_cursor
+from headwater.entrypoints.api.paging import Page, decode_entry_cursor, page_of
 from headwater.entrypoints.api.router import Router
 from headwater.personal_feeds.ports import TokenHolder
 from headwater.publish import atom, collection_rows, json_feed
 from headwater.publish.collection import no_such_collection, parse_collection_name
-from headwater.publish.collection_rows import Collection, CollectionPage
+from headwater.publish.collection_rows import Collection, CollectionPage, EntryPosition
 from headwater.publish.document import PublishedFeed, PublishedFeedLinks, urn
 from headwater.publish.entry_item import item_of_entry
 
@@ -38,17 +36,12 @@ router = Router(tags=["meta"])
 
 CACHING = "private, no-cache"
 
-ReaderTokenIn = Annotated[
-    str | None, Query(description="A reader's own token, where no API token is sent.")
-]
-"""The ring for readers has looked at it before any route is reached."""
-
 
 @dataclass(frozen=True, slots=True)
 class CollectionFormat:
     media_type: str
     suffix: str
-    write: Callable[[PublishedFeed], bytes]
+    render: Callable[[PublishedFeed], bytes]
 
 
 ATOM = CollectionFormat(atom.MEDIA_TYPE, "xml", atom.render_atom)
@@ -72,13 +65,13 @@ def _described(media_type: str, schema: dict[str, str]) -> dict[int | str, dict[
 async def show_atom(
     name: str,
     request: Request,
-    at: RouteContext,
+    app: App,
     limit: Limit = None,
-    cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
+    cursor: Cursor = None,
     token: ReaderTokenIn = None,
 ) -> Response:
     """A collection as Atom 1.0, newest first by `first_seen`."""
-    return await _answer(request, at, ATOM, name, limit, cursor_)
+    return await _answer(request, app, ATOM, name, limit, cursor)
 
 
 @router.get(
@@ -91,111 +84,100 @@ async def show_atom(
 async def show_json(
     name: str,
     request: Request,
-    at: RouteContext,
+    app: App,
     limit: Limit = None,
-    cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
+    cursor: Cursor = None,
     token: ReaderTokenIn = None,
 ) -> Response:
     """A collection as JSON Feed 1.1, newest first by `first_seen`."""
-    return await _answer(request, at, JSON, name, limit, cursor_)
+    return await _answer(request, app, JSON, name, limit, cursor)
 
 
 async def _answer(
     request: Request,
-    at: RouteContext,
+    app: ApiContext,
     format: CollectionFormat,
     name: str,
     limit: int | None,
-    cursor_: str | None,
+    cursor: str | None,
 ) -> Response:
-    """Whether anything changed is known before any entry's words are read."""
-    after = decode_entry_cursor(cursor_) if cursor_ else None
+    """One page of a collection. Whether anything changed is known before any text is read."""
+    page = page_of("entries", app.page_size(limit), cursor, decode_entry_cursor)
     path = f"/meta/{quote(name, safe='')}.{format.suffix}"
-    address = FeedAddress(base_url_of(request, at.settings), path, limit)
+    address = FeedAddress(base_url_of(request, app.settings), path, limit)
     holder: TokenHolder | None = request.scope.get("holder")
-    async with at.database.read() as view:
-        of = await _collection(view, name, holder)
-        page = await collection_rows.get_collection_page(
-            view, of, after=after, limit=at.page_size(limit)
+    async with app.database.read() as view:
+        collection = await _get_collection(view, name, holder)
+        keys = await collection_rows.get_collection_page(
+            view, collection, after=page.position, limit=page.size
         )
-        made_at = await collection_rows.get_installation_id(view)
-        places = _places(address, page, cursor_, at.settings.hub_url)
-        changed = to_micros(of.since) if page.changed is None else page.changed
-        tag = _etag_of(of, page, places, made_at)
+        installation = await collection_rows.get_installation_id(view)
+        links = _links(address, page, keys, cursor, app.settings.hub_url)
+        changed = to_micros(collection.since) if keys.changed is None else keys.changed
+        tag = _etag_of(collection, keys, links, installation)
         headers = {
             "etag": tag,
             "last-modified": last_modified(changed, to_micros(view.now)),
             "cache-control": CACHING,
-            "link": link_header({"self": places.self_url, "next": places.next, "hub": places.hub}),
+            "link": link_header({"self": links.self_url, "next": links.next, "hub": links.hub}),
         }
+        tags = request.headers.getlist("if-none-match")
         since = request.headers.get("if-modified-since")
-        if is_not_modified(_if_none_match(request), since, tag, changed):
+        if is_not_modified(", ".join(tags) if tags else None, since, tag, changed):
             return Response(status_code=304, headers=headers)
         if not is_later_than_asked(headers["last-modified"], since):
             del headers["last-modified"]
-        words = await collection_rows.get_page_entries(view, page)
-    moment = from_micros(changed)
-    body = await asyncio.to_thread(_written, format, of, moment, words, places, made_at)
+        entries = await collection_rows.get_page_entries(view, keys)
+
+    def render() -> bytes:
+        return format.render(
+            PublishedFeed(
+                id=urn("collection", installation, collection.key),
+                title=collection.title,
+                updated=from_micros(changed),
+                places=links,
+                items=tuple(item_of_entry(row, edited) for row, edited in entries),
+            )
+        )
+
+    # Beside the event loop: cleaning a page of long texts takes a while.
+    body = await asyncio.to_thread(render)
     return Response(body, media_type=format.media_type, headers=headers)
 
 
-async def _collection(view: View, name: str, holder: TokenHolder | None) -> Collection:
-    """For a reader only what their categories hold, under names that tell of nothing else."""
-    meant = parse_collection_name(name)
+async def _get_collection(view: View, text: str, holder: TokenHolder | None) -> Collection:
+    """A reader gets only the entries of their categories, under names that tell of nothing else."""
+    name = parse_collection_name(text)
     if holder is None:
-        return await collection_rows.get_collection(view, meant)
+        return await collection_rows.get_collection(view, name)
     reader = holder.reader
-    if meant.kind == "category" and meant.value not in reader.categories:
+    if name.kind == "category" and name.value not in reader.categories:
         raise no_such_collection()
-    whole = await collection_rows.get_collection(view, meant)
-    return collection_rows.narrowed(
-        whole, await collection_rows.list_feeds_with_category(view, reader.categories), reader.id
-    )
+    collection = await collection_rows.get_collection(view, name)
+    feeds = await collection_rows.list_feeds_with_category(view, reader.categories)
+    return collection_rows.narrowed(collection, feeds, reader.id)
 
 
-def _if_none_match(request: Request) -> str | None:
-    given = request.headers.getlist("if-none-match")
-    return ", ".join(given) if given else None
-
-
-def _written(
-    format: CollectionFormat,
-    of: Collection,
-    changed: datetime,
-    words: Sequence[tuple[Row, int | None]],
-    places: PublishedFeedLinks,
-    made_at: str,
-) -> bytes:
-    """Beside the event loop: cleaning a page of long texts takes a while."""
-    return format.write(
-        PublishedFeed(
-            id=urn("collection", made_at, of.key),
-            title=of.title,
-            updated=changed,
-            places=places,
-            items=tuple(item_of_entry(row, edited) for row, edited in words),
-        )
-    )
-
-
-def _places(
-    address: FeedAddress, page: CollectionPage, cursor_: str | None, hub: str | None
+def _links(
+    address: FeedAddress, page: Page, keys: CollectionPage, cursor: str | None, hub: str | None
 ) -> PublishedFeedLinks:
-    def at(place: tuple[int, int, int, bytes]) -> str:
-        return address.url(cursor("entries", *place))
+    def url_after(position: EntryPosition) -> str:
+        return address.url(page.cursor_after(*position))
 
-    previous = None if page.at_start else address.url()
+    start = None if keys.at_start else address.url()
     return PublishedFeedLinks(
-        self_url=address.url(cursor_),
+        self_url=address.url(cursor),
         first=address.url(),
-        previous=at(page.previous) if page.previous else previous,
-        next=at(page.next) if page.next else None,
+        previous=url_after(keys.previous) if keys.previous else start,
+        next=url_after(keys.next) if keys.next else None,
         hub=hub,
     )
 
 
-def _etag_of(of: Collection, page: CollectionPage, places: PublishedFeedLinks, made_at: str) -> str:
-    """Of all that the document is made from: the same tag means the same bytes."""
+def _etag_of(
+    collection: Collection, page: CollectionPage, links: PublishedFeedLinks, installation: str
+) -> str:
+    """The hash of everything that the document is made from: the same tag means the same bytes."""
     rows = [
         (
             *(row.feed, row.uid_key.hex(), row.version, row.content_hash),
@@ -203,9 +185,9 @@ def _etag_of(of: Collection, page: CollectionPage, places: PublishedFeedLinks, m
         )
         for row in page.rows
     ]
-    said = [__version__, made_at, of.key, of.title, of.since, page.changed, *_all(places), rows]
-    return f'"{sha256(orjson.dumps(said)).hexdigest()[:32]}"'
-
-
-def _all(places: PublishedFeedLinks) -> tuple[str | None, ...]:
-    return places.self_url, places.first, places.previous, places.next, places.hub
+    parts = [
+        *(__version__, installation, collection.key, collection.title, collection.since),
+        *(page.changed, links.self_url, links.first, links.previous, links.next, links.hub),
+        rows,
+    ]
+    return f'"{sha256(orjson.dumps(parts)).hexdigest()[:32]}"'

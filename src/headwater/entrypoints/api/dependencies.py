@@ -120,6 +120,10 @@ Caller = Annotated[Credential, Depends(_caller_of)]
 Limit = Annotated[int | None, Query(ge=1, le=1_000_000, description="How many at most.")]
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
 TextWithoutNul = Annotated[str, AfterValidator(_without_nul)]
+ReaderTokenIn = Annotated[
+    str | None, Query(description="A reader's own token, where no API token is sent.")
+]
+"""Middleware has checked this token before any route is reached."""
 MomentIn = Annotated[str | None, Query(description="RFC 3339, such as 2026-01-31T08:00:00Z.")]
 
 

@@ -1,6 +1,6 @@
-"""Paging of lists: which page is asked for, and the cursor that leads to the next one.
+"""Paging of lists: the page that a caller asks for, and the cursor that leads to the next one.
 
-A cursor is opaque to the caller, and refused when anybody touched it.
+A cursor is opaque to callers. One that anybody changed is refused.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -24,41 +24,42 @@ _CHECK_BYTES = 6
 _LARGEST = 2**63 - 1
 
 
-def cursor(kind: str, *place: int | bytes) -> str:
-    plain = orjson.dumps([kind, *(p.hex() if isinstance(p, bytes) else p for p in place)])
+def cursor(kind: str, *position: int | bytes) -> str:
+    parts = (part.hex() if isinstance(part, bytes) else part for part in position)
+    plain = orjson.dumps([kind, *parts])
     return urlsafe_b64encode(_checksum(plain) + plain).rstrip(b"=").decode()
 
 
 def decode_cursor(text: str, kind: str, count: int) -> tuple[int, ...]:
-    """The numbers a cursor of this kind holds."""
-    place = _decode_parts(text, kind)
-    if len(place) != count or not all(_is_number(part) for part in place):
-        raise _bad()
-    return tuple(place)
+    """The numbers that a cursor of this kind holds."""
+    parts = _decode_parts(text, kind)
+    if len(parts) != count or not all(_is_number(part) for part in parts):
+        raise _bad_cursor()
+    return tuple(parts)
 
 
 def decode_entry_cursor(text: str) -> tuple[int, int, int, bytes]:
-    place = _decode_parts(text, "entries")
-    if len(place) != 4 or not all(_is_number(part) for part in place[:3]):
-        raise _bad()
+    parts = _decode_parts(text, "entries")
+    if len(parts) != 4 or not all(_is_number(part) for part in parts[:3]):
+        raise _bad_cursor()
     try:
-        return place[0], place[1], place[2], bytes.fromhex(place[3])
+        return parts[0], parts[1], parts[2], bytes.fromhex(parts[3])
     except (TypeError, ValueError) as trouble:
-        raise _bad() from trouble
+        raise _bad_cursor() from trouble
 
 
 def _decode_parts(text: str, kind: str) -> list[Any]:
     if len(text) > LONGEST:
-        raise _bad()
+        raise _bad_cursor()
     try:
         packed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
         plain = packed[_CHECK_BYTES:]
-        said = orjson.loads(plain) if packed[:_CHECK_BYTES] == _checksum(plain) else None
+        parts = orjson.loads(plain) if packed[:_CHECK_BYTES] == _checksum(plain) else None
     except ValueError as trouble:
-        raise _bad() from trouble
-    if not isinstance(said, list) or said[:1] != [kind]:
-        raise _bad()
-    return said[1:]
+        raise _bad_cursor() from trouble
+    if not isinstance(parts, list) or parts[:1] != [kind]:
+        raise _bad_cursor()
+    return parts[1:]
 
 
 def _is_number(part: object) -> bool:
@@ -66,17 +67,17 @@ def _is_number(part: object) -> bool:
 
 
 def _checksum(plain: bytes) -> bytes:
-    """Against mistakes and tinkering, not a secret: a cursor opens nothing that is not open."""
+    """This guards against mistakes and tinkering. It is no secret: a cursor opens nothing."""
     return sha256(b"headwater cursor 1" + plain).digest()[:_CHECK_BYTES]
 
 
-def _bad() -> BadCursor:
+def _bad_cursor() -> BadCursor:
     return BadCursor("This cursor is not one of ours; begin again without it.")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which part of a list is wanted: how many at most, and from where.
+    """The part of a list that a caller asks for: at most `size` rows after `position`.
 
     `position` is where the page before ended; None on the first page.
     """
@@ -104,7 +105,11 @@ class Page:
         if len(rows) <= self.size:
             return shown, None
         position = key(shown[-1])
-        return shown, cursor(self.kind, *(position if isinstance(position, tuple) else (position,)))
+        return shown, self.cursor_after(*(position if isinstance(position, tuple) else (position,)))
+
+    def cursor_after(self, *position: int | bytes) -> str:
+        """The cursor of the page that begins after this position."""
+        return cursor(self.kind, *position)
 
 
 DecodePosition = Callable[[str], tuple[Any, ...]]

@@ -17,7 +17,7 @@ from headwater.core.values.instant import from_micros, rfc3339
 from headwater.entrypoints.api.dependencies import ApiContext
 from headwater.entrypoints.api.errors import BadMoment, RateLimited
 from headwater.entrypoints.api.events import events
-from headwater.entrypoints.api.events.events import EventPage, EventRecord
+from headwater.entrypoints.api.events.event_records import EventPage, EventRecord
 from headwater.entrypoints.api.events.stream import PING_SECONDS, TOKEN_SECONDS
 from headwater.entrypoints.api.feeds import entries, feeds
 from headwater.entrypoints.api.feeds import raw as feeds_raw

@@ -1,6 +1,7 @@
 """Commands of fetchers: a service joins as a fetcher, and operators change one."""
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from headwater.auth.token_rows import insert_token, revoke_token
 from headwater.auth.tokens import Credential, token_hash

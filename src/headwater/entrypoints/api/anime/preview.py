@@ -19,10 +19,10 @@ from headwater.entrypoints.api.anime.preview_records import (
 )
 from headwater.entrypoints.api.anime.show_records import EpisodesRecord
 from headwater.entrypoints.api.anime.tracking_records import TrackingChanges
-from headwater.entrypoints.api.collections import ReaderTokenIn
 from headwater.entrypoints.api.dependencies import (
     LARGEST_ID,
     App,
+    ReaderTokenIn,
     TextWithoutNul,
     TrackingId,
     parse_public_id,

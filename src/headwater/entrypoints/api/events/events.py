@@ -1,110 +1,62 @@
 """The event log over HTTP: read what comes after a number, again and again."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import Header, Query
-from pydantic import Field
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.core.errors import BadInput
-from headwater.entrypoints.api.dependencies import (
-    ApiContext,
-    Limit,
-    RouteContext,
-    json_response,
-    parse_public_id,
-)
+from headwater.entrypoints.api.dependencies import ApiContext, App, Caller, Limit, parse_public_id
 from headwater.entrypoints.api.errors import RateLimited
+from headwater.entrypoints.api.events.event_records import (
+    LARGEST_SEQ,
+    After,
+    EventPage,
+    LastEventId,
+)
 from headwater.entrypoints.api.events.stream import EventStream, StreamRequest
-from headwater.entrypoints.api.records import Moment, Record
 from headwater.entrypoints.api.router import Router
 from headwater.events import event_rows
 from headwater.events.event import EVENT_TYPES
 from headwater.events.event_filter import parse_event_filter
-from headwater.events.event_rows import LoggedEvent, LoggedEvents
 
+MOST_NAMED = 64
+"""Types, or feeds, that one request may name."""
+RETRY_SECONDS = 10
 
-class EventRecord(Record):
-    seq: int
-    id: str = Field(description="The same in every delivery of this event.")
-    type: str
-    at: Moment
-    feed_id: str | None
-    payload: dict[str, Any]
-
-    @classmethod
-    def of(cls, event: LoggedEvent) -> "EventRecord":
-        return cls(
-            seq=event.seq,
-            id=event.event_id,
-            type=event.type,
-            at=event.at,
-            feed_id=event.feed_id,
-            payload=event.payload,
-        )
-
-
-class EventPage(Record):
-    """Read on with `after` = `next`; nothing before it is ever added later."""
-
-    events: list[EventRecord]
-    last_seq: int
-    next: int
-
-    @classmethod
-    def of(cls, telling: LoggedEvents) -> "EventPage":
-        return cls(
-            events=[EventRecord.of(event) for event in telling.events],
-            last_seq=telling.last_seq,
-            next=telling.next,
-        )
+router = Router(tags=["events"])
 
 
 async def event_page(
-    at: ApiContext, after: int, limit: int | None, types: Sequence[str], feeds: Sequence[str]
+    app: ApiContext, after: int, limit: int | None, types: Sequence[str], feeds: Sequence[str]
 ) -> EventPage:
     """In order, without gaps: whoever saw number n never later meets a new event before it."""
     if not EVENT_TYPES.keys() >= set(types):
         raise BadInput("There is no such type of event.", known=sorted(EVENT_TYPES))
-    known = [parse_public_id(feed_id, "feed") for feed_id in feeds]
-    async with at.database.read() as view:
-        telling = await event_rows.read_events(
-            view, after, limit=at.page_size(limit), types=types, feeds=known
+    feed_ids = [parse_public_id(feed_id, "feed") for feed_id in feeds]
+    async with app.database.read() as view:
+        events = await event_rows.read_events(
+            view, after, limit=app.page_size(limit), types=types, feeds=feed_ids
         )
-    return EventPage.of(telling)
+    return EventPage.of(events)
 
 
-router = Router(tags=["events"])
-_LARGEST_SEQ = 2**63 - 1
-_MOST = 64
-
-
-@router.get("/events", right="read", response_model=EventPage)
+@router.get("/events", right="read")
 async def list_events(
-    at: RouteContext,
-    after: Annotated[
-        int, Query(ge=0, le=_LARGEST_SEQ, description="The last number you have.")
-    ] = 0,
+    app: App,
+    after: Annotated[int, Query(ge=0, le=LARGEST_SEQ, description="The last number you have.")] = 0,
     limit: Limit = None,
     type: Annotated[
-        list[str] | None, Query(max_length=_MOST, description="Only events of these types.")
+        list[str] | None, Query(max_length=MOST_NAMED, description="Only events of these types.")
     ] = None,
     feed_id: Annotated[
-        list[str] | None, Query(max_length=_MOST, description="Only events of these feeds.")
+        list[str] | None, Query(max_length=MOST_NAMED, description="Only events of these feeds.")
     ] = None,
-) -> Response:
+) -> EventPage:
     """In order, without gaps: whoever saw number n never later meets a new event before it."""
-    return json_response(await event_page(at, after, limit, type or (), feed_id or ()))
-
-
-RETRY_SECONDS = 10
-_LARGEST_AFTER = 2**63 - 1
-After = Annotated[
-    int | None, Query(ge=0, le=_LARGEST_AFTER, description="The last number you have.")
-]
-LastEventId = Annotated[str | None, Header()]
+    return await event_page(app, after, limit, type or (), feed_id or ())
 
 
 @router.get(
@@ -116,7 +68,8 @@ LastEventId = Annotated[str | None, Header()]
 )
 async def stream_events(
     request: Request,
-    at: RouteContext,
+    app: App,
+    caller: Caller,
     after: After = None,
     type: Annotated[list[str] | None, Query(description="Only these types.")] = None,
     feed_id: Annotated[list[str] | None, Query(description="Only these feeds.")] = None,
@@ -127,17 +80,14 @@ async def stream_events(
 
     `Last-Event-ID` (or `after`) goes on after that number; without it, with what comes from now on.
     """
-    wanted = parse_event_filter(type or (), feed_id or (), category or ())
-    begin = await at.live.beginning(after, last_event_id)
+    event_filter = parse_event_filter(type or (), feed_id or (), category or ())
+    begin = await app.live.beginning(after, last_event_id)
     if request.scope.get("bodiless"):
         return Response(media_type=EventStream.media_type)
-    _check_stream_limit(at)
-    token_id = request.scope["credential"].token_id
-    return EventStream(at.live, StreamRequest(begin, wanted, token_id, at.live.count))
-
-
-def _check_stream_limit(at: ApiContext) -> None:
-    if at.live.open >= at.settings.streams_max:
+    if app.live.open >= app.settings.streams_max:
         raise RateLimited(
             "There are too many streams; try again in a while.", retry_after_sec=RETRY_SECONDS
         )
+    return EventStream(
+        app.live, StreamRequest(begin, event_filter, caller.token_id, app.live.count)
+    )

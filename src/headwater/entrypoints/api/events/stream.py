@@ -1,4 +1,4 @@
-"""Server-sent events to many readers at once: pages as one piece each, pings, an end in time."""
+"""The stream of server-sent events: many readers share its pages, and it has an end."""
 
 import asyncio
 from collections.abc import Callable
@@ -22,31 +22,31 @@ STREAM_SECONDS = 3_600.0
 """A stream ends after an hour and is taken up again."""
 PING_SECONDS = 15.0
 TOKEN_SECONDS = 5.0
-"""How often it is looked whether a reader's token was revoked."""
+"""How often a stream checks whether its reader's token was revoked."""
 RETRY_MILLISECONDS = 3_000
 PIECE_BYTES = 64 * 1024
-"""A reader takes that much within `stream_slow_seconds`, or it is dropped."""
+"""A reader takes this much within `stream_slow_seconds`, or it is dropped."""
 
 logger = get_logger("headwater.api")
 
 
 def encode_frames(page: LogPage) -> bytes:
-    """The page as it is sent. What cannot be read is told as such: no number is left out."""
-    told: list[WireEvent | DamagedEvent] = [*page.parcels]
+    """The page as it is sent. A damaged event is sent as `unreadable`: no number is left out."""
+    events: list[WireEvent | DamagedEvent] = [*page.parcels]
     if page.unreadable:
-        told = sorted([*told, *page.unreadable], key=lambda each: each.seq)
-    return b"".join(map(_encode_frame, told))
+        events = sorted([*events, *page.unreadable], key=lambda event: event.seq)
+    return b"".join(map(_encode_frame, events))
 
 
-def _encode_frame(told: WireEvent | DamagedEvent) -> bytes:
-    if isinstance(told, WireEvent):
-        return b"id: %d\nevent: %b\ndata: %b\n\n" % (told.seq, told.type.encode(), told.body)
-    said = {"seq": told.seq, "id": told.event_id, "type": told.type, "error": "bad_payload"}
-    return b"id: %d\nevent: unreadable\ndata: %b\n\n" % (told.seq, orjson.dumps(said))
+def _encode_frame(event: WireEvent | DamagedEvent) -> bytes:
+    if isinstance(event, WireEvent):
+        return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, event.type.encode(), event.body)
+    fields = {"seq": event.seq, "id": event.event_id, "type": event.type, "error": "bad_payload"}
+    return b"id: %d\nevent: unreadable\ndata: %b\n\n" % (event.seq, orjson.dumps(fields))
 
 
 class SharedStreams:
-    """What all streams of one process share: the watch, the pages, and which tokens are revoked."""
+    """The parts that all streams of one process share: the watch, the pages, the revoked tokens."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -55,12 +55,13 @@ class SharedStreams:
         self.watch = LogWatch(database, self.closing)
         self.pages = LogPageCache(database, encode_frames)
         self.open = 0
-        """How many read the log now; fetchers that read their news are counted apart."""
+        """The number of open streams of the log. Streams of fetchers are counted apart."""
         self._revoked: frozenset[int] = frozenset()
         self._looked_at = float("-inf")
 
     async def beginning(self, after: int | None, last_event_id: str | None) -> int:
-        """Where a reader goes on: after what it has, or else what it asks for, or else now."""
+        """The number after which a stream begins: the last one its reader has, else the one it asks
+        for, else the newest."""
         if last_event_id is not None:
             return _parse_event_id(last_event_id)
         if after is not None:
@@ -69,22 +70,22 @@ class SharedStreams:
             return await get_last_seq(view)
 
     async def is_revoked(self, token_id: int | None) -> bool:
-        """One look for all readers, every few seconds; unknown means not revoked."""
+        """Read once for all readers, every few seconds. An unknown token is not revoked."""
         if token_id is None:
             return False
         now = self.database.clock.monotonic()
         if now - self._looked_at >= TOKEN_SECONDS:
             self._looked_at = now
             async with self.database.read() as view:
-                every = await token_rows.list_tokens(view)
-            self._revoked = frozenset(each.id for each in every if each.revoked_at is not None)
+                tokens = await token_rows.list_tokens(view)
+            self._revoked = frozenset(t.id for t in tokens if t.revoked_at is not None)
         return token_id in self._revoked
 
     def count(self, change: int) -> None:
         self.open += change
 
     async def end(self) -> None:
-        """Every stream comes to its end; on return none of them reads the database any more."""
+        """End every stream. On return none of them reads the database any more."""
         self.closing.set()
         await self.watch.end()
         await self.pages.end()
@@ -92,7 +93,7 @@ class SharedStreams:
 
 @dataclass(frozen=True, slots=True)
 class StreamRequest:
-    """What one reader wants. `count` is told when it begins (1) and when it is over (-1)."""
+    """The request of one reader. `count` is called when its stream begins (1) and ends (-1)."""
 
     after: int
     wanted: EventFilter
@@ -101,86 +102,88 @@ class StreamRequest:
 
 
 class EventStream(Response):
-    """The answer: it goes on until its reader leaves, or one of the reasons to end it comes."""
+    """An answer that goes on until its reader leaves, its time is over, its token is revoked, or
+    the service stops."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, streams: SharedStreams, reading: StreamRequest) -> None:
+    def __init__(self, streams: SharedStreams, request: StreamRequest) -> None:
         self.status_code, self.background = 200, None
-        # Proxies that gather answers would hold the events back.
+        # Proxies that buffer answers would hold the events back.
         self.init_headers({"x-accel-buffering": "no"})
-        self._streams, self._reading = streams, reading
+        self._streams, self._request = streams, request
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        waiting = LogWaiter()
+        waiter = LogWaiter()
         gone = asyncio.create_task(_wait_for_disconnect(receive))
-        gone.add_done_callback(lambda _: waiting.leave())
-        self._reading.count(1)
+        gone.add_done_callback(lambda _: waiter.leave())
+        self._request.count(1)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            await _EventStreamWriter(self._streams, self._reading, waiting, send).tell()
-            if not waiting.is_over:
+            await _EventStreamWriter(self._streams, self._request, waiter, send).write()
+            if not waiter.is_over:
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            self._reading.count(-1)
+            self._request.count(-1)
             gone.cancel()
 
 
 @dataclass(slots=True)
 class _EventStreamWriter:
-    """One stream under way. A reader that is too slow is hung up on by the listener."""
+    """One stream under way. The listener closes the connection of a reader that is too slow."""
 
     streams: SharedStreams
-    reading: StreamRequest
-    waiting: LogWaiter
+    request: StreamRequest
+    waiter: LogWaiter
     send: Send
     end: float = 0.0
     sent_at: float = 0.0
 
-    async def tell(self) -> None:
+    async def write(self) -> None:
         self.end = self._now() + STREAM_SECONDS
-        after = self.reading.after
-        # At once, so that a reader knows that it is connected, and where it is.
-        await self._say(b": Headwater\nretry: %d\nid: %d\n\n" % (RETRY_MILLISECONDS, after))
+        after = self.request.after
+        # Sent at once, so that a reader knows that it is connected, and at which number it is.
+        await self._write(b": Headwater\nretry: %d\nid: %d\n\n" % (RETRY_MILLISECONDS, after))
         try:
             while await self._goes_on():
-                after = await self._told_after(after)
+                after = await self._write_after(after)
         except DatabaseError as trouble:
             # The reader comes back with the last number it has.
             logger.error("stream_broken", error=trouble.code, detail=trouble.message)
 
-    async def _told_after(self, after: int) -> int:
-        """Sends the next page, or waits for one; how far the reader is then."""
-        told = await self.streams.pages.after(after, self.reading.wanted)
-        if told.last_seq < after:
-            said = orjson.dumps({"last_seq": told.last_seq})
-            await self._say(b"id: %d\nevent: log_reset\ndata: %b\n\n" % (told.last_seq, said))
-        for start in range(0, len(told.sent), PIECE_BYTES):
-            await self._say(told.sent[start : start + PIECE_BYTES])
-        await self._ping_when_due(told.next)
-        if told.is_the_end:
-            await self._until_it_grows(told.next)
-        return told.next
+    async def _write_after(self, after: int) -> int:
+        """Send the next page, or wait for one. Returns the number that the reader is at then."""
+        page = await self.streams.pages.after(after, self.request.wanted)
+        if page.last_seq < after:
+            reset = orjson.dumps({"last_seq": page.last_seq})
+            await self._write(b"id: %d\nevent: log_reset\ndata: %b\n\n" % (page.last_seq, reset))
+        for start in range(0, len(page.sent), PIECE_BYTES):
+            await self._write(page.sent[start : start + PIECE_BYTES])
+        await self._ping_when_due(page.next)
+        if page.is_the_end:
+            await self._wait_for_events(page.next)
+        return page.next
 
-    async def _until_it_grows(self, seen: int) -> None:
-        pause = PING_SECONDS if self.reading.token_id is None else TOKEN_SECONDS
+    async def _wait_for_events(self, seen: int) -> None:
+        pause = PING_SECONDS if self.request.token_id is None else TOKEN_SECONDS
         while await self._goes_on():
             until = min(self._now() + pause, self.sent_at + PING_SECONDS, self.end)
-            if await self.streams.watch.beyond(self.waiting, seen, until):
+            if await self.streams.watch.beyond(self.waiter, seen, until):
                 return
             await self._ping_when_due(seen)
 
     async def _goes_on(self) -> bool:
-        if self.waiting.is_over or self.streams.closing.is_set() or self._now() >= self.end:
+        if self.waiter.is_over or self.streams.closing.is_set() or self._now() >= self.end:
             return False
-        return not await self.streams.is_revoked(self.reading.token_id)
+        return not await self.streams.is_revoked(self.request.token_id)
 
     async def _ping_when_due(self, seen: int) -> None:
-        """With the number up to which everything was told: a filter may have hidden the last."""
+        """A ping has the number up to which the log was read: a filter may have hidden the last
+        events."""
         if self._now() - self.sent_at >= PING_SECONDS:
-            await self._say(b": ping\nid: %d\n\n" % seen)
+            await self._write(b": ping\nid: %d\n\n" % seen)
 
-    async def _say(self, text: bytes) -> None:
+    async def _write(self, text: bytes) -> None:
         self.sent_at = self._now()
         await self.send({"type": "http.response.body", "body": text, "more_body": True})
 

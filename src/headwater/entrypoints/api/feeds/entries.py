@@ -22,7 +22,7 @@ from headwater.entrypoints.api.feeds.entry_records import (
     UndoneAliasRecord,
 )
 from headwater.entrypoints.api.models import parse_moment
-from headwater.entrypoints.api.paging import Page, cursor, decode_entry_cursor, paging
+from headwater.entrypoints.api.paging import Page, decode_entry_cursor, paging
 from headwater.entrypoints.api.router import Router
 from headwater.feeds import change_feed, feed_rows
 from headwater.feeds.entries import entry_search_rows
@@ -65,7 +65,7 @@ async def entry_page(app: ApiContext, page: Page, entry_filter: EntryFilter) -> 
         found = await entry_search_rows.search_entries(
             view, search, after=page.position, limit=page.size
         )
-    next_cursor = cursor(page.kind, *found.next) if found.next else None
+    next_cursor = page.cursor_after(*found.next) if found.next else None
     return EntryPage(
         entries=[EntryRecord.of(entry) for entry in found.entries], next_cursor=next_cursor
     )

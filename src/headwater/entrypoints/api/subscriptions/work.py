@@ -6,7 +6,7 @@ from starlette.responses import Response
 from headwater.auth.tokens import Credential
 from headwater.entrypoints.api.dependencies import ApiContext, App, Caller, FetcherId
 from headwater.entrypoints.api.errors import RateLimited
-from headwater.entrypoints.api.events.events import After, LastEventId
+from headwater.entrypoints.api.events.event_records import After, LastEventId
 from headwater.entrypoints.api.events.stream import EventStream, StreamRequest
 from headwater.entrypoints.api.idempotency import IdempotencyKey
 from headwater.entrypoints.api.router import Router

@@ -141,7 +141,7 @@ SLO_TARGET = _metric("headwater_slo_target", "What is promised.", "slo")
 SLO_MET = _metric("headwater_slo_met", "1 when a promise is kept.", "slo")
 
 
-def promises(settings: Settings) -> ServiceTargets:
+def service_targets(settings: Settings) -> ServiceTargets:
     return ServiceTargets(
         p99_ms=settings.slo_p99_ms,
         failed_share=settings.slo_failed_share,
@@ -150,7 +150,7 @@ def promises(settings: Settings) -> ServiceTargets:
 
 
 async def _service_level_figures(database: Database, settings: Settings) -> AsyncIterator[Figure]:
-    for level in await service_levels(database, promises(settings), Window(1), worst=0):
+    for level in await service_levels(database, service_targets(settings), Window(1), worst=0):
         name = (level.name,)
         yield SLO_TARGET, name, level.target
         if level.value is not None and level.met is not None:

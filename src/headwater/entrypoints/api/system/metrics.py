@@ -26,8 +26,8 @@ _SCRAPED = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 @router.get("/metrics", right="read", response_class=Response, responses={200: _SCRAPED})
 async def metrics(request: Request) -> Response:
     """Counters of this process and figures of the whole engine, in the form Prometheus reads."""
-    scrape: MetricsReport = request.app.state.scrape
-    return Response(await scrape.text(), media_type=MEDIA_TYPE)
+    report: MetricsReport = request.app.state.metrics_report
+    return Response(await report.text(), media_type=MEDIA_TYPE)
 
 
 def metrics_settings(settings: Settings) -> Settings:
@@ -60,7 +60,7 @@ def metrics_app(services: Services, settings: Settings) -> Starlette:
         ],
         exception_handlers={HTTPException: _router_refused},
     )
-    app.state.scrape = MetricsReport(services, settings)
+    app.state.metrics_report = MetricsReport(services, settings)
     return app
 
 

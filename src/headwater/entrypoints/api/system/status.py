@@ -1,18 +1,23 @@
-"""How it goes: a minimal health check for everybody, the whole picture for the operator."""
+"""The status over HTTP: a minimal health check for everybody, all figures for the operator."""
 
 import sys
 
 from lxml import etree
 from starlette.requests import Request
-from starlette.responses import Response
 
 from headwater import __version__
 from headwater.core import database_rows
 from headwater.core.ports import Database
-from headwater.entrypoints.api.dependencies import RouteContext, json_response
-from headwater.entrypoints.api.records import Moment, Record
+from headwater.entrypoints.api.dependencies import App, View
 from headwater.entrypoints.api.router import Router
 from headwater.entrypoints.api.single_flight import SingleFlight
+from headwater.entrypoints.api.system.status_records import (
+    CountsRecord,
+    Health,
+    Status,
+    VersionsRecord,
+    WorkerRecord,
+)
 from headwater.events import event_rows
 from headwater.feeds.entries import entry_search_rows
 from headwater.feeds.raw import raw_rows
@@ -22,73 +27,40 @@ from headwater.feeds.worker import worker_rows
 router = Router(tags=["status"])
 
 
-class Health(Record):
-    status: str
-
-
-class VersionsRecord(Record):
-    headwater: str
-    python: str
-    libxml2: str
-    database: str
-
-
-class CountsRecord(Record):
-    feeds: dict[str, int]
-    feeds_due: int
-    feeds_being_visited: int
-    feeds_failing: int
-    entries: int
-    raw_fetches: int
-    events: int
-
-
-class WorkerRecord(Record):
-    worker_id: str
-    host: str
-    pid: int
-    started_at: Moment
-    heartbeat_at: Moment
-    heartbeat_age_sec: float
-
-
-class Status(Record):
-    """`lag_sec`: how long the longest-waiting feed is overdue."""
-
-    now: Moment
-    versions: VersionsRecord
-    counts: CountsRecord
-    workers: list[WorkerRecord]
-    lag_sec: float
-
-
-@router.get("/healthz", right=None, response_model=Health)
-async def health(request: Request) -> Response:
+@router.get("/healthz", right=None)
+async def health(request: Request) -> Health:
     """200 when Headwater answers and its database does. Open to everybody, says nothing more."""
-    pulse: SingleFlight[None] = request.app.state.pulse
-    await pulse.answer()
-    return json_response(Health(status="ok"))
+    probe: SingleFlight[None] = request.app.state.database_probe
+    await probe.answer()
+    return Health(status="ok")
 
 
 def database_probe(database: Database) -> SingleFlight[None]:
-    """Whether the database answers; one per app."""
+    """Ask whether the database answers. One per app."""
 
-    async def feel() -> None:
+    async def ask() -> None:
         async with database.read() as view:
             await database_rows.check_database_answers(view)
 
-    return SingleFlight(database, feel)
+    return SingleFlight(database, ask)
 
 
-@router.get("/status", right="admin", response_model=Status)
-async def status(at: RouteContext) -> Response:
+@router.get("/status", right="admin")
+async def status(app: App, view: View) -> Status:
     """Versions, counts, workers, and how late the longest-waiting feed is."""
-    now = at.clock.now()
-    async with at.database.read() as view:
-        load = await schedule_rows.get_schedule_load(view, now)
-        workers = await worker_rows.list_workers(view)
-        database = await database_rows.get_database_version(view)
-        counts = CountsRecord(
+    now = app.clock.now()
+    load = await schedule_rows.get_schedule_load(view, now)
+    workers = await worker_rows.list_workers(view)
+    lag = (now - load.oldest_due_at).total_seconds() if load.oldest_due_at else 0.0
+    return Status(
+        now=now,
+        versions=VersionsRecord(
+            headwater=__version__,
+            python=".".join(str(part) for part in sys.version_info[:3]),
+            libxml2=".".join(str(part) for part in etree.LIBXML_VERSION),
+            database=await database_rows.get_database_version(view),
+        ),
+        counts=CountsRecord(
             feeds=load.by_state,
             feeds_due=load.due,
             feeds_being_visited=load.claimed,
@@ -96,33 +68,10 @@ async def status(at: RouteContext) -> Response:
             entries=await entry_search_rows.count_entries(view),
             raw_fetches=await raw_rows.count_raw_fetches(view),
             events=await event_rows.get_last_seq(view),
-        )
-    lag = (now - load.oldest_due_at).total_seconds() if load.oldest_due_at else 0.0
-    return json_response(
-        Status(
-            now=now,
-            versions=_versions(database),
-            counts=counts,
-            workers=[
-                WorkerRecord(
-                    worker_id=worker.worker_id,
-                    host=worker.host,
-                    pid=worker.pid,
-                    started_at=worker.started_at,
-                    heartbeat_at=worker.heartbeat_at,
-                    heartbeat_age_sec=(now - worker.heartbeat_at).total_seconds(),
-                )
-                for worker in workers
-            ],
-            lag_sec=max(0.0, lag),
-        )
-    )
-
-
-def _versions(database: str) -> VersionsRecord:
-    return VersionsRecord(
-        headwater=__version__,
-        python=".".join(str(part) for part in sys.version_info[:3]),
-        libxml2=".".join(str(part) for part in etree.LIBXML_VERSION),
-        database=database,
+        ),
+        workers=[
+            WorkerRecord.of(worker, heartbeat_age_sec=(now - worker.heartbeat_at).total_seconds())
+            for worker in workers
+        ],
+        lag_sec=max(0.0, lag),
     )
