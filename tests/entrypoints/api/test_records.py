@@ -44,6 +44,7 @@ from headwater.entrypoints.api.anime.tracking_records import (
     WholeTrackingRecord,
 )
 from headwater.entrypoints.api.app import ROUTES
+from headwater.entrypoints.api.personal_feeds.reader_records import RemovedReaderRecord
 from headwater.entrypoints.api.records import NounRecord
 from headwater.entrypoints.api.subscriptions.conflict_records import (
     AdvisedConflict,
@@ -76,6 +77,7 @@ from headwater.entrypoints.api.subscriptions.subscription_records import (
 from headwater.entrypoints.api.subscriptions.work_records import RenewedRecord, ResultRecord
 from headwater.entrypoints.api.system.token_records import NewTokenRecord, TokenRecord
 from headwater.feeds.visit_rows import Visit
+from headwater.personal_feeds.ports import FeedReader
 from headwater.statistics.fetcher_counts import FetcherCounts
 from headwater.statistics.subscriptions import (
     FailureCount,
@@ -277,6 +279,12 @@ REFUSED = RefusedMember(12, "a is not known")
 
 SAMPLES: list[record_samples.RecordSample] = [
     *record_samples.SAMPLES,
+    (
+        RemovedReaderRecord,
+        FeedReader("a-reader", "Ada", (), 0, 0),
+        {"removed": True},
+        {"id": "a-reader", "name": "Ada", "removed": True},
+    ),
     (SlotRecord, SLOT, {}, SLOT_FIELDS),
     (SlotRecord, FILM, {}, {"season": None, "episode": None, "name": "the film"}),
     (ReleaseDownloadRecord, DOWNLOAD, {}, {"id": 8, "state": "added"}),
