@@ -470,7 +470,7 @@ async def test_the_routes_say_what_the_ring_says(api: Api, readers: Readers, pat
     await readers.opened("Ada", "rivers", token=TOKEN)
     answer = await api.get(f"{path}?token={TOKEN}")
     ringless = FastAPI(routes=[*personal_feeds.router.routes])
-    ringless.state.newsstand = api.app.state.newsstand
+    ringless.state.feed_server = api.app.state.feed_server
     routed = await Api(ringless).get(f"{path}?token={TOKEN}")
     assert (routed.status, routed.body) == (answer.status, answer.body) == (200, answer.body)
     assert routed.headers.items() <= answer.headers.items()

@@ -1,4 +1,4 @@
-"""Downloads over HTTP: how far they are, trying again, and letting go."""
+"""Downloads over HTTP: list them with their progress, retry one, drop one."""
 
 from typing import Annotated
 
@@ -56,7 +56,8 @@ async def show_download(download_id: DownloadId, view: View) -> WholeDownloadRec
 async def retry_download(
     download_id: DownloadId, app: App, key: IdempotencyKey, body: NothingIn | None = None
 ) -> WholeDownloadRecord:
-    """Its next step now, with all its tries. 409 for one that is done or gone."""
+    """Its next step is taken now, and it has all its tries again. 409 for one that is done or
+    gone."""
     await download_commands.retry_download(app.database, download_id, idempotency=key)
     async with app.database.read() as view:
         return await _record(view, download_id)

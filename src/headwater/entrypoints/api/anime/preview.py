@@ -66,7 +66,8 @@ async def list_missing(app: App, show: ShowFilter = None) -> MissingEpisodesReco
 async def show_calendar(
     app: App, show: ShowFilter = None, days: Days = 28, back: Back = 7
 ) -> CalendarRecord:
-    """What came out lately, and what is expected, by the weekday or by what came so far."""
+    """Episodes that came out lately, and those that are expected: by the weekday, or by the dates
+    of the episodes before."""
     airings = await preview_module.list_airings(
         app.database, back=timedelta(days=back), ahead=timedelta(days=days), show_id=show
     )
@@ -101,7 +102,7 @@ async def show_ics(
 
 @router.get("/trackings/{tracking_id}/preview", right="read")
 async def preview(tracking_id: TrackingId, app: App) -> PreviewRecord:
-    """What would be done with everything that its feed keeps, and why. Nothing is changed."""
+    """The decision on every entry that its feed keeps, and why. Nothing is changed."""
     previewed = await preview_module.preview(app.releases, tracking_id, TrackingPatch())
     return PreviewRecord.of(tracking_id, previewed)
 
@@ -110,6 +111,6 @@ async def preview(tracking_id: TrackingId, app: App) -> PreviewRecord:
 async def preview_changes(
     tracking_id: TrackingId, body: TrackingChanges, app: App
 ) -> PreviewRecord:
-    """The same, as if the tracking were changed so. Nothing is changed."""
+    """The same, as if the tracking were changed like this. Nothing is changed."""
     previewed = await preview_module.preview(app.releases, tracking_id, body.patch())
     return PreviewRecord.of(tracking_id, previewed)

@@ -19,7 +19,7 @@ class ReleaseCountRecord(Record):
 
 class ProposalRecord(NounRecord):
     """`show` is null where the feed is of several shows, or of none: `shows` are all of them then.
-    `because` has the reasons. Of the `releases` that the feed lists, `of_show` are of it."""
+    `because` has the reasons. Of the `releases` that the feed lists, `of_show` are of the show."""
 
     feed_id: str
     show: ProposedShowRecord | None

@@ -17,11 +17,11 @@ from headwater.entrypoints.api.models import Strict, parse_moment
 from headwater.entrypoints.api.records import Moment, NounRecord, Record
 
 MOST_NAMED = 500
-"""Episodes that one request may name."""
+"""How many episodes one request may name."""
 
 
 def _parse_episode_number(value: Any) -> Decimal:
-    """3 and 12.5, as numbers: halves are the only fractions there are."""
+    """A whole number or a half, such as 3 or 12.5: there are no other fractions."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("must be a number")
     number = Decimal(str(value))
@@ -128,7 +128,7 @@ class ReleasePage(Record):
 
 
 class ReleaseDecisionCountsRecord(Record):
-    """What was decided anew, by action; what stays as it was is not counted."""
+    """How many decisions changed, by action. A decision that stays as it was is not counted."""
 
     tracking_id: int
     fetch: int

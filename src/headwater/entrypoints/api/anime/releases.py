@@ -69,7 +69,7 @@ async def list_releases(
 
 @router.get("/releases/{release_id}", right="read")
 async def show_release(release_id: ReleaseId, view: View) -> ReleaseRecord:
-    """One release, what was decided of it, and why."""
+    """One release, with the decision on it and the reason."""
     return await _record(view, release_id)
 
 
@@ -101,7 +101,7 @@ async def refuse_release(
 async def finish_backfill(
     tracking_id: TrackingId, app: App, body: BackfillIn | None = None
 ) -> ReleaseDecisionCountsRecord:
-    """The first answer was lost: what was left to do is done now."""
+    """The answer to a repeated request: the work that the first one left is done now."""
     since = None if body is None else body.since
     summary = await decide_again_module.backfill(app.releases, tracking_id, since)
     return ReleaseDecisionCountsRecord.of(tracking_id, summary)
@@ -119,7 +119,7 @@ async def backfill_tracking(
 
 
 async def finish_deciding(tracking_id: TrackingId, app: App) -> ReleaseDecisionCountsRecord:
-    """The first answer was lost: what was left to do is done now."""
+    """The answer to a repeated request: the work that the first one left is done now."""
     summary = await decide_again_module.record_decisions_again(app.releases, tracking_id)
     return ReleaseDecisionCountsRecord.of(tracking_id, summary)
 
@@ -128,8 +128,8 @@ async def finish_deciding(tracking_id: TrackingId, app: App) -> ReleaseDecisionC
 async def decide_again(
     tracking_id: TrackingId, app: App, key: IdempotencyKey, body: NothingIn | None = None
 ) -> ReleaseDecisionCountsRecord:
-    """What was held, skipped or removed is looked at again, by what the tracking wants now. What a
-    person said stays, and so does what is downloaded."""
+    """Looks again at all that was held, skipped or removed, by what the tracking wants now. The
+    decisions of a person stay, and so does what is downloaded."""
     summary = await decide_again_module.record_decisions_again(
         app.releases, tracking_id, idempotency=key
     )

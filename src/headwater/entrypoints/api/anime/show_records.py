@@ -34,7 +34,7 @@ MainKind = Literal["TV", "Movie", "OVA", "OAD", "ONA", "SP"]
 
 
 class ShowIn(Strict):
-    """What is said of a show; for a new tracking the feed proposes the rest."""
+    """A show. For a new tracking the feed proposes the fields that are not named."""
 
     title: ShowTitle = "a title"
     year: Year | None = None

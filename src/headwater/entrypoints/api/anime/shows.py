@@ -37,7 +37,7 @@ async def show_show(show_id: ShowId, view: View) -> ShowRecord:
 
 @router.post("/shows", right="admin", status_code=201, location="/shows/{id}", again=show_show)
 async def make_show(body: NewShowIn, app: App, key: IdempotencyKey) -> ShowRecord:
-    """Most people need not: a new tracking makes its show."""
+    """Most people do not need this: a new tracking makes its show."""
     return ShowRecord.of_tracked(
         await tracking_commands.create_show(app.database, body.patch(), idempotency=key)
     )
@@ -54,13 +54,14 @@ async def change_show(show_id: ShowId, body: ShowIn, app: App) -> ShowRecord:
 
 @router.delete("/shows/{show_id}", right="admin")
 async def remove_show(show_id: ShowId, app: App) -> RemovedShowRecord:
-    """With all that is known of it; refused while it is tracked. Files stay where they are."""
+    """Deletes the show and everything that is known of it; refused while it is tracked. Files stay
+    where they are."""
     show = await tracking_commands.remove_show(app.database, show_id)
     return RemovedShowRecord(id=show.id, title=show.show.title, removed=True)
 
 
 @router.get("/shows/{show_id}/episodes", right="read")
 async def list_episodes(show_id: ShowId, app: App) -> EpisodesRecord:
-    """Every episode that is known of: here, on its way, or missing and why."""
+    """Every known episode: here, on its way, or missing and why."""
     show, episodes = await preview.get_show_with_episodes(app.database, show_id)
     return EpisodesRecord.of(show, episodes)

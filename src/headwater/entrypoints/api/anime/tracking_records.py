@@ -22,7 +22,7 @@ PatternList = Annotated[list[TitlePattern], Field(max_length=MOST_PATTERNS)]
 
 
 class StopLineIn(Strict):
-    """What is good enough."""
+    """A release that is good enough: nothing better is looked for after it."""
 
     group: Name | None = None
     subtitles: Name | None = None
@@ -85,7 +85,7 @@ class TrackingChanges(Strict):
 
 
 class NewTrackingIn(TrackingChanges):
-    """A show to collect from a feed; what is not said of it is proposed from the feed."""
+    """A show to collect from a feed. Fields of the show that are not named are proposed from it."""
 
     feed_url: Annotated[str, Field(min_length=1, max_length=100_000)] | None = Field(
         None, description="A feed, or a page of a site that is known; followed if it is not yet."

@@ -1,4 +1,4 @@
-"""Trackings over HTTP: a show and the feed it is collected from; made, changed, removed."""
+"""Trackings over HTTP: create, list, change and remove them. Each collects a show from a feed."""
 
 from typing import Annotated
 
@@ -63,7 +63,7 @@ async def list_trackings(
 
 
 async def show_new_tracking(tracking_id: TrackingId, app: App) -> NewTrackingRecord:
-    """The answer to a tracking that was made already."""
+    """The answer to a repeated request, whose tracking was made already."""
     async with app.database.read() as view:
         tracking = await tracking_rows.get_tracking(view, tracking_id)
         show = await show_rows.get_show(view, tracking.show_id)
@@ -84,8 +84,9 @@ async def show_new_tracking(tracking_id: TrackingId, app: App) -> NewTrackingRec
 async def track(
     body: NewTrackingIn, app: App, caller: Caller, key: IdempotencyKey
 ) -> NewTrackingRecord:
-    """Follows the feed if it is not followed yet, proposes what is not said of the show, and visits
-    at once. Only what comes out from now on is collected, unless `back_catalogue` is true."""
+    """Follows the feed if it is not followed yet, proposes the fields of the show that are not
+    named, and visits at once. Only what comes out from now on is collected, unless `back_catalogue`
+    is true."""
     new = body.tracking()
     if new.feed_id is not None:
         parse_public_id(new.feed_id, "feed")

@@ -15,32 +15,35 @@ LIST_TITLE = "Personal feeds"
 WHOLE_FEED_TITLE = "Everything I follow"
 BLANK_TITLE = "(blank)"
 
-_SHAPES: dict[str, FeedFormatSpec] = {str(format): shape for format, shape in FEED_FORMATS.items()}
+_FORMATS: dict[str, FeedFormatSpec] = {str(name): format for name, format in FEED_FORMATS.items()}
 
 
 def feeds_as_opml(query: PersonalQuery, reader: FeedReader, base: str, now: datetime) -> bytes:
-    """With the token that was given: nobody else knows it any more, and it is its holder's file."""
-    shape = _SHAPES.get(query.format or "rss")
-    if shape is None:
-        raise bad_query_field("format", "enum", f"Input should be one of {', '.join(_SHAPES)}")
+    """The feeds in it open with the token of the request: we keep no token that could be shown, and
+    the list is for the holder of this one."""
+    format = _FORMATS.get(query.format or "rss")
+    if format is None:
+        raise bad_query_field("format", "enum", f"Input should be one of {', '.join(_FORMATS)}")
     rows = [
         OpmlRow(
-            _feed_url(base, shape, query, category=name), _row_title(name), categories=(LIST_TITLE,)
+            _feed_url(base, format, query, category=name),
+            _row_title(name),
+            categories=(LIST_TITLE,),
         )
         for name in shown_categories(reader, query.categories)
     ]
     if query.categories is None:
-        rows.insert(0, OpmlRow(_feed_url(base, shape, query), WHOLE_FEED_TITLE))
+        rows.insert(0, OpmlRow(_feed_url(base, format, query), WHOLE_FEED_TITLE))
     return render_opml(rows, LIST_TITLE, now)
 
 
 def _row_title(name: str) -> str:
-    """A row without a title is shown by its address, which has the token in it."""
+    """Programs show a row without a title by its URL, which has the token in it."""
     return name if xml_safe_text(name).strip() else BLANK_TITLE
 
 
-def _feed_url(base: str, shape: FeedFormatSpec, query: PersonalQuery, **more: str) -> str:
-    asked: dict[str, str | int] = {"token": query.token, **more}
+def _feed_url(base: str, format: FeedFormatSpec, query: PersonalQuery, **more: str) -> str:
+    fields: dict[str, str | int] = {"token": query.token, **more}
     if query.limit is not None:
-        asked["limit"] = query.limit
-    return f"{base}{shape.path}?{urlencode(asked, errors='replace')}"
+        fields["limit"] = query.limit
+    return f"{base}{format.path}?{urlencode(fields, errors='replace')}"

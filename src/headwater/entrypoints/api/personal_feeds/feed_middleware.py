@@ -17,7 +17,7 @@ from headwater.personal_feeds.metrics import count_personal_feed_answer
 
 
 class _Route:
-    """What the ring that counts answers looks at."""
+    """Stands for a route in the scope: the middleware that counts answers reads its path."""
 
     __slots__ = ("path",)
 
@@ -29,13 +29,14 @@ _ROUTES = {path: _Route(path) for path in FORMAT_BY_PATH}
 
 
 class PersonalFeedsMiddleware:
-    """Inside the rings that check the host and count, before the one that asks for API tokens."""
+    """Stands inside the middleware that checks the host and counts answers, and outside the one
+    that asks for API tokens."""
 
     def __init__(
-        self, app: ASGIApp, newsstand: PersonalFeedServer, routes: Iterable[Route]
+        self, app: ASGIApp, feed_server: PersonalFeedServer, routes: Iterable[Route]
     ) -> None:
         self._app = app
-        self._newsstand = newsstand
+        self._feed_server = feed_server
         paths = [route.path for route in routes if route.rules.reader_token]
         self._paths = frozenset(path for path in paths if "{" not in path)
         self._folders = tuple({path.partition("{")[0] for path in paths if "{" in path})
@@ -50,12 +51,12 @@ class PersonalFeedsMiddleware:
             await _send_answer(await self._counted(scope), send)
             return
         if (path.startswith(self._folders) or path in self._paths) and _has_reader_token(scope):
-            _, scope["holder"] = await self._newsstand.opened(scope)
+            _, scope["holder"] = await self._feed_server.authenticate(scope)
         await self._app(scope, receive, send)
 
     async def _counted(self, scope: Scope) -> FeedAnswer:
         try:
-            answer = await self._newsstand.answer(scope)
+            answer = await self._feed_server.answer(scope)
         except HeadwaterError as trouble:
             count_personal_feed_answer(trouble.status)
             raise
@@ -64,7 +65,7 @@ class PersonalFeedsMiddleware:
 
 
 def _has_reader_token(scope: Scope) -> bool:
-    """A token in the address counts only where none is in the head: that one says more."""
+    """A token in the URL counts only where there is no Authorization header, which comes first."""
     return has_token(scope["query_string"]) and "authorization" not in Headers(scope=scope)
 
 

@@ -1,4 +1,4 @@
-"""The query of a personal feed's URL, read once and strictly."""
+"""Parse the query of a personal feed's URL: once, and strictly."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,30 +26,31 @@ class PersonalQuery:
 
 
 def parse_feed_query(raw: bytes, most: int | None) -> PersonalQuery:
-    """BadBody (422) for fields that are missing or do not work; Unauthorized (401) for what cannot
-    be a token. `most` bounds the limit; None leaves it to others. Names that mean nothing here are
-    left alone: readers add some of their own."""
-    if raw.startswith(b"token=") and _NEEDS_DECODING.isdisjoint(raw):  # as nearly all of them are
+    """BadBody (422) for fields that are missing or do not work; Unauthorized (401) for text that
+    cannot be a token. `most` bounds the limit; with None the limit is not read here. Unknown fields
+    are ignored: feed readers add some of their own."""
+    # Nearly all queries are a token and nothing else.
+    if raw.startswith(b"token=") and _NEEDS_DECODING.isdisjoint(raw):
         return PersonalQuery(_check_token(raw[6:].decode("latin-1")))
-    given = _parse_fields(raw)
-    tokens = given.get("token", [])
+    fields = _parse_fields(raw)
+    tokens = fields.get("token", [])
     if not tokens:
         raise bad_query_field("token", "missing", "Field required")
     if len(tokens) > 1:
         raise bad_query_field("token", "string_type", "Input should be one token")
-    limit = None if most is None else _parse_limit(given.get("limit", []), most)
-    categories = tuple(dict.fromkeys(given["category"])) if "category" in given else None
-    format = given["format"][-1] if "format" in given else None
+    limit = None if most is None else _parse_limit(fields.get("limit", []), most)
+    categories = tuple(dict.fromkeys(fields["category"])) if "category" in fields else None
+    format = fields["format"][-1] if "format" in fields else None
     return PersonalQuery(_check_token(tokens[0]), limit, categories, format)
 
 
 def has_token(raw: bytes) -> bool:
-    """Whether a reader's token is among the fields, whatever it is worth."""
+    """Whether a reader's token is among the fields, valid or not."""
     return bool(raw) and "token" in _parse_fields(raw)
 
 
 def _parse_fields(raw: bytes) -> dict[str, list[str]]:
-    """Bytes that are no text become letters that no token and no category has."""
+    """Bytes that are not UTF-8 become surrogates, which no token and no category has."""
     try:
         pairs = parse_qsl(
             raw.decode("utf-8", "surrogateescape"),
@@ -59,14 +60,14 @@ def _parse_fields(raw: bytes) -> dict[str, list[str]]:
         )
     except ValueError as trouble:
         raise BadBody(f"A question may have {MOST_FIELDS} fields.") from trouble
-    given: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     for name, value in pairs:
-        given.setdefault(name, []).append(value)
-    return given
+        fields.setdefault(name, []).append(value)
+    return fields
 
 
 def _check_token(text: str) -> str:
-    """Any that another tool may have made, too: visible ASCII without spaces."""
+    """Visible ASCII without spaces: tokens of other tools are welcome too."""
     plain = (
         0 < len(text) <= LONGEST_TOKEN and text.isascii() and _TOKEN_BYTES.issuperset(text.encode())
     )
@@ -75,17 +76,17 @@ def _check_token(text: str) -> str:
     return text
 
 
-def _parse_limit(given: list[str], most: int) -> int | None:
-    if not given:
+def _parse_limit(limits: list[str], most: int) -> int | None:
+    if not limits:
         return None
-    text = given[-1]
-    if not (len(given) == 1 and text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
+    text = limits[-1]
+    if not (len(limits) == 1 and text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
         raise bad_query_field(
             "limit", "int_range", f"Input should be a whole number from 1 to {most}"
         )
     return int(text[:9])
 
 
-def bad_query_field(field: str, kind: str, said: str) -> BadBody:
-    detail: list[dict[str, Any]] = [{"type": kind, "loc": ["query", field], "msg": said}]
+def bad_query_field(field: str, kind: str, message: str) -> BadBody:
+    detail: list[dict[str, Any]] = [{"type": kind, "loc": ["query", field], "msg": message}]
     return BadBody("The request has fields that do not work.", detail=detail)

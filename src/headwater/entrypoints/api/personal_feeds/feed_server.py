@@ -29,13 +29,13 @@ from headwater.settings import Settings
 from headwater.wiring.services import Services
 
 LONGEST_FIELD = 200
-"""A header that says which codings are welcome and is longer than this is not read."""
+"""An Accept-Encoding header that is longer than this is not read."""
 
 FORMAT_BY_PATH: dict[str, FeedFormat | None] = {
     **{shape.path: format for format, shape in FEED_FORMATS.items()},
     OPML_PATH: None,
 }
-"""Where readers ask → the format of the feed there; None is the list of feeds."""
+"""The path that is asked for → the format of the feed there; None is the list of feeds."""
 
 RawHeaders = list[tuple[bytes, bytes]]
 
@@ -50,7 +50,7 @@ class FeedAnswer(NamedTuple):
 
 @dataclass(slots=True)
 class _RequestHeaders:
-    """The few header fields that matter here."""
+    """The few header fields of a request that matter here."""
 
     host: str = ""
     codings: str = ""
@@ -63,47 +63,47 @@ class PersonalFeedServer:
 
     def __init__(self, services: Services, settings: Settings) -> None:
         self._services = services
-        self._gate = ReaderAuthenticator(services, settings)
+        self._authenticator = ReaderAuthenticator(services, settings)
         self._public = settings.public_base_url
         self._hub = settings.hub_url
         self._most = settings.personal_limit_max
         self._caching = f"private, max-age={settings.personal_max_age_sec}".encode()
 
-    async def opened(
+    async def authenticate(
         self, scope: Scope, most: int | None = None
     ) -> tuple[PersonalQuery, TokenHolder]:
-        """What is asked, and by whom. Without `most` a limit is somebody else's business."""
+        """The query, and the reader whose token is in it. Without `most` the limit is not read."""
         client = scope.get("client")
         peer = str(client[0]) if client else ""
         try:
             query = parse_feed_query(scope["query_string"], most)
         except Unauthorized:
-            self._gate.note_guess(peer)
+            self._authenticator.note_guess(peer)
             raise
-        return query, await self._gate.let_in(query.token, peer)
+        return query, await self._authenticator.authenticate(query.token, peer)
 
     async def answer(self, scope: Scope) -> FeedAnswer:
-        """For one of the places that are served."""
+        """For one of the paths in FORMAT_BY_PATH."""
         format = FORMAT_BY_PATH[scope["path"]]
         return await (self._list(scope) if format is None else self._feed(scope, format))
 
     async def _feed(self, scope: Scope, format: FeedFormat) -> FeedAnswer:
         """A category that the reader does not follow holds nothing, whether it exists or not."""
-        query, holder = await self.opened(scope, self._most)
-        said = _read_headers(scope["headers"])
-        wanted = query.categories
-        if wanted is not None:  # names that anybody may make up are not worth remembering
-            wanted = shown_categories(holder.reader, wanted)
-        base = base_url_from(scope["scheme"], said.host, self._public)
+        query, holder = await self.authenticate(scope, self._most)
+        headers = _read_headers(scope["headers"])
+        categories = query.categories
+        if categories is not None:  # names that anybody may make up are not worth remembering
+            categories = shown_categories(holder.reader, categories)
+        base = base_url_from(scope["scheme"], headers.host, self._public)
         with feeds_unavailable_on_error():
             built = await self._services.personal.served.built(
-                holder, PersonalFeedRequest(format, query.limit, wanted, base)
+                holder, PersonalFeedRequest(format, query.limit, categories, base)
             )
-        return self._handed(built, said)
+        return self._answer_with(built, headers)
 
     async def _list(self, scope: Scope) -> FeedAnswer:
         """The reader's own list of their feeds: it is full of tokens, so nobody keeps it."""
-        query, holder = await self.opened(scope, self._most)
+        query, holder = await self.authenticate(scope, self._most)
         base = base_url_from(scope["scheme"], _read_headers(scope["headers"]).host, self._public)
         body = feeds_as_opml(query, holder.reader, base, self._services.clock.now())
         headers = [
@@ -114,9 +114,9 @@ class PersonalFeedServer:
         ]
         return FeedAnswer(200, headers, body)
 
-    def _handed(self, built: BuiltFeed, said: _RequestHeaders) -> FeedAnswer:
-        told = last_modified(built.modified, to_micros(self._services.clock.now()))
-        modified = (b"last-modified", told.encode())
+    def _answer_with(self, built: BuiltFeed, request: _RequestHeaders) -> FeedAnswer:
+        modified_at = last_modified(built.modified, to_micros(self._services.clock.now()))
+        modified = (b"last-modified", modified_at.encode())
         headers = [
             (b"etag", built.etag.encode()),
             modified,
@@ -124,12 +124,12 @@ class PersonalFeedServer:
             (b"vary", b"accept-encoding"),
             (b"link", _links(built.self_url, self._hub)),
         ]
-        if is_not_modified(said.tags, said.since, built.etag, built.modified):
+        if is_not_modified(request.tags, request.since, built.etag, built.modified):
             return FeedAnswer(304, headers, b"")
-        if not is_later_than_asked(told, said.since):
+        if not is_later_than_asked(modified_at, request.since):
             headers.remove(modified)
         body = built.body
-        if accepts_gzip(said.codings):
+        if accepts_gzip(request.codings):
             body = built.zipped
             headers.append((b"content-encoding", b"gzip"))
         headers.append((b"content-type", built.media_type.encode()))
@@ -138,17 +138,17 @@ class PersonalFeedServer:
 
 
 def _read_headers(headers: Iterable[tuple[bytes, bytes]]) -> _RequestHeaders:
-    said = _RequestHeaders()
+    request = _RequestHeaders()
     for name, value in headers:
         if name == b"host":
-            said.host = value.decode("latin-1")
+            request.host = value.decode("latin-1")
         elif name == b"accept-encoding":
-            said.codings = _joined(said.codings or None, value)
+            request.codings = _joined(request.codings or None, value)
         elif name == b"if-none-match":
-            said.tags = _joined(said.tags, value)
+            request.tags = _joined(request.tags, value)
         elif name == b"if-modified-since":
-            said.since = value.decode("latin-1")
-    return said
+            request.since = value.decode("latin-1")
+    return request
 
 
 def _joined(before: str | None, value: bytes) -> str:
@@ -157,7 +157,7 @@ def _joined(before: str | None, value: bytes) -> str:
 
 
 def accepts_gzip(field: str) -> bool:
-    """Named, or covered by `*`, and not with a weight of nought."""
+    """gzip is named, or covered by `*`, and its weight is not 0."""
     return len(field) <= LONGEST_FIELD and _parse_accepts_gzip(field)
 
 
@@ -166,11 +166,11 @@ def _parse_accepts_gzip(field: str) -> bool:
     weights: dict[str, bool] = {}
     for part in field.lower().split(","):
         coding, _, weight = part.partition(";")
-        weights[coding.strip()] = weight.replace(" ", "") not in _NOUGHT
+        weights[coding.strip()] = weight.replace(" ", "") not in _ZERO_WEIGHTS
     return weights.get("gzip", weights.get("x-gzip", weights.get("*", False)))
 
 
-_NOUGHT = frozenset({"q=0", "q=0.", "q=0.0", "q=0.00", "q=0.000"})
+_ZERO_WEIGHTS = frozenset({"q=0", "q=0.", "q=0.0", "q=0.00", "q=0.000"})
 
 
 @lru_cache(maxsize=256)

@@ -12,14 +12,15 @@ from headwater.entrypoints.api.request_body import check_json
 from headwater.personal_feeds.publish_items import NewItem, PublishPolicy, check_category
 
 MOST_PROBLEMS_SHOWN = 100
-"""Problems of a batch that are told in words; the numbers of bad lines are told all."""
+"""So many problems of a batch are described. The answer has the numbers of all bad lines."""
 FieldProblem = dict[str, Any]
 
 
 def parse_item_lines(
     body: bytes, policy: PublishPolicy, *, most_items: int, most_bytes: int
 ) -> list[NewItem]:
-    """One for each line; BadBody names every line that does not work. Blank lines are nothing."""
+    """One item for each line; BadBody names every line that does not work. Blank lines are
+    skipped."""
     lines = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
     if not 0 < len(lines) <= most_items:
         raise BadInput(f"A batch has 1 to {most_items} items, one on each line.", field="body")
@@ -55,7 +56,7 @@ def _problems_of(trouble: BadInput) -> Iterator[FieldProblem]:
 
 
 def _bad_lines(problems: Sequence[tuple[int, FieldProblem]]) -> BadBody:
-    """Bounded, and without an echo of what was sent."""
+    """Bounded, and without the text that was sent."""
     numbers = list(dict.fromkeys(number for number, _ in problems))
     detail = [
         {

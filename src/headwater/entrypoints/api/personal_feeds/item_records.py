@@ -41,7 +41,7 @@ def _check_moment(text: str) -> str:
 
 
 def _parse_pub_date(text: str) -> int:
-    """A time without a zone is UTC: many programs write one so."""
+    """A time without a zone is UTC: many programs write times without one."""
     match = _MOMENT.fullmatch(text)
     day, minute, second, zone = match.groups() if match else ("", "", "", "")
     try:

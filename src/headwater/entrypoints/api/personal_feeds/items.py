@@ -32,8 +32,9 @@ async def _mark_of(request: Request, key: IdempotencyKey) -> bytes | None:
 
 
 RequestMark = Annotated[bytes | None, Depends(_mark_of)]
-"""What stands for this request. The store of items remembers by it what it did: asked again after
-a crash, it answers the same. So the effect is not tied to the request's key."""
+"""Stands for this request in the store of items, which remembers by it what it did. When the
+request is repeated after a crash, the store answers the same. So the effect is not tied to the
+request's key."""
 
 
 @router.post(

@@ -1,4 +1,4 @@
-"""Personal feeds over HTTP, as the API describes them; the middleware answers first."""
+"""Routes of personal feeds, for OpenAPI to describe: the middleware answers before them."""
 
 from typing import Annotated, Any, Literal
 
@@ -25,15 +25,15 @@ Categories = Annotated[
 RSS, ATOM, JSON = FEED_FORMATS["rss"], FEED_FORMATS["atom"], FEED_FORMATS["json"]
 
 
-def _described(shape: FeedFormatSpec, kind: str = "string") -> dict[int | str, dict[str, Any]]:
+def _responses(format: FeedFormatSpec, kind: str = "string") -> dict[int | str, dict[str, Any]]:
     shown = {"schema": {"type": kind}}
     return {
-        200: {"description": "The feed, newest first.", "content": {shape.media_type: shown}},
+        200: {"description": "The feed, newest first.", "content": {format.media_type: shown}},
         304: {"description": "Nothing has changed since then."},
     }
 
 
-@router.get(RSS.path, right=None, response_class=Response, responses=_described(RSS))
+@router.get(RSS.path, right=None, response_class=Response, responses=_responses(RSS))
 async def personal_rss(
     request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
 ) -> Response:
@@ -41,7 +41,7 @@ async def personal_rss(
     return await _answer(request)
 
 
-@router.get(ATOM.path, right=None, response_class=Response, responses=_described(ATOM))
+@router.get(ATOM.path, right=None, response_class=Response, responses=_responses(ATOM))
 async def personal_atom(
     request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
 ) -> Response:
@@ -49,7 +49,7 @@ async def personal_atom(
     return await _answer(request)
 
 
-@router.get(JSON.path, right=None, response_class=Response, responses=_described(JSON, "object"))
+@router.get(JSON.path, right=None, response_class=Response, responses=_responses(JSON, "object"))
 async def personal_json(
     request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
 ) -> Response:
@@ -83,8 +83,8 @@ async def personal_list(
 
 
 async def _answer(request: Request) -> Response:
-    newsstand: PersonalFeedServer = request.app.state.newsstand
-    handed = await newsstand.answer(request.scope)
-    answer = Response(handed.body, handed.status)
-    answer.raw_headers = handed.headers
-    return answer
+    feed_server: PersonalFeedServer = request.app.state.feed_server
+    answer = await feed_server.answer(request.scope)
+    response = Response(answer.body, answer.status)
+    response.raw_headers = answer.headers
+    return response

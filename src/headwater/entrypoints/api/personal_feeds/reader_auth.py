@@ -1,4 +1,4 @@
-"""Who may read: whoever holds a reader's token, as often as is fair; guessing is made slow."""
+"""Authenticate readers by their tokens, limit how often each may ask, and slow down guessing."""
 
 import asyncio
 import ipaddress
@@ -20,7 +20,8 @@ logger = get_logger("headwater.api")
 
 
 class ReaderAuthenticator:
-    """Known tokens are counted one by one, unknown ones by the address they come from.
+    """Requests with a known token are counted for each token, those with an unknown one for the
+    address they come from.
 
     So a flood of guesses locks nobody out: a real token from the same address goes on working, and
     only waits for its turn where it has to be looked up. Nothing is counted where there is no
@@ -34,7 +35,7 @@ class ReaderAuthenticator:
         self._guessed = RateLimiter(settings.personal_guesses_per_minute)
         self._suspects = asyncio.Lock()
 
-    async def let_in(self, token: str, peer: str) -> TokenHolder:
+    async def authenticate(self, token: str, peer: str) -> TokenHolder:
         """NotFound for a token that is unknown, ended or revoked: the same answer for all three."""
         holder = await self._holder(token, peer)
         if holder is None:
@@ -46,12 +47,13 @@ class ReaderAuthenticator:
         return holder
 
     def note_guess(self, peer: str) -> None:
-        """RateLimited when there were too many from there."""
+        """RateLimited when there were too many guesses from this address."""
         if self._counts:
             self._guessed.spend(_network(peer), self._services.clock.monotonic())
 
     async def _holder(self, token: str, peer: str) -> TokenHolder | None:
-        """Whoever guessed too often is looked up one at a time: the store is there for others."""
+        """One lookup at a time for all addresses that guessed too often: so the store stays free
+        for others."""
         feeds, now = self._services.personal.served, self._services.clock.monotonic()
         with feeds_unavailable_on_error():
             if self._counts and self._guessed.is_spent(_network(peer), now):
@@ -72,7 +74,7 @@ def feeds_unavailable_on_error() -> Iterator[None]:
 
 
 def _network(peer: str) -> str:
-    """One customer has a whole /64 of IPv6."""
+    """The /64 of an IPv6 address: one customer has all of it."""
     if ":" not in peer:
         return peer
     try:

@@ -57,7 +57,7 @@ class ReaderChanges(Strict):
 
 
 class NewReaderTokenIn(Strict):
-    """There is nothing to say about a new token yet: an empty object, or no body at all."""
+    """A new token has no options yet: an empty object, or no body at all."""
 
 
 class RotateTokenIn(Strict):

@@ -1,4 +1,4 @@
-"""Readers over HTTP: who has a feed of their own, what they follow, and the tokens that open it."""
+"""Readers over HTTP: create, change and remove them, and the tokens that open their feeds."""
 
 from datetime import timedelta
 from functools import partial
@@ -94,7 +94,7 @@ async def change_reader(reader_id: str, body: ReaderChanges, app: App) -> Reader
 
 @router.delete("/readers/{reader_id}", right="admin")
 async def remove_reader(reader_id: str, app: App) -> RemovedReaderRecord:
-    """With all tokens: none of them opens anything from this moment. Items stay."""
+    """Removes all tokens too: none of them opens anything from this moment. Items stay."""
     reader = await reader_commands.remove_reader(app.personal, reader_id)
     return RemovedReaderRecord.of(reader, removed=True)
 
@@ -111,7 +111,7 @@ async def list_reader_tokens(reader_id: str, app: App) -> ReaderTokenPage:
 async def show_issued_token(
     token_id: str, reader_id: str, request: Request, app: App
 ) -> NewReaderTokenRecord:
-    """The answer to a token that was issued already, without its secret."""
+    """The answer to a repeated request, whose token was issued already, without its secret."""
     token = await reader_commands.get_token(app.personal.store, reader_id, token_id)
     return _issued_record(IssuedToken(token), request, app)
 
@@ -134,7 +134,7 @@ async def issue_token(
 async def show_rotated_token(
     new_id: str, reader_id: str, token_id: str, request: Request, app: App
 ) -> RotatedTokenRecord:
-    """The answer to a token that was rotated already, without its secret."""
+    """The answer to a repeated request, whose token was rotated already, without its secret."""
     new = await reader_commands.get_token(app.personal.store, reader_id, new_id)
     old = await reader_commands.get_token(app.personal.store, reader_id, token_id)
     return _rotated_record(RotatedToken(IssuedToken(new), old), request, app)

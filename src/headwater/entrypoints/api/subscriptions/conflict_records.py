@@ -39,7 +39,8 @@ class ConflictData(Strict):
 
 
 class NewConflictIn(SourceIn):
-    """Several fetchers fit one subscription, says somebody outside. Named by its id or its URL."""
+    """A program outside says that several fetchers fit one subscription, which it names by its id
+    or its URL."""
 
     subscription_id: Id | None = None
     conflict_type: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,63}$")] = MULTI_FETCHER_MATCH
@@ -170,6 +171,6 @@ class AdviceRecord(Record):
 
 
 class AdvisedConflict(ConflictRecord):
-    """A conflict with what the candidates' visits say; null once it is resolved."""
+    """A conflict with what the visits of its candidates suggest: null once it is resolved."""
 
     suggestion: AdviceRecord | None

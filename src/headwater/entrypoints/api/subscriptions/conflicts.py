@@ -1,4 +1,4 @@
-"""Conflicts over HTTP: which subscriptions wait for a person's choice, and the choice itself."""
+"""Conflicts over HTTP: list the subscriptions that wait for a person's choice, and choose."""
 
 from typing import Annotated, Literal
 
@@ -45,7 +45,7 @@ async def list_conflicts(
 
 
 async def show_detected_conflict(conflict_id: ConflictId, view: View) -> ConflictRecord:
-    """The answer to a conflict that was opened already."""
+    """The answer to a repeated request, whose conflict was opened already."""
     return ConflictRecord.of_conflict(await conflict_rows.get_conflict(view, conflict_id))
 
 
@@ -61,8 +61,8 @@ async def show_detected_conflict(conflict_id: ConflictId, view: View) -> Conflic
 async def open_conflict(
     body: NewConflictIn, app: App, caller: Caller, key: IdempotencyKey, response: Response
 ) -> ConflictRecord:
-    """For detectors outside. A subscription has one open conflict at most: when there is one
-    already, the answer is 200 with that one."""
+    """For programs outside that detect conflicts. A subscription has one open conflict at most:
+    when there is one already, the answer is 200 with that one."""
     conflict, is_new = await conflict_commands.open_conflict(
         body.detected(), app.database, caller.name, idempotency=key
     )
@@ -83,7 +83,7 @@ async def show_conflict(conflict_id: ConflictId, app: App, view: View) -> Advise
 
 
 async def show_resolution(conflict_id: ConflictId, body: ResolveIn, view: View) -> ResolvedRecord:
-    """The answer to a choice that was made."""
+    """The answer to a repeated request, whose choice was made already."""
     conflict = await conflict_rows.get_conflict(view, conflict_id)
     assert conflict.resolved_at is not None
     return ResolvedRecord(

@@ -13,12 +13,12 @@ from headwater.feeds.keyring import Credentials
 class GroupCredentialsIn(CredentialsIn):
     origins: Annotated[list[SourceUrl], Field(max_length=64)] = Field(
         default=[],
-        description="For which origins; none said: for the one that all members share.",
+        description="For which origins. Without any: for the one that all members share.",
     )
 
 
 class CredentialsRecord(Record):
-    """Which kinds are credentials, and who is shown them; the values are never told."""
+    """Which kinds of credentials are held, and which origins get them. Values are never shown."""
 
     has_credentials: bool
     kinds: list[Literal["headers", "cookies", "basic", "bearer"]]

@@ -1,4 +1,4 @@
-"""Credentials of private sources over HTTP: set and taken away, never read back."""
+"""Credentials of private sources over HTTP: they are set and removed, and never shown."""
 
 from headwater.entrypoints.api.dependencies import App, Caller, GroupId, SubscriptionId
 from headwater.entrypoints.api.models import CredentialsIn

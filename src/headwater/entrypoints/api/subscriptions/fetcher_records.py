@@ -62,7 +62,7 @@ class RegisterIn(Strict):
 
 
 class FetcherChanges(Strict):
-    """What an operator decides about a fetcher; only what is named changes."""
+    """Changes that an operator makes to a fetcher; only what is named changes."""
 
     is_enabled: StrictBool = True
     priority: FetcherPriority = USUAL_FETCHER_PRIORITY

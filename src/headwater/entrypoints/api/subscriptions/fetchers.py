@@ -1,4 +1,4 @@
-"""Fetchers over HTTP: who there is, what an operator decides about them, and what each visits."""
+"""Fetchers over HTTP: list, change and register them; their heartbeats; what each visits."""
 
 import secrets
 from typing import Annotated
@@ -60,7 +60,7 @@ async def change_fetcher(
 
 
 async def show_heartbeat(seen_at_micros: str, fetcher_id: FetcherId, view: View) -> HeartbeatRecord:
-    """The answer to a heartbeat that was noted."""
+    """The answer to a repeated request, whose heartbeat was noted already."""
     fetcher = await fetcher_rows.get_fetcher(view, fetcher_id)
     return HeartbeatRecord(
         fetcher_id=fetcher.id,
@@ -73,7 +73,7 @@ async def show_heartbeat(seen_at_micros: str, fetcher_id: FetcherId, view: View)
 async def heartbeat(
     fetcher_id: FetcherId, app: App, key: IdempotencyKey, body: NothingIn | None = None
 ) -> HeartbeatRecord:
-    """A fetcher says that it is there; the answer says whether it is wanted."""
+    """A fetcher says that it is there; the answer says whether it is enabled."""
     fetcher, seen_at = await fetcher_commands.note_heartbeat(
         fetcher_id, app.database, idempotency=key
     )
@@ -111,7 +111,8 @@ async def list_assigned(
 async def show_joined_fetcher(
     fetcher_id: FetcherId, view: View, response: Response
 ) -> JoinedFetcherRecord:
-    """The answer to a fetcher that joined already: its secrets were shown, or lost."""
+    """The answer to a repeated request of a fetcher that joined already, without its secrets: they
+    were shown, or lost."""
     response.status_code = 200
     fetcher = await fetcher_rows.get_fetcher(view, fetcher_id)
     return JoinedFetcherRecord.of(fetcher, token=None, signing_key=None)
@@ -130,7 +131,7 @@ async def register_service(
     body: RegisterIn, app: App, caller: Caller, key: IdempotencyKey, response: Response
 ) -> JoinedFetcherRecord:
     """201 the first time, with the fetcher's own token and signing key, shown once; 200 when it
-    says the same or something newer of itself, without them unless `rotate` asks for new ones."""
+    registers again with the same or newer facts, without them unless `rotate` asks for new ones."""
     keys = fetcher_commands.NewFetcherKeys(
         token=token_text(secrets.token_bytes(SECRET_BYTES)),
         signing_key=secrets.token_bytes(SECRET_BYTES),

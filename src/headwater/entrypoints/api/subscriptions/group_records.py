@@ -71,7 +71,7 @@ class MemberValuesIn(_GroupValuesIn):
 
 
 class ActionIn(Strict):
-    """One wish for all members, or for those that are named."""
+    """One action for all members, or for those that are named."""
 
     action: GroupAction
     subscription_ids: (
@@ -143,7 +143,7 @@ class DissolvedRecord(NounRecord):
 
 
 class ActionResultRecord(NounRecord):
-    """`done`, or not and why: `error` is the code that the same wish would get by itself."""
+    """`done`, or not and why: `error` is the code that the same request would get by itself."""
 
     subscription_id: int
     source_url: str | None

@@ -119,7 +119,7 @@ async def leave_group(
 
 @router.post("/groups/{group_id}/actions", right="admin")
 async def act_on_group(group_id: GroupId, body: ActionIn, app: App, caller: Caller) -> ActionReport:
-    """One wish for all active members, or for those in `subscription_ids`, with a report for
+    """One action for all active members, or for those in `subscription_ids`, with a report for
     each. A large group is done in parts: ask again with `cursor` until there is no next one."""
     # Doing it again after a crash does no harm, so the effect is not tied to the request's key.
     members, next_cursor = await _members_to_act_on(group_id, body, app)
@@ -142,9 +142,9 @@ async def _members_to_act_on(
 ) -> tuple[list[int], str | None]:
     """NotFound for a group that is not there, also for the one that members shall move to."""
     async with app.database.read() as view:
-        for known in (group_id, body.to_group_id):
-            if known is not None:
-                await group_rows.get_group(view, known)
+        for needed_id in (group_id, body.to_group_id):
+            if needed_id is not None:
+                await group_rows.get_group(view, needed_id)
         if body.subscription_ids is not None:
             return body.subscription_ids, None
         page = page_of("actions", MOST_AT_ONCE, body.cursor)

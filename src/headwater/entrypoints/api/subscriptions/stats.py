@@ -1,4 +1,4 @@
-"""Statistics of subscriptions over HTTP: the figures of one, and which go worst."""
+"""Statistics of subscriptions over HTTP: those of one, and the subscriptions that fail most."""
 
 from typing import Annotated
 

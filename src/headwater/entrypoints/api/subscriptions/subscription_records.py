@@ -1,4 +1,4 @@
-"""Records of subscriptions: what callers send, what they get, and how it came about."""
+"""Records of subscriptions: what callers send about them, and what they get."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -30,7 +30,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_
 
 
 class SourceIn(Strict):
-    """`rss_url` is another name of `source_url`; when both are said, they must agree."""
+    """`rss_url` is another name of `source_url`; when both are there, they must agree."""
 
     source_url: SourceUrl | None = Field(None, description="What is to be followed.")
     rss_url: SourceUrl | None = Field(None, description="Another name of `source_url`.")
@@ -95,7 +95,7 @@ class SubscriptionChanges(Strict):
     priority: Priority | None = None
     categories: Categories | None = None
     is_active: StrictBool = Field(True, description="False: no more visits, all history stays.")
-    fetcher_id: Id = Field(1, description="Who fetches it from now on, once it has said yes.")
+    fetcher_id: Id = Field(1, description="Who fetches it from now on, once it has agreed.")
     group_id: Id | None = None
 
     def update(self) -> SubscriptionUpdate:
@@ -142,7 +142,7 @@ class SubscriptionPage(Record):
 
 
 class AssignedPage(Record):
-    """What one fetcher is to visit: the URLs alone, and the same with everything about them."""
+    """The subscriptions that one fetcher visits: their URLs alone, and the whole of them."""
 
     fetcher_id: int
     urls: list[str]
@@ -162,7 +162,7 @@ class UnsubscribedRecord(NounRecord):
 
 
 class SubscriptionHistoryRecord(NounRecord):
-    """Who decided what about a subscription, why, and what it changed."""
+    """One decision about a subscription: who made it, why, and what it changed."""
 
     id: int
     at: Moment

@@ -1,4 +1,4 @@
-"""Subscriptions over HTTP: subscribe, list, look, change, unsubscribe; and how it came about."""
+"""Subscriptions over HTTP: create, list, show, change and remove them; and their history."""
 
 from typing import Annotated
 from urllib.parse import unquote_to_bytes
@@ -97,7 +97,8 @@ async def show_subscription(subscription_id: SubscriptionId, view: View) -> Subs
 async def subscribe(
     body: NewSubscriptionIn, app: App, caller: Caller, key: IdempotencyKey
 ) -> SubscriptionRecord:
-    """Asks who can fetch it and assigns the best; does not fetch. The first visit is due at once.
+    """Asks which fetchers can fetch it and assigns the best; does not fetch. The first visit is due
+    at once.
 
     With `fetcher_id` only that fetcher is asked. Equal candidates at the top open a conflict.
     """
@@ -157,7 +158,7 @@ async def unsubscribe(
 async def list_history(
     subscription_id: SubscriptionId, view: View, page: Annotated[Page, paging("history")]
 ) -> HistoryPage:
-    """Newest first: who decided what and why, what was before and what after."""
+    """Newest first: who decided what and why, with the values before and after."""
     subscription = await subscription_rows.get_subscription(view, subscription_id)
     entries = await history_rows.list_history(
         view, subscription.id, before=page.before, limit=page.size + 1
@@ -179,10 +180,10 @@ async def _list_with_url(
 
 
 def last_path_part(request: Request) -> str:
-    """What stands after the second slash of the path, decoded exactly once.
+    """The part of the path after its second slash, decoded exactly once.
 
-    The router has decoded the path already, so its own reading cannot be trusted to keep an
-    encoded slash, question mark or percent sign apart from a plain one.
+    The router has decoded the path already. So the path that it read cannot tell an encoded slash,
+    question mark or percent sign from a plain one.
     """
     raw: bytes = request.scope["raw_path"]
     parts = raw.split(b"/", 2)
@@ -193,7 +194,8 @@ def last_path_part(request: Request) -> str:
 
 
 def check_query_names(request: Request, *names: str) -> None:
-    """A URL that was not encoded loses its query to ours: then it would name another source."""
+    """The query of a URL that was not encoded becomes the query of our request, and the rest of
+    the URL would name another source. So an unknown parameter is BadInput."""
     if unknown := sorted(set(request.query_params) - set(names)):
         raise BadInput(
             f"Unknown parameter {redacted(unknown[0][:100])}. In a path, a source URL must be"

@@ -1,4 +1,4 @@
-"""The work of registered fetchers over HTTP: claim it, keep it, report it, hear the news."""
+"""The work of registered fetchers over HTTP: claim visits, renew claims, report, read the news."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -30,7 +30,7 @@ STREAMS_EACH = 4
 
 
 async def show_claims(claims: str, fetcher_id: FetcherId, app: App) -> ClaimedPage:
-    """The answer to a claim of these visits, with their secrets as they are now."""
+    """The answer to a repeated claim of these visits, with their secrets as they are now."""
     fetcher = await _fetcher(app, fetcher_id)
     return ClaimedPage.of(await remote_work.repeat_claim_answer(app.registry, fetcher, claims))
 
@@ -53,7 +53,7 @@ async def claim_work(
 
 
 async def show_renewed(renewed: str) -> RenewedRecord:
-    """The answer to claims that were renewed already."""
+    """The answer to a repeated request, whose claims were renewed already."""
     return RenewedRecord.of(decode_renewed(renewed))
 
 
@@ -73,7 +73,8 @@ async def renew_claims(
 
 
 async def finish_report(claim: str, body: ReportIn, app: App, caller: Caller) -> ResultRecord:
-    """We died after the claim: the rest is done now, or was done already."""
+    """The answer to a repeated request. We died after the claim: the rest is done now, or was done
+    already."""
     fetcher = await _reporter(app, body, caller)
     report = body.reported(app.feeds.reading.max_bytes)
     return await _accept_report(app, fetcher, decode_claim(claim), body, report)
@@ -88,9 +89,10 @@ async def finish_report(claim: str, body: ReportIn, app: App, caller: Caller) ->
 async def report_result(
     body: ReportIn, app: App, caller: Caller, key: IdempotencyKey
 ) -> ResultRecord:
-    """What a fetcher met. It is archived, parsed, merged, told and planned like a visit of ours.
+    """The result of a fetcher's visit. It is archived, parsed and merged, its events are written,
+    and the next visit is planned, as after a visit of our own.
 
-    Said again for the same claim, it is answered the same and has no second effect.
+    The same report again for the same claim has the same answer and no second effect.
     """
     report = body.reported(app.feeds.reading.max_bytes)
     fetcher = await _reporter(app, body, caller)

@@ -75,7 +75,8 @@ FetchedUrl = Annotated[
 class ClaimsIn(Strict):
     limit: Annotated[StrictInt, Field(ge=1, le=MOST_CLAIMS)] = 10
     lease_seconds: Annotated[StrictInt | StrictFloat, Field(ge=5, le=86_400)] | None = Field(
-        None, description="How long the work is yours; `lease_seconds` of the settings if not said."
+        None,
+        description="How long the work is yours; without it, `lease_seconds` of the settings.",
     )
 
 
@@ -174,7 +175,7 @@ class EntryIn(Strict):
 
 
 class FeedIn(Strict):
-    """What there is to say of the feed that reported entries make."""
+    """Facts about the feed that the reported entries make."""
 
     title: StrictStr | None = None
     home_page_url: StrictStr | None = None
@@ -186,7 +187,7 @@ class FeedIn(Strict):
 
 
 class ReportIn(Strict):
-    """What a fetcher met. With `scheduled_at` and `fence` of a claim, or without either."""
+    """The result of a visit. With `scheduled_at` and `fence` of a claim, or without either."""
 
     subscription_id: Id
     fetcher_id: Id | None = Field(None, description="Who reports; needed with an admin's token.")
@@ -200,7 +201,7 @@ class ReportIn(Strict):
     etag: HttpValidator | None = Field(None, description="Beside `entries`.")
     last_modified: HttpValidator | None = Field(None, description="Beside `entries`.")
     code: Annotated[StrictStr, Field(max_length=64)] | None = Field(
-        None, description="Of a failed visit; with `status` alone it is found by itself."
+        None, description="Of a failed visit; with `status` alone it follows from the status."
     )
     detail: Annotated[StrictStr, Field(max_length=LONGEST_DETAIL)] = ""
     status: Annotated[StrictInt, Field(ge=100, le=599)] | None = None
@@ -230,7 +231,7 @@ class ReportIn(Strict):
         return _FIELDS_BY_OUTCOME.get(self.outcome, set())
 
     def claim(self) -> Claim | None:
-        """None when nothing was claimed before: the report comes early."""
+        """None when the fetcher reports without a claim: the visit comes early."""
         moment = parse_moment(self.scheduled_at, "scheduled_at")
         if moment is None or self.fence is None:
             return None
@@ -338,7 +339,7 @@ class RenewedRecord(NounRecord):
 
 
 class ResultRecord(NounRecord):
-    """What a report led to; `outcome` and `error` as they stand in the history of visits."""
+    """The visit that a report led to; `outcome` and `error` as in the history of visits."""
 
     subscription_id: int
     scheduled_at: Moment
