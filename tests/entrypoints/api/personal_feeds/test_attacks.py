@@ -204,7 +204,7 @@ async def test_addresses_that_guess_cost_bounded_memory(app: Callable[..., Api])
     api = app(personal_guesses_per_minute=1)
     for number in range(12_000):
         api.app.state.feed_server._authenticator.note_guess(f"2001:db8:{number % 65536:x}::1")
-    assert len(api.app.state.feed_server._authenticator._guessed._buckets) <= 10_000
+    assert len(api.app.state.feed_server._authenticator._guesses._buckets) <= 10_000
 
 
 # What belongs to others -------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from headwater.entrypoints.api.errors import BadMoment
 from headwater.entrypoints.api.models import Strict, parse_moment
 from headwater.entrypoints.api.records import Moment, NounRecord, Record
 
-MOST_NAMED = 500
+MOST_EPISODES_NAMED = 500
 """How many episodes one request may name."""
 
 
@@ -53,7 +53,9 @@ class TakeIn(Strict):
     """Which episodes it is of, where its title does not say, or says it wrongly."""
 
     season: Annotated[StrictInt, Field(ge=0, le=MOST_SEASON)] | None = None
-    episodes: Annotated[list[EpisodeNumber], Field(max_length=MOST_NAMED)] = Field(default=[])
+    episodes: Annotated[list[EpisodeNumber], Field(max_length=MOST_EPISODES_NAMED)] = Field(
+        default=[]
+    )
 
 
 class BackfillIn(Strict):

@@ -15,8 +15,10 @@ from headwater.entrypoints.api.anime.show_records import ShowIn, ShowRecord
 from headwater.entrypoints.api.models import Strict, check_printable
 from headwater.entrypoints.api.records import Moment, NounRecord, Record
 
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(check_printable)]
-Names = Annotated[list[Name], Field(max_length=MOST_NAMES)]
+PreferenceName = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(check_printable)
+]
+PreferenceNames = Annotated[list[PreferenceName], Field(max_length=MOST_NAMES)]
 TitlePattern = Annotated[str, Field(min_length=1, max_length=LONGEST_PATTERN)]
 PatternList = Annotated[list[TitlePattern], Field(max_length=MOST_PATTERNS)]
 
@@ -24,8 +26,8 @@ PatternList = Annotated[list[TitlePattern], Field(max_length=MOST_PATTERNS)]
 class StopLineIn(Strict):
     """A release that is good enough: nothing better is looked for after it."""
 
-    group: Name | None = None
-    subtitles: Name | None = None
+    group: PreferenceName | None = None
+    subtitles: PreferenceName | None = None
 
     def stop_line(self) -> StopLine:
         subtitles = self.subtitles
@@ -37,14 +39,14 @@ class StopLineIn(Strict):
 class PreferencesIn(Strict):
     """In each list the first is the best. Subtitles are written as 简日, 繁 or CHS+JPN."""
 
-    groups: Names = Field(default=[])
-    aliases: Annotated[dict[Name, Name], Field(max_length=MOST_NAMES)] = Field(
+    groups: PreferenceNames = Field(default=[])
+    aliases: Annotated[dict[PreferenceName, PreferenceName], Field(max_length=MOST_NAMES)] = Field(
         default={}, description="Other name of a group → its name."
     )
-    subtitles: Names = Field(default=[])
+    subtitles: PreferenceNames = Field(default=[])
     further: Annotated[list[Rank], Field(max_length=8)] = Field(default=[])
-    resolutions: Names = Field(default=[])
-    sources: Names = Field(default=[])
+    resolutions: PreferenceNames = Field(default=[])
+    sources: PreferenceNames = Field(default=[])
     stop: StopLineIn | None = None
 
     def named_preferences(self) -> dict[str, Any]:
@@ -96,7 +98,7 @@ class NewTrackingIn(TrackingChanges):
     back_catalogue: StrictBool = Field(False, description="Collect what came out before, too.")
 
     @model_validator(mode="after")
-    def _is_clear(self) -> Self:
+    def _check_is_clear(self) -> Self:
         if (self.feed_url is None) == (self.feed_id is None):
             raise ValueError("name the feed by feed_url or by feed_id")
         if self.show_id is not None and self.show.model_fields_set:

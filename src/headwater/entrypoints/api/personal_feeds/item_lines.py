@@ -61,7 +61,14 @@ def _bad_lines(problems: Sequence[tuple[int, FieldProblem]]) -> BadBody:
     detail = [
         {
             "type": problem["type"],
-            "loc": ["body", number, *(_short(part) for part in problem["loc"])],
+            "loc": [
+                "body",
+                number,
+                *(
+                    part[:LONGEST_NAME] if isinstance(part, str) else part
+                    for part in problem["loc"]
+                ),
+            ],
             "msg": problem["msg"],
         }
         for number, problem in problems[:MOST_PROBLEMS_SHOWN]
@@ -69,7 +76,3 @@ def _bad_lines(problems: Sequence[tuple[int, FieldProblem]]) -> BadBody:
     which = ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
     message = f"Nothing was published: {len(numbers)} of the lines do not work ({which})."
     return BadBody(message, detail=detail, bad_lines=numbers)
-
-
-def _short(part: Any) -> Any:
-    return part[:LONGEST_NAME] if isinstance(part, str) else part

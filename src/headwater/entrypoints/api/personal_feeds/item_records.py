@@ -23,7 +23,7 @@ _MOMENT = re.compile(
 )
 
 
-def _not_blank(text: str) -> str:
+def _check_not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be blank")
     return text
@@ -52,9 +52,9 @@ def _parse_pub_date(text: str) -> int:
     return moment
 
 
-Title = Annotated[str, Field(min_length=1, max_length=1_024), AfterValidator(_not_blank)]
+ItemTitle = Annotated[str, Field(min_length=1, max_length=1_024), AfterValidator(_check_not_blank)]
 LinkUrl = Annotated[str, Field(max_length=LONGEST_URL), AfterValidator(_check_link)]
-Short = Annotated[str, Field(min_length=1, max_length=1_024), AfterValidator(_not_blank)]
+ShortText = Annotated[str, Field(min_length=1, max_length=1_024), AfterValidator(_check_not_blank)]
 
 
 class EnclosureIn(Strict):
@@ -71,7 +71,7 @@ class EnclosureIn(Strict):
 class ItemIn(Strict):
     """Something to show in the feeds of everybody who follows its category."""
 
-    title: Title
+    title: ItemTitle
     description: str = Field(description="HTML. It is cleaned wherever it is shown.")
     link: LinkUrl
     category: Annotated[str, Field(min_length=1, max_length=1_024)]
@@ -79,10 +79,10 @@ class ItemIn(Strict):
         None, description="RFC 3339; without a zone it is UTC. Without one: now."
     )
     content: str | None = Field(None, description="HTML: the whole text, where there is more.")
-    authors: list[Short] = Field([], max_length=64)
+    authors: list[ShortText] = Field([], max_length=64)
     enclosures: list[EnclosureIn] = Field([], max_length=64)
-    tags: list[Short] = Field([], max_length=100)
-    id: Short | None = Field(
+    tags: list[ShortText] = Field([], max_length=100)
+    id: ShortText | None = Field(
         None, description="What you call it: nothing comes into a category twice under one id."
     )
 

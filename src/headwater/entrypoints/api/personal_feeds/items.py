@@ -24,7 +24,7 @@ from headwater.personal_feeds.publish_items import NewItem, PublishPolicy
 
 router = Router(tags=["items"])
 _NDJSON_CONTENT: dict[str, Any] = {"content": {LINES: {"schema": {"type": "string"}}}}
-_QUICKLY_READ = 64 * 1024
+_SHORT_BATCH_BYTES = 64 * 1024
 
 
 async def _mark_of(request: Request, key: IdempotencyKey) -> bytes | None:
@@ -84,7 +84,7 @@ async def _items_in(app: ApiContext, body: bytes) -> list[NewItem]:
             most_bytes=app.settings.personal_item_max_bytes,
         )
 
-    return parse() if len(body) <= _QUICKLY_READ else await asyncio.to_thread(parse)
+    return parse() if len(body) <= _SHORT_BATCH_BYTES else await asyncio.to_thread(parse)
 
 
 async def _publish(

@@ -17,7 +17,7 @@ Token = Annotated[str, Query(description="A reader's token.")]
 ItemLimitIn = Annotated[
     int | None, Query(ge=1, description="How many items, up to personal_limit_max.")
 ]
-Categories = Annotated[
+CategoryFilter = Annotated[
     list[str] | None, Query(description="Only these of the categories that the reader follows.")
 ]
 
@@ -35,7 +35,7 @@ def _responses(format: FeedFormatSpec, kind: str = "string") -> dict[int | str, 
 
 @router.get(RSS.path, right=None, response_class=Response, responses=_responses(RSS))
 async def personal_rss(
-    request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
+    request: Request, token: Token, limit: ItemLimitIn = None, category: CategoryFilter = None
 ) -> Response:
     """A reader's own feed as RSS 2.0."""
     return await _answer(request)
@@ -43,7 +43,7 @@ async def personal_rss(
 
 @router.get(ATOM.path, right=None, response_class=Response, responses=_responses(ATOM))
 async def personal_atom(
-    request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
+    request: Request, token: Token, limit: ItemLimitIn = None, category: CategoryFilter = None
 ) -> Response:
     """A reader's own feed as Atom 1.0."""
     return await _answer(request)
@@ -51,7 +51,7 @@ async def personal_atom(
 
 @router.get(JSON.path, right=None, response_class=Response, responses=_responses(JSON, "object"))
 async def personal_json(
-    request: Request, token: Token, limit: ItemLimitIn = None, category: Categories = None
+    request: Request, token: Token, limit: ItemLimitIn = None, category: CategoryFilter = None
 ) -> Response:
     """A reader's own feed as JSON Feed 1.1."""
     return await _answer(request)
@@ -76,7 +76,7 @@ async def personal_list(
         Literal["rss", "atom", "json"], Query(description="Of the feeds in the list.")
     ] = "rss",
     limit: ItemLimitIn = None,
-    category: Categories = None,
+    category: CategoryFilter = None,
 ) -> Response:
     """A reader's own feeds as OPML, to put into a feed reader. It holds the token."""
     return await _answer(request)

@@ -30,10 +30,10 @@ class ReaderAuthenticator:
 
     def __init__(self, services: Services, settings: Settings) -> None:
         self._services = services
-        self._counts = settings.admin_secret is not None
-        self._asked = RateLimiter(settings.personal_rate_per_minute)
-        self._guessed = RateLimiter(settings.personal_guesses_per_minute)
-        self._suspects = asyncio.Lock()
+        self._is_limited = settings.admin_secret is not None
+        self._requests = RateLimiter(settings.personal_rate_per_minute)
+        self._guesses = RateLimiter(settings.personal_guesses_per_minute)
+        self._suspect_lookup = asyncio.Lock()
 
     async def authenticate(self, token: str, peer: str) -> TokenHolder:
         """NotFound for a token that is unknown, ended or revoked: the same answer for all three."""
@@ -41,23 +41,23 @@ class ReaderAuthenticator:
         if holder is None:
             self.note_guess(peer)
             raise NotFound(UNKNOWN, what="token")
-        if self._counts:
-            self._asked.spend(holder.token_id, self._services.clock.monotonic())
+        if self._is_limited:
+            self._requests.spend(holder.token_id, self._services.clock.monotonic())
         self._services.personal.served.note_use(holder.token_id)
         return holder
 
     def note_guess(self, peer: str) -> None:
         """RateLimited when there were too many guesses from this address."""
-        if self._counts:
-            self._guessed.spend(_network(peer), self._services.clock.monotonic())
+        if self._is_limited:
+            self._guesses.spend(_network(peer), self._services.clock.monotonic())
 
     async def _holder(self, token: str, peer: str) -> TokenHolder | None:
         """One lookup at a time for all addresses that guessed too often: so the store stays free
         for others."""
         feeds, now = self._services.personal.served, self._services.clock.monotonic()
         with feeds_unavailable_on_error():
-            if self._counts and self._guessed.is_spent(_network(peer), now):
-                async with self._suspects:
+            if self._is_limited and self._guesses.is_spent(_network(peer), now):
+                async with self._suspect_lookup:
                     return await feeds.holder(token)
             return await feeds.holder(token)
 

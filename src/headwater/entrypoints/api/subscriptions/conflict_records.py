@@ -50,7 +50,7 @@ class NewConflictIn(SourceIn):
     ]
 
     @model_validator(mode="after")
-    def _with_a_subscription(self) -> Self:
+    def _check_has_subscription(self) -> Self:
         if self.subscription_id is None and self.named_url is None:
             raise ValueError("subscription_id is needed, or source_url")
         return self

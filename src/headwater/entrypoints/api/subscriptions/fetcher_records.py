@@ -38,7 +38,7 @@ class RegisterIn(Strict):
     rotate: StrictBool = Field(False, description="A new token and signing key; the old ones end.")
 
     @model_validator(mode="after")
-    def _reachable(self) -> Self:
+    def _check_is_reachable(self) -> Self:
         if self.base_url is None and (self.host is None or self.port is None):
             raise ValueError("base_url is needed, or host and port")
         return self

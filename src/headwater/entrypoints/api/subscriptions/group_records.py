@@ -84,7 +84,7 @@ class ActionIn(Strict):
     cursor: str | None = Field(None, description="`next_cursor` of the part before.")
 
     @model_validator(mode="after")
-    def _fitting(self) -> Self:
+    def _check_fields_fit_action(self) -> Self:
         needs = {"hard": "delete", "whole": "refetch", "to_group_id": "move", "values": "set"}
         for name, action in needs.items():
             if name in self.model_fields_set and self.action != action:

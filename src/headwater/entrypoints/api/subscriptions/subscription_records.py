@@ -36,7 +36,7 @@ class SourceIn(Strict):
     rss_url: SourceUrl | None = Field(None, description="Another name of `source_url`.")
 
     @model_validator(mode="after")
-    def _agreeing(self) -> Self:
+    def _check_urls_agree(self) -> Self:
         urls = {url for url in (self.source_url, self.rss_url) if url is not None}
         if len(urls) > 1:
             raise ValueError("source_url and rss_url must agree")
@@ -64,7 +64,7 @@ class NewSubscriptionIn(SourceIn):
     )
 
     @model_validator(mode="after")
-    def _with_a_source(self) -> Self:
+    def _check_has_source(self) -> Self:
         if self.named_url is None:
             raise ValueError("source_url is needed (or rss_url, its other name)")
         return self

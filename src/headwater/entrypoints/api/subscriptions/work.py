@@ -26,7 +26,7 @@ from headwater.subscriptions.fetchers.remote_work import Claim, decode_claim, de
 from headwater.subscriptions.registry_events import NEWS_TYPES
 
 router = Router(tags=["work of fetchers"])
-STREAMS_EACH = 4
+MOST_STREAMS_PER_FETCHER = 4
 
 
 async def show_claims(claims: str, fetcher_id: FetcherId, app: App) -> ClaimedPage:
@@ -151,8 +151,10 @@ async def stream_news(
 
 
 def _check_stream_limit(app: ApiContext, fetcher: Fetcher) -> None:
-    if app.streams[fetcher.id] >= STREAMS_EACH:
-        raise RateLimited(f"A fetcher reads {STREAMS_EACH} streams at most.", retry_after_sec=5)
+    if app.streams[fetcher.id] >= MOST_STREAMS_PER_FETCHER:
+        raise RateLimited(
+            f"A fetcher reads {MOST_STREAMS_PER_FETCHER} streams at most.", retry_after_sec=5
+        )
     if app.streams.total() >= app.settings.news_streams_max:
         raise RateLimited("There are too many streams; try again in a while.", retry_after_sec=30)
 

@@ -56,7 +56,7 @@ def _check_header_name(text: str) -> str:
 
 
 Fence = Annotated[StrictInt, Field(ge=0, le=LARGEST_ID)]
-Seconds = Annotated[StrictInt | StrictFloat, Field(ge=0, le=LONGEST_REST, allow_inf_nan=False)]
+RestSeconds = Annotated[StrictInt | StrictFloat, Field(ge=0, le=LONGEST_REST, allow_inf_nan=False)]
 HeaderName = Annotated[StrictStr, AfterValidator(_check_header_name)]
 HeaderValue = Annotated[
     StrictStr, Field(max_length=LONGEST_VALUE), AfterValidator(_check_header_value)
@@ -114,7 +114,7 @@ class RawIn(Strict):
 
     @field_validator("body_base64")
     @classmethod
-    def _base64(cls, text: str) -> str:
+    def _check_base64(cls, text: str) -> str:
         try:
             b64decode(text, validate=True)
         except (BadBase64, ValueError) as trouble:
@@ -205,30 +205,29 @@ class ReportIn(Strict):
     )
     detail: Annotated[StrictStr, Field(max_length=LONGEST_DETAIL)] = ""
     status: Annotated[StrictInt, Field(ge=100, le=599)] | None = None
-    retry_after_sec: Seconds | None = None
+    retry_after_sec: RestSeconds | None = None
     elapsed_ms: Annotated[StrictInt | StrictFloat, Field(ge=0, le=LONGEST_ELAPSED_MS)] = 0
 
     @field_validator("code")
     @classmethod
-    def _known_code(cls, code: str | None) -> str | None:
+    def _check_code(cls, code: str | None) -> str | None:
         if code is not None and code not in FAILURE_TEXTS:
             raise ValueError("must be a code of a failed visit; `fetcher_error` is always right")
         return code
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check_fields_fit_outcome(self) -> Self:
         if (self.fence is None) != (self.scheduled_at is None):
             raise ValueError("scheduled_at and fence go together")
         contents = [self.raw, self.document, self.entries]
         if sum(content is not None for content in contents) != (self.outcome == "fetched"):
             raise ValueError("`fetched` brings exactly one of raw, document and entries")
-        _check_fields_fit(self.model_fields_set, self._allowed())
+        fitting = _FIELDS_BY_OUTCOME.get(
+            "entries" if self.entries is not None else self.outcome, set()
+        )
+        if unfit := sorted(self.model_fields_set & _OUTCOME_FIELDS - fitting):
+            raise ValueError(f"{', '.join(unfit)} says nothing beside this outcome")
         return self
-
-    def _allowed(self) -> set[str]:
-        if self.entries is not None:
-            return {"feed", "etag", "last_modified"}
-        return _FIELDS_BY_OUTCOME.get(self.outcome, set())
 
     def claim(self) -> Claim | None:
         """None when the fetcher reports without a claim: the visit comes early."""
@@ -261,15 +260,13 @@ class ReportIn(Strict):
         return ReportedEntries(entries, feed, self.etag, self.last_modified)
 
 
-_FIELDS_BY_OUTCOME = {"failed": {"code", "detail", "status"}, "throttled": {"retry_after_sec"}}
-_OUTCOME_FIELDS = {
-    "feed", "etag", "last_modified", "code", "detail", "status", "retry_after_sec",
-}  # fmt: skip
-
-
-def _check_fields_fit(named: set[str], allowed: set[str]) -> None:
-    if unfit := sorted(named & _OUTCOME_FIELDS - allowed):
-        raise ValueError(f"{', '.join(unfit)} says nothing beside this outcome")
+_FIELDS_BY_OUTCOME = {
+    "entries": {"feed", "etag", "last_modified"},
+    "failed": {"code", "detail", "status"},
+    "throttled": {"retry_after_sec"},
+}
+"""Fields that fit an outcome, or `entries`, and no other."""
+_OUTCOME_FIELDS = frozenset().union(*_FIELDS_BY_OUTCOME.values())
 
 
 def _check_length(length: int, most_bytes: int) -> None:
