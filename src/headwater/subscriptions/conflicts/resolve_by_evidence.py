@@ -3,7 +3,12 @@
 from headwater.core.errors import AlreadyResolved, InvalidFetcher, NotFound
 from headwater.core.telemetry.log import get_logger
 from headwater.subscriptions.conflicts import conflict_rows
-from headwater.subscriptions.conflicts.conflict_commands import resolve_conflict
+from headwater.subscriptions.conflicts.conflict import Conflict
+from headwater.subscriptions.conflicts.conflict_commands import (
+    DetectedConflict,
+    open_conflict,
+    resolve_conflict,
+)
 from headwater.subscriptions.conflicts.evidence import Suggestion, suggestion_for
 from headwater.subscriptions.services import RegistryServices
 
@@ -43,6 +48,21 @@ async def resolve_by_evidence(conflict_id: int, services: RegistryServices) -> b
         logger.info("not_decided", conflict=conflict.id, why=meanwhile.message)
         return False
     return True
+
+
+async def open_and_resolve_conflict(
+    detected: DetectedConflict,
+    services: RegistryServices,
+    who: str,
+    *,
+    idempotency: bytes | None = None,
+) -> tuple[Conflict, bool]:
+    """Open a conflict, and resolve it at once where the evidence allows that. Answers the conflict
+    as it is then, and whether it is new."""
+    opened, is_new = await open_conflict(detected, services.database, who, idempotency=idempotency)
+    await resolve_by_evidence(opened.id, services)
+    async with services.database.read() as view:
+        return await conflict_rows.get_conflict(view, opened.id), is_new
 
 
 async def resolve_new_conflict(subscription_id: int, services: RegistryServices) -> bool:

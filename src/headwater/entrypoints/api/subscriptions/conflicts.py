@@ -63,13 +63,11 @@ async def open_conflict(
 ) -> ConflictRecord:
     """For programs outside that detect conflicts. A subscription has one open conflict at most:
     when there is one already, the answer is 200 with that one."""
-    conflict, is_new = await conflict_commands.open_conflict(
-        body.detected(), app.database, caller.name, idempotency=key
+    conflict, is_new = await resolve_by_evidence.open_and_resolve_conflict(
+        body.detected(), app.registry, caller.name, idempotency=key
     )
-    await resolve_by_evidence.resolve_by_evidence(conflict.id, app.registry)
     response.status_code = 201 if is_new else 200
-    async with app.database.read() as view:
-        return ConflictRecord.of_conflict(await conflict_rows.get_conflict(view, conflict.id))
+    return ConflictRecord.of_conflict(conflict)
 
 
 @router.get("/conflicts/{conflict_id}", right="read")
