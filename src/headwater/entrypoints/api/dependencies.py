@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -21,6 +20,7 @@ from headwater.core.ports import Clock, Database
 from headwater.core.ports import View as DatabaseView
 from headwater.core.values import ids
 from headwater.entrypoints.api.events.stream import SharedStreams
+from headwater.entrypoints.api.route_view import open_view
 from headwater.feeds.services import FeedServices
 from headwater.personal_feeds.services import PersonalServices
 from headwater.settings import Settings
@@ -102,9 +102,8 @@ App = Annotated[ApiContext, Depends(_context_of)]
 RouteContext = App
 
 
-async def _view_of(app: App) -> AsyncIterator[DatabaseView]:
-    async with app.database.read() as view:
-        yield view
+async def _view_of(request: Request, app: App) -> DatabaseView:
+    return await open_view(request, app.database)
 
 
 def _caller_of(request: Request) -> Credential:
@@ -112,7 +111,7 @@ def _caller_of(request: Request) -> Credential:
     return credential
 
 
-View = Annotated[DatabaseView, Depends(_view_of, scope="function")]
+View = Annotated[DatabaseView, Depends(_view_of)]
 """A view of the database, closed before the answer is sent. For routes that write nothing: a route
 that writes would wait for a second connection while it holds this one."""
 Caller = Annotated[Credential, Depends(_caller_of)]

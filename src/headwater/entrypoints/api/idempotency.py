@@ -4,8 +4,6 @@ A handler of a POST is wrapped here. It is an ordinary function; where its effec
 database, it writes down the key in the same transaction (`key: IdempotencyKey`).
 """
 
-from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
@@ -28,6 +26,7 @@ from headwater.core.idempotency import (
 )
 from headwater.core.ports import Database
 from headwater.entrypoints.api.errors import BadRequest, IdempotencyInProgress, IdempotencyMismatch
+from headwater.entrypoints.api.route_view import Handle
 from headwater.wiring.services import Services
 
 LEASE_MARGIN = timedelta(seconds=60)
@@ -73,15 +72,13 @@ def keep_no_answer(request: Request) -> None:
     request.scope["keeps_answer"] = False
 
 
-Handle = Callable[[Request], Coroutine[Any, Any, Response]]
-
-
 @dataclass(frozen=True, slots=True)
 class IdempotentHandler:
     """Answers a request once, and the same request with the same key as it was answered then.
 
-    `again` answers for an effect whose first answer was lost in a crash, or is not kept. It finds
-    the effect's resource among the parameters of the path, under the name `resource`.
+    The handlers hold no connection to the database when they end: one is needed to remember the
+    answer. `again` answers for an effect whose first answer was lost in a crash, or is not kept.
+    It finds the effect's resource among the parameters of the path, under the name `resource`.
     """
 
     handle: Handle
@@ -94,7 +91,7 @@ class IdempotentHandler:
     async def __call__(self, request: Request) -> Response:
         key = _key_of(request)
         if key is None:
-            return await _answer(self.handle, request)
+            return await self.handle(request)
         services: Services = request.app.state.desk.services
         database = services.database
         attempt = attempt_of(
@@ -110,7 +107,7 @@ class IdempotentHandler:
         request.scope["keeps_answer"] = self.keep
         if isinstance(earlier, DoneBefore):
             request.scope["path_params"] = {**request.path_params, self.resource: earlier.resource}
-            response = await _answer(self.again, request)
+            response = await self.again(request)
             response.headers.update(REPLAYED)
         else:
             response = await self._answer_first(request, database, attempt)
@@ -126,7 +123,7 @@ class IdempotentHandler:
     ) -> Response:
         request.scope["idempotency_key"] = attempt.key_hash
         try:
-            return await _answer(self.handle, request)
+            return await self.handle(request)
         except Exception:
             # No effect, or one that is written down: only an unused key is free again.
             async with database.write() as tx:
@@ -151,14 +148,6 @@ class IdempotentHandler:
         return Response(
             earlier.body, earlier.status, {**REPLAYED, **location}, media_type=self.media_type
         )
-
-
-async def _answer(handle: Handle, request: Request) -> Response:
-    """The dependencies of a handler end with it: nobody holds a connection to the database while
-    another one is needed to remember the answer. (FastAPI keeps them on this stack.)"""
-    async with AsyncExitStack() as stack:
-        request.scope["fastapi_function_astack"] = stack
-        return await handle(request)
 
 
 async def _earlier_attempt(services: Services, attempt: Attempt) -> Answered | DoneBefore | None:

@@ -24,11 +24,11 @@ from headwater.entrypoints.api.errors import Problem
 from headwater.entrypoints.api.idempotency import (
     JSON,
     KEY_PARAMETER,
-    Handle,
     IdempotencyKey,
     IdempotentHandler,
     shown_once_fields,
 )
+from headwater.entrypoints.api.route_view import Handle, closing_views
 from headwater.settings import Settings
 
 LINES = "application/x-ndjson"
@@ -89,6 +89,9 @@ class Route(APIRoute):
         self.rules = rules
         super().__init__(path, endpoint, **more)
 
+    def get_route_handler(self) -> Handle:
+        return closing_views(super().get_route_handler())
+
 
 class IdempotentRoute(Route):
     """A route that answers the same request with the same Idempotency-Key as it did before."""
@@ -116,7 +119,7 @@ class IdempotentRoute(Route):
         if self._again is not None:
             resource = next(iter(signature(self._again).parameters))
             self.route_again = self._route_again(self._again, resource)
-            handle_again = self._located(self.route_again.get_route_handler())
+            handle_again = self._located(closing_views(self.route_again.get_route_handler()))
         return IdempotentHandler(
             handle,
             handle_again,
