@@ -38,12 +38,12 @@ class Served:
 async def served(engine: EngineParts, settings: Settings) -> AsyncIterator[Served]:
     """As `headwater serve` does it; port 0 in the settings takes any free one."""
     app = create_app(engine.services, settings)
-    desk: ApiContext = app.state.desk
+    context: ApiContext = app.state.context
     with listening_socket(settings) as listener:
-        part = HttpServer(app, listener, settings, desk.closing)
+        part = HttpServer(app, listener, settings, context.closing)
         running = asyncio.create_task(part.run())
         try:
-            yield Served(url_of_socket(listener), desk, engine)
+            yield Served(url_of_socket(listener), context, engine)
         finally:
             part.stop()
             await running

@@ -82,7 +82,7 @@ async def test_154_every_route_is_closed_to_all_but_its_scope(
     callers = {name: guarded(token) for name, token in tokens.items()}
     strangers = {"nobody": guarded(None), "wrong": guarded("hw_wrong"), "empty": guarded("")}
     for caller in callers.values():
-        caller.app.state.desk.closing.set()  # so that streams have an end
+        caller.app.state.context.closing.set()  # so that streams have an end
     reached: dict[str, set[tuple[str, str]]] = {name: set() for name in callers}
     for method, path in found:
         for name, stranger in strangers.items():

@@ -72,7 +72,7 @@ class Served:
                 data_dir=self._folder, admin_token=SecretStr(ADMIN), api_rate_per_minute=100_000
             ),
         )
-        app.state.desk.closing.set()  # so that streams have an end
+        app.state.context.closing.set()  # so that streams have an end
         listener = socket.create_server(("127.0.0.1", 0))
         self._server = build_server(app, stop_seconds=1)
         self.schema = app.openapi()

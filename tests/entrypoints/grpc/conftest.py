@@ -73,7 +73,7 @@ def serve(engine: EngineParts, tmp_path: Path) -> Serve:
         settings = Settings(data_dir=tmp_path, grpc_port=0, **more)
         app = create_app(engine.services, settings)
         door = GrpcListener(settings)
-        part = GrpcServer(door, app.state.desk)
+        part = GrpcServer(door, app.state.context)
         task = asyncio.create_task(part.run())
         async with grpc.aio.insecure_channel(door.address) as channel:
             served = Served(door.address, part, app, stub_of(channel), task)

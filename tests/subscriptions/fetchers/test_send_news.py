@@ -336,7 +336,7 @@ async def test_the_stream_goes_on_exactly_after_the_last_event(
 
 async def test_the_stream_ends_when_the_service_stops(remote: Remote, api: Api) -> None:
     fetcher = await remote.fetcher()
-    desk = api.app.state.desk
+    desk = api.app.state.context
     reader = Reading()
     scope = api._scope("GET", f"/fetcher-modules/{fetcher.id}/events", [], has_body=False)
     task = asyncio.create_task(api.app(scope, reader.receive, reader.send))
@@ -361,7 +361,7 @@ async def test_a_stream_lasts_an_hour_at_most(
 
 async def test_a_fetcher_reads_a_few_streams_and_no_more(remote: Remote, api: Api) -> None:
     fetcher = await remote.fetcher()
-    api.app.state.desk.streams[fetcher.id] = 4
+    api.app.state.context.streams[fetcher.id] = 4
     refused = await api.get(f"/fetcher-modules/{fetcher.id}/events")
     assert (refused.status, refused.error) == (429, "rate_limited")
 

@@ -1,1 +1,1 @@
-"""The REST API: its routes by area, and what stands around all of them."""
+"""The REST API: the routes of each area, and the middleware and records that all of them share."""

@@ -55,8 +55,8 @@ API_DESCRIPTION = (
 )
 
 ROUTERS = [
-    room.router
-    for room in (
+    area.router
+    for area in (
         feeds,
         entries,
         collections,
@@ -70,7 +70,7 @@ ROUTERS = [
         releases,
         downloads,
         shows,
-        preview,  # before the others under /trackings: calendar.ics is no tracking's number
+        preview,  # before the others under /trackings: calendar.ics is no tracking's id
         trackings,
         fetchers,
         work,
@@ -93,7 +93,7 @@ ROUTES: list[Route] = [route for router in ROUTERS for route in router.routes]
 
 
 def create_app(services: Services, settings: Settings) -> FastAPI:
-    """The whole API. BadSettings when it would be open to more than this machine."""
+    """The whole API. BadSettings when it would be open to other machines without a token."""
     _check_bind(settings)
     app = FastAPI(
         title="Headwater",
@@ -104,13 +104,13 @@ def create_app(services: Services, settings: Settings) -> FastAPI:
         openapi_url=None,
         lifespan=_end_streams_at_shutdown,
         redirect_slashes=False,
-        # As they are, not included: a router that is included has each of its routes made once
-        # more, for every app, while the first request that comes by waits.
+        # Passed on as they are: `include_router` would make each route once more for every app,
+        # while the first request waits.
         routes=[*ROUTES],
-        # Its own spans and logs would carry exception texts to wherever the environment says.
+        # Its spans and logs would carry exception texts to wherever the environment says.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.state.desk = ApiContext(services, settings, SharedStreams(services.database))
+    app.state.context = ApiContext(services, settings, SharedStreams(services.database))
     app.state.metrics_report = MetricsReport(services, settings)
     app.state.database_probe = status.database_probe(services.database)
     app.state.feed_server = PersonalFeedServer(services, settings)
@@ -137,7 +137,7 @@ def _add_middleware(app: FastAPI, services: Services, settings: Settings) -> Non
 async def _end_streams_at_shutdown(app: FastAPI) -> AsyncIterator[None]:
     """The database may be closed after this."""
     yield
-    await app.state.desk.live.end()
+    await app.state.context.live.end()
 
 
 def _check_bind(settings: Settings) -> None:
@@ -149,12 +149,12 @@ def _check_bind(settings: Settings) -> None:
 
 
 def _extend_openapi(app: FastAPI) -> None:
-    """Adds to FastAPI's description what it cannot know: the token, the raw record."""
-    plain = app.openapi
+    """Add to FastAPI's description the token and the record of raw fetches."""
+    plain_openapi = app.openapi
 
-    def described() -> dict[str, Any]:
+    def extended_openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            schema = plain()
+            schema = plain_openapi()
             parts = schema["components"]
             parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             schema["security"] = [{"token": []}]
@@ -165,7 +165,7 @@ def _extend_openapi(app: FastAPI) -> None:
             app.openapi_schema = schema
         return app.openapi_schema
 
-    app.openapi = described  # type: ignore[method-assign]
+    app.openapi = extended_openapi  # type: ignore[method-assign]
 
 
 async def _bad_fields(_: Request, trouble: Exception) -> Response:

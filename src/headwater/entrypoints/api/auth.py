@@ -1,4 +1,4 @@
-"""Authentication: who is asking, whether they may call the route, and how often."""
+"""Authentication: find out who calls, whether they may use the route, and how often they may."""
 
 import binascii
 from base64 import b64decode
@@ -21,23 +21,24 @@ from headwater.settings.parsing import LONGEST_TOKEN
 from headwater.subscriptions.fetchers import fetcher_rows
 
 LONGEST_LOGIN = 2_048
-"""The longest token, and a name as long as anybody's, in base64."""
-_NOTED_EVERY = timedelta(minutes=1)
+"""The longest token and a long name, in base64."""
+_RECORD_USE_EVERY = timedelta(minutes=1)
 
 
 class Authenticator:
-    """Without an admin token everything is open, to this machine alone."""
+    """Finds the credential of a caller. Without an admin token, callers on this machine may do
+    everything and others nothing."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
         self._admin = settings.admin_secret
         self._rates = RateLimiter(settings.api_rate_per_minute)
 
-    async def let_in(self, given: str | None, peer: str) -> Credential:
-        """`peer` is the address of the socket's other end: no header can say otherwise."""
+    async def let_in(self, token: str | None, peer: str) -> Credential:
+        """`peer` is the address of the socket's other end: no header can change it."""
         if self._admin is None:
             return _loopback_credential(peer)
-        credential = await self._known(given) if given else None
+        credential = await self._find_credential(token) if token else None
         now = self._database.clock.monotonic()
         if credential is None:
             self._rates.spend(f"refused {peer}", now)
@@ -45,37 +46,37 @@ class Authenticator:
         self._rates.spend(credential.name, now)
         return credential
 
-    async def _known(self, given: str) -> Credential | None:
-        if self._admin is not None and same_token(given, self._admin):
+    async def _find_credential(self, text: str) -> Credential | None:
+        if self._admin is not None and same_token(text, self._admin):
             return Credential("admin", "admin")
         async with self._database.read() as view:
-            token = await token_rows.find_valid_token(view, token_hash(given))
+            token = await token_rows.find_valid_token(view, token_hash(text))
             if token is None:
                 return None
-            own = (
+            fetcher = (
                 await fetcher_rows.find_fetcher_by_token(view, token.id)
                 if token.scope == "fetcher"
                 else None
             )
         now = self._database.clock.now()
-        used = token.last_used_at
-        if used is None or not timedelta() <= now - used < _NOTED_EVERY:  # a clock may be set back
+        used_at = token.last_used_at  # in the future when a clock was set back
+        if used_at is None or not timedelta() <= now - used_at < _RECORD_USE_EVERY:
             async with self._database.write() as tx:
                 await token_rows.set_last_used(tx, token.id, now)
-                if own is not None:
-                    await fetcher_rows.set_last_seen(tx, own.id, now)
-        fetcher_id = None if own is None else own.id
+                if fetcher is not None:
+                    await fetcher_rows.set_last_seen(tx, fetcher.id, now)
+        fetcher_id = None if fetcher is None else fetcher.id
         return Credential(f"token {token.id}", token.scope, fetcher_id, token.id)
 
 
 def bearer_token(fields: Sequence[str]) -> str | None:
-    """The token in the `Authorization` fields of a request; several fields are none."""
+    """The token in the `Authorization` field of a request. Several such fields give no token."""
     token = _value_of_scheme("bearer", fields)
     return token if 0 < len(token) <= LONGEST_TOKEN else None
 
 
 def basic_password(fields: Sequence[str]) -> str | None:
-    """The token that came as the password of HTTP Basic (RFC 7617); the name may be any."""
+    """The token that came as the password of HTTP Basic (RFC 7617), with any name."""
     login = _value_of_scheme("basic", fields)
     if len(login) > LONGEST_LOGIN:
         return None
@@ -87,11 +88,11 @@ def basic_password(fields: Sequence[str]) -> str | None:
 
 
 def _value_of_scheme(scheme: str, fields: Sequence[str]) -> str:
-    """What stands behind the scheme; nothing where another one is used."""
+    """The value after the scheme; nothing when the field has another scheme."""
     if len(fields) != 1:
         return ""
-    kind, _, said = fields[0].partition(" ")
-    return said.strip() if kind.lower() == scheme else ""
+    field_scheme, _, value = fields[0].partition(" ")
+    return value.strip() if field_scheme.lower() == scheme else ""
 
 
 def _loopback_credential(peer: str) -> Credential:
@@ -117,7 +118,7 @@ class AuthMiddleware:
         await self._app(scope, receive, send)
 
     async def _credential_of(self, scope: Scope, match: RouteMatch) -> Credential:
-        """A token, or a token as the password of a login: a browser knows no other way."""
+        """A bearer token, or a token as the password of a login: browsers can only log in."""
         fields = Headers(scope=scope).getlist("authorization")
         try:
             return await self._authenticator.let_in(
@@ -132,7 +133,7 @@ class AuthMiddleware:
 
 
 def _is_open(scope: Scope) -> bool:
-    """To everybody, or to a reader, whose token was looked at before."""
+    """Open to everybody, or to a reader whose token was checked before."""
     rules: RouteRules | None = scope["route_match"].rules
     if "holder" in scope:
         return rules is None or rules.reader_token
@@ -140,25 +141,25 @@ def _is_open(scope: Scope) -> bool:
 
 
 def _check_right(credential: Credential, match: RouteMatch) -> None:
-    """What is not there, and what cannot be done there, is told only to those who were let in."""
+    """Only callers with a credential learn that a route or a method does not exist."""
     if match.rules is None:
         if not match.methods:
             raise NotFound("There is nothing here.", what="route")
         raise MethodNotAllowed("This method does not work here.", allowed=list(match.methods))
     needed = match.rules.rights
     if needed is not None and not has_right(credential.scope, *needed):
-        wanted = " or ".join(needed)
-        raise Forbidden(f"This token has the scope {credential.scope}; {wanted} is needed.")
+        names = " or ".join(needed)
+        raise Forbidden(f"This token has the scope {credential.scope}; {names} is needed.")
 
 
 def _check_own_fetcher(credential: Credential, match: RouteMatch) -> None:
-    """A fetcher's own token opens what stands under its own number, and nothing of another."""
+    """A fetcher's own token opens the routes under its own id, and none of another fetcher."""
     if credential.scope != "fetcher":
         return
     if credential.fetcher_id is None:  # it would speak for whomever it names
         raise Forbidden("This token belongs to no fetcher any more.")
-    asked = match.path_params.get("fetcher_id")
-    if asked is not None and asked != str(credential.fetcher_id):
+    fetcher_id = match.path_params.get("fetcher_id")
+    if fetcher_id is not None and fetcher_id != str(credential.fetcher_id):
         raise Forbidden("This token belongs to another fetcher.")
 
 

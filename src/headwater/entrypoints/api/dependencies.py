@@ -1,4 +1,4 @@
-"""Dependencies that a route may ask for: the app, a view of the database, its caller, an id."""
+"""Dependencies of routes: the app's context, a view of the database, the caller, an id."""
 
 import asyncio
 from collections import Counter
@@ -33,9 +33,9 @@ USUAL_PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class ApiContext:
-    """What the routes work with; put on the app when it is made.
+    """The services, settings and shared streams that routes work with; one per app.
 
-    `live` is what all event streams share; `streams` counts those of fetchers, by fetcher.
+    All event streams share `live`. `streams` counts the streams of each fetcher.
     """
 
     services: Services
@@ -73,7 +73,7 @@ class ApiContext:
 
     @property
     def closing(self) -> asyncio.Event:
-        """Set when the service stops: streams without an end come to theirs."""
+        """Set when the service stops: then event streams end."""
         return self.live.closing
 
     @property
@@ -81,15 +81,14 @@ class ApiContext:
         """The shortest time between two visits that a person may ask for."""
         return timedelta(seconds=self.settings.refetch_min_seconds)
 
-    def page_size(self, asked: int | None) -> int:
-        """More than a page may hold is quietly a full page: the cursor goes on."""
-        most = self.settings.api_max_page
-        return min(USUAL_PAGE if asked is None else asked, most)
+    def page_size(self, limit: int | None) -> int:
+        """A limit above the largest page gives a full page: the cursor leads on."""
+        return min(USUAL_PAGE if limit is None else limit, self.settings.api_max_page)
 
 
 def _context_of(request: Request) -> ApiContext:
-    desk: ApiContext = request.app.state.desk
-    return desk
+    context: ApiContext = request.app.state.context
+    return context
 
 
 def _without_nul(text: str) -> str:
@@ -112,10 +111,10 @@ def _caller_of(request: Request) -> Credential:
 
 
 View = Annotated[DatabaseView, Depends(_view_of)]
-"""A view of the database, closed before the answer is sent. For routes that write nothing: a route
-that writes would wait for a second connection while it holds this one."""
+"""A view of the database, closed before the answer is sent. Only for routes that write nothing: a
+route that writes would wait for a second connection while it holds this one."""
 Caller = Annotated[Credential, Depends(_caller_of)]
-"""Who asks: `caller.name` is the name that stands in histories."""
+"""The credential of the caller. `caller.name` is the name in histories."""
 Limit = Annotated[int | None, Query(ge=1, le=1_000_000, description="How many at most.")]
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
 TextWithoutNul = Annotated[str, AfterValidator(_without_nul)]
@@ -131,7 +130,7 @@ def json_response(record: BaseModel, status: int = 200) -> Response:
 
 
 def parse_public_id(text: str, what: str) -> str:
-    """Ids are UUIDs: what is none cannot be found, and need not be looked for."""
+    """An id of a feed or a raw fetch is a UUID. Any other text is NotFound, without a query."""
     try:
         plain: str | None = str(UUID(text))
     except ValueError:
@@ -145,7 +144,7 @@ LARGEST_ID = 2**63 - 1
 
 
 def parse_number(text: str, what: str) -> int:
-    """What is no plain number cannot be found, and need not be looked for."""
+    """An id that is a number. Any other text is NotFound, without a query."""
     if not is_number(text) or int(text[:20]) > LARGEST_ID:
         raise NotFound(f"There is no such {what}.", what=what)
     return int(text)

@@ -1,4 +1,4 @@
-"""What only HTTP can do wrong, and how every error becomes one envelope."""
+"""Errors that only HTTP knows, and the one envelope that every error becomes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ class BadBody(BadInput):
 
 
 class LoginNeeded(Unauthorized):
-    """Where people come with a browser: it asks them for a token."""
+    """For pages that people open in a browser: the browser asks them for a token."""
 
 
 class BadRequest(HeadwaterError):
@@ -63,7 +63,7 @@ class WrongMediaType(HeadwaterError):
 
 
 class Misdirected(HeadwaterError):
-    """The Host header names somebody else: DNS rebinding, or a proxy that nobody told us about."""
+    """The Host header names another host: DNS rebinding, or a proxy that is not in the settings."""
 
     code = "misdirected_request"
     status = 421
@@ -77,7 +77,7 @@ class RateLimited(HeadwaterError):
 
 
 class FeedsUnavailable(HeadwaterError):
-    """Where readers and items are kept cannot be reached. Facts: `retry_after_sec`."""
+    """The store of readers and items cannot be reached. Facts: `retry_after_sec`."""
 
     code = "connection_error"
 
@@ -100,7 +100,7 @@ _BY_STATUS = {
 
 
 def error_response(trouble: HeadwaterError) -> Response:
-    """The one table: an error's own class says code and status; its facts go along."""
+    """The answer for an error: its class has the code and the status; its facts are added."""
     if isinstance(trouble, DatabaseError):
         return _database_error_response(trouble)
     facts = dict(trouble.facts)
@@ -116,20 +116,20 @@ def error_response(trouble: HeadwaterError) -> Response:
 
 
 def _challenge(trouble: Unauthorized) -> str:
-    """Only a browser that came by itself is asked: no request of a page opens a window."""
+    """A browser asks its user only on pages of ours: no other request opens a login window."""
     if isinstance(trouble, LoginNeeded):
         return 'Basic realm="Headwater"'
     return 'Bearer realm="headwater"'
 
 
 def status_response(status: int, headers: Mapping[str, str] | None = None) -> Response:
-    """For what the router says by itself; its text is not passed on."""
+    """The answer to an error of Starlette's own router, without its text."""
     code, message = _BY_STATUS.get(status, (f"http_{status}", "The request was refused."))
     return envelope_response(status, code, message, message, {}, headers or {})
 
 
 def field_errors_response(problems: Sequence[Any]) -> Response:
-    """FastAPI's own list, bounded, and without the echo of what was sent."""
+    """FastAPI's own list of bad fields, bounded, and without an echo of their values."""
     detail = [
         {
             "type": problem["type"],
@@ -143,12 +143,12 @@ def field_errors_response(problems: Sequence[Any]) -> Response:
 
 
 def _short(part: Any) -> Any:
-    """A caller's own field name may be as long as a body."""
+    """The name of a field that a caller made up may be as long as a body."""
     return part[:LONGEST_NAME] if isinstance(part, str) else part
 
 
 def internal_error_response() -> Response:
-    """No word of what happened goes out: it is in the log."""
+    """The caller learns nothing of the cause: that is in the log."""
     message = "Something went wrong inside Headwater. Its log says what."
     return envelope_response(500, "internal_error", message, message, {}, {})
 
@@ -161,22 +161,22 @@ def envelope_response(
     facts: Mapping[str, Any],
     headers: Mapping[str, str],
 ) -> Response:
-    said: Envelope = dict(facts) | {
+    envelope: Envelope = dict(facts) | {
         "error": code,
         "message": message,
         "detail": detail,
         "status_code": status,
     }
-    body = orjson.dumps(said, default=str)
+    body = orjson.dumps(envelope, default=str)
     return Response(body, status, headers=dict(headers), media_type="application/json")
 
 
 def _database_error_response(trouble: DatabaseError) -> Response:
-    """The driver's words stay inside: they may name hosts and hold SQL."""
+    """The driver's own text is not sent: it may name hosts and hold SQL."""
     facts = dict(trouble.facts)
     place = facts.pop("place", "The database")
-    what = "cannot be reached" if trouble.code == "connection_error" else "refused"
-    message = f"{place} {what}. Try again in a moment."
+    problem = "cannot be reached" if trouble.code == "connection_error" else "refused"
+    message = f"{place} {problem}. Try again in a moment."
     if failed := facts.pop("failed", None):
         message = f"{failed}: {message}"
     headers = {"retry-after": str(RETRY_DATABASE_SECONDS)}

@@ -1,4 +1,4 @@
-"""Answers that are feeds: their links, their ETag and Last-Modified, and when a 304 is enough."""
+"""Responses that are feeds: their links, their ETag and Last-Modified, and whether a 304 is due."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from headwater.entrypoints.api.middleware import etag_matches
 from headwater.settings import Settings
 
 COMMIT_DELAY = timedelta(minutes=2)
-"""A change may be committed this long after the moment it gives itself."""
+"""A change may be committed this long after its own moment."""
 _SECOND = 1_000_000
 _COMMIT_DELAY_MICROS = COMMIT_DELAY // timedelta(microseconds=1)
 
 
 def last_modified(changed: int, now: int) -> str:
-    """The newest change, told a little too early while it is new. Moments are microseconds.
+    """The time of the newest change; a little earlier while it is new. Moments are microseconds.
 
-    Until then something of an earlier moment, or of the same second, may still be committed:
-    whoever asks by time alone must get it.
+    While it is new, a change with an earlier moment, or one of the same second, may still be
+    committed. A caller that asks by time alone must get that change.
     """
     settled = changed + _COMMIT_DELAY_MICROS <= now
     return _format_http_date(
@@ -32,21 +32,21 @@ def last_modified(changed: int, now: int) -> str:
 
 
 def is_not_modified(tags: str | None, since: str | None, tag: str, changed: int) -> bool:
-    """By tag when one is given; the time counts only without one (RFC 9110, 13.2.2)."""
+    """Compare tags if the caller sent any. Time counts only without them (RFC 9110, 13.2.2)."""
     if tags is not None:
         return etag_matches(tag.removeprefix("W/"), tags)
     moment = _parse_http_date(since)
     return moment is not None and changed // _SECOND * _SECOND <= to_micros(moment)
 
 
-def is_later_than_asked(told: str, since: str | None) -> bool:
-    """Whether what we tell as the last change lies after the moment a caller asked about.
+def is_later_than_asked(last_modified: str, since: str | None) -> bool:
+    """Whether our Last-Modified lies after the moment of a caller's If-Modified-Since.
 
-    Programs on libcurl throw a new document away when it does not, whatever its tag says: then the
+    Programs on libcurl throw a new document away when it does not, whatever its tag is: then the
     document is better sent without a time (CURLOPT_TIMECONDITION).
     """
-    asked, moment = _parse_http_date(since), _parse_http_date(told)
-    return asked is None or moment is None or asked < moment
+    asked, changed = _parse_http_date(since), _parse_http_date(last_modified)
+    return asked is None or changed is None or asked < changed
 
 
 @lru_cache(maxsize=4_096)
@@ -66,26 +66,26 @@ def _parse_http_date(text: str | None) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class FeedAddress:
-    """One route, its path encoded; of a query only what is known here goes into a link."""
+    """The address of a feed, its path encoded. Of the query only `cursor` and `limit` are kept."""
 
     base: str
     path: str
     limit: int | None = None
 
     def url(self, cursor: str | None = None) -> str:
-        asked = {"cursor": cursor, "limit": self.limit}
-        query = urlencode({name: value for name, value in asked.items() if value is not None})
+        parameters = {"cursor": cursor, "limit": self.limit}
+        query = urlencode({name: value for name, value in parameters.items() if value is not None})
         return f"{self.base}{self.path}{f'?{query}' if query else ''}"
 
 
 def base_url_of(request: Request, settings: Settings) -> str:
-    """What the operator set; else the host that was asked, which is known to be ours by now."""
+    """The operator's base URL, else the host of the request, which middleware found to be ours."""
     return base_url_from(request.url.scheme, request.headers["host"], settings.public_base_url)
 
 
 @lru_cache(maxsize=256)
 def base_url_from(scheme: str, host: str, public: str | None) -> str:
-    """The same for whoever has no request object."""
+    """The same without a request object."""
     if public:
         parts = urlsplit(public)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"

@@ -1,4 +1,4 @@
-"""Idempotency-Key: the same request twice has one effect, also when a crash came between.
+"""Idempotency-Key: the same request sent twice has one effect, also with a crash in between.
 
 A handler of a POST is wrapped here. It is an ordinary function; where its effect is a row of the
 database, it writes down the key in the same transaction (`key: IdempotencyKey`).
@@ -30,7 +30,7 @@ from headwater.entrypoints.api.route_view import Handle
 from headwater.wiring.services import Services
 
 LEASE_MARGIN = timedelta(seconds=60)
-"""What a request may take beside its fetch before it counts as dead."""
+"""The time that a request may take beside its fetch before it counts as dead."""
 
 KEY_PARAMETER = {
     "name": "Idempotency-Key",
@@ -39,7 +39,7 @@ KEY_PARAMETER = {
     "description": "However often a request is sent with the same key, it has one effect.",
     "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY},
 }
-"""How every POST describes it."""
+"""The description of the header in OpenAPI, the same for every POST."""
 
 JSON = "application/json"
 REPLAYED = {"idempotent-replayed": "true"}
@@ -68,7 +68,7 @@ the effect: it writes down the effect's resource under the key, in the effect's 
 
 
 def keep_no_answer(request: Request) -> None:
-    """The same request is answered anew, as `keep=False` does it for all requests of a route."""
+    """Answer the same request anew next time, as `keep=False` does for all requests of a route."""
     request.scope["keeps_answer"] = False
 
 
@@ -92,7 +92,7 @@ class IdempotentHandler:
         key = _key_of(request)
         if key is None:
             return await self.handle(request)
-        services: Services = request.app.state.desk.services
+        services: Services = request.app.state.context.services
         database = services.database
         attempt = attempt_of(
             key,
@@ -125,7 +125,7 @@ class IdempotentHandler:
         try:
             return await self.handle(request)
         except Exception:
-            # No effect, or one that is written down: only an unused key is free again.
+            # There was no effect, or its resource is under the key. Only an unused key is released.
             async with database.write() as tx:
                 await idempotency_rows.release_key(tx, attempt.key_hash)
             raise

@@ -19,7 +19,7 @@ from headwater.settings import Settings
 logger = get_logger("headwater.api")
 
 LONGEST_HOST = 300
-"""A name of DNS has 253 letters at most; then come a colon and a port."""
+"""A DNS name has at most 253 characters; a colon and a port follow."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -51,7 +51,7 @@ class HostAndOriginMiddleware:
         return name is not None and (name in self._names or is_loopback(name))
 
     def _refuse_foreign_page(self, headers: Headers, host: str) -> None:
-        """Programs send neither header; a browser's page of ours sends its own origin."""
+        """Programs send neither header. Our own pages in a browser send our origin."""
         for origin in headers.getlist("origin"):
             same = _netloc_of(origin) == host.lower()
             if not same and (self._public is None or _origin_of(origin) != self._public):
@@ -64,13 +64,13 @@ _EVERYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 -- compared with, never bound 
 
 
 def _name_of(host: str) -> str | None:
-    """The name or address without its port; None for what no client would write."""
+    """The name or address without its port; None for a Host that no client would send."""
     return _parse_host(host) if len(host) <= LONGEST_HOST else None
 
 
 @lru_cache(maxsize=1_024)
 def _parse_host(host: str) -> str | None:
-    """Remembered, as nearly all requests name the same few."""
+    """Cached, as nearly all requests name the same few hosts."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port
@@ -108,7 +108,8 @@ def _origin_of(url: str | None) -> str | None:
 
 
 class ETagMiddleware:
-    """The tag is the hash of the body, so it can neither be wrong nor tell of anybody else's."""
+    """Adds an ETag to each answer: the hash of its body. So it is never wrong, and tells nothing
+    about other bodies."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -117,14 +118,14 @@ class ETagMiddleware:
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
-        asked = Headers(scope=scope).getlist("if-none-match")
-        await self._app(scope, receive, _ETagSender(send, ", ".join(asked)).send)
+        tags = Headers(scope=scope).getlist("if-none-match")
+        await self._app(scope, receive, _ETagSender(send, ", ".join(tags)).send)
 
 
 class _ETagSender:
-    def __init__(self, send: Send, asked: str) -> None:
+    def __init__(self, send: Send, if_none_match: str) -> None:
         self._send = send
-        self._asked = asked
+        self._if_none_match = if_none_match
         self._start: Message | None = None
         self._body = bytearray()
 
@@ -144,7 +145,7 @@ class _ETagSender:
         headers = MutableHeaders(scope=start)
         headers["etag"] = tag
         headers["cache-control"] = "private, no-cache"
-        if etag_matches(tag, self._asked):
+        if etag_matches(tag, self._if_none_match):
             start, body = {**start, "status": 304}, b""
             del headers["content-length"]
             start["headers"] = headers.raw
@@ -153,21 +154,21 @@ class _ETagSender:
 
 
 def _can_be_tagged(start: Message) -> bool:
-    """A whole answer; a stream of events goes through as it comes, and so does one with a tag."""
+    """Only a whole answer without a tag. Streams of events are passed on as they come."""
     headers = Headers(raw=start["headers"])
     kind = headers.get("content-type", "")
-    plain = start["status"] == 200 and "etag" not in headers
-    return plain and not kind.startswith("text/event-stream")
+    untagged = start["status"] == 200 and "etag" not in headers
+    return untagged and not kind.startswith("text/event-stream")
 
 
-def etag_matches(tag: str, asked: str) -> bool:
-    """If-None-Match, compared weakly as RFC 9110 says."""
-    given = [each.strip().removeprefix("W/") for each in asked.split(",")]
-    return "*" in given or tag.removeprefix("W/") in given
+def etag_matches(tag: str, if_none_match: str) -> bool:
+    """Compare weakly, as RFC 9110 says."""
+    tags = [text.strip().removeprefix("W/") for text in if_none_match.split(",")]
+    return "*" in tags or tag.removeprefix("W/") in tags
 
 
 class MetricsMiddleware:
-    """An answer is timed until it begins: a stream may go on for hours."""
+    """Counts answers, and times each until it begins: a stream may go on for hours."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -178,25 +179,25 @@ class MetricsMiddleware:
             return
         began, has_begun = time.monotonic(), False
 
-        def note(status: int) -> None:
+        def count(status: int) -> None:
             nonlocal has_begun
             if not has_begun:
                 has_begun = True
                 route = getattr(scope.get("route"), "path", None)
                 count_answer(scope["method"], route, status, time.monotonic() - began)
 
-        async def watched(message: Message) -> None:
+        async def send_and_count(message: Message) -> None:
             if message["type"] == "http.response.start":
-                note(message["status"])
+                count(message["status"])
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, send_and_count)
         except HeadwaterError as trouble:
-            note(trouble.status)
+            count(trouble.status)
             raise
         except Exception:
-            note(500)
+            count(500)
             raise
 
 
@@ -213,7 +214,7 @@ _SAFE = [(name.encode(), value.encode()) for name, value in SAFE_HEADERS.items()
 
 
 class ErrorsAndHeadersMiddleware:
-    """Also answers HEAD as GET without its body."""
+    """Turns errors into answers and adds the safe headers. Answers HEAD as GET without its body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -222,20 +223,20 @@ class ErrorsAndHeadersMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        leaving = _OutgoingResponse(send, bodiless=scope["method"] == "HEAD")
-        if leaving.bodiless:
+        outgoing = _OutgoingResponse(send, bodiless=scope["method"] == "HEAD")
+        if outgoing.bodiless:
             scope = dict(scope) | {"method": "GET", "bodiless": True}
         try:
-            await self._app(scope, receive, leaving.send)
+            await self._app(scope, receive, outgoing.send)
         except HeadwaterError as trouble:
             if isinstance(trouble, DatabaseError) or trouble.status >= 500:
-                # 502 is about whom we asked: a feed that is not there is no error of ours.
-                tell = logger.info if trouble.status == 502 else logger.error
-                tell("request_failed", code=trouble.code, problem=trouble.message)
-            await leaving.refuse(error_response(trouble), trouble, scope, receive)
+                # 502 is about the host that we asked: a feed that is not there is no error of ours.
+                log = logger.info if trouble.status == 502 else logger.error
+                log("request_failed", code=trouble.code, problem=trouble.message)
+            await outgoing.refuse(error_response(trouble), trouble, scope, receive)
         except Exception as trouble:
             logger.exception("request_crashed", path=scope["path"])
-            await leaving.refuse(internal_error_response(), trouble, scope, receive)
+            await outgoing.refuse(internal_error_response(), trouble, scope, receive)
 
 
 class _OutgoingResponse:
@@ -249,8 +250,8 @@ class _OutgoingResponse:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._started = True
-            said = {name.lower() for name, _ in message["headers"]}
-            safe = [pair for pair in _SAFE if pair[0] not in said]
+            names = {name.lower() for name, _ in message["headers"]}
+            safe = [header for header in _SAFE if header[0] not in names]
             message = {**message, "headers": [*message["headers"], *safe]}
         elif self.bodiless and message["type"] == "http.response.body":
             message = {**message, "body": b""}
@@ -259,7 +260,8 @@ class _OutgoingResponse:
     async def refuse(
         self, answer: ASGIApp, trouble: Exception, scope: Scope, receive: Receive
     ) -> None:
-        """Half an answer cannot be taken back: then the connection must break."""
+        """Send an error in place of the answer. When half an answer is sent already, the error is
+        raised, and the connection breaks."""
         if self._started:
             raise trouble
         await answer(scope, receive, self.send)

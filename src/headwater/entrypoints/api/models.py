@@ -1,4 +1,4 @@
-"""Models that several areas use: strict bodies, credentials, types of fields, moments."""
+"""Models of request bodies that several areas use: their base, their fields, credentials."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from headwater.feeds.overrides import LONGEST_INTERVAL_SEC, SHORTEST_INTERVAL_SE
 
 
 def check_printable(text: str) -> str:
-    if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in text):
+    if any(ord(char) < 32 or 127 <= ord(char) < 160 for char in text):
         raise ValueError("must not have control characters")
     if not text.strip():
         raise ValueError("must not be blank")
@@ -105,20 +105,20 @@ def parse_moment(text: str | None, field: str) -> int | None:
 
 
 def _cut_to_micros(text: str) -> str:
-    """At most six digits of a second: more are cut, as the database holds no more."""
+    """Cut the digits of a second after the sixth: the database holds no more."""
     return re.sub(r"(\.\d{6})\d+", r"\1", text)
 
 
 LARGEST_ID = 2**63 - 1
 
 
-def _as_text(given: object) -> object:
-    """An object becomes its JSON; what came as text is kept byte for byte."""
-    if not isinstance(given, dict):
-        return given
+def _as_text(value: object) -> object:
+    """The JSON of an object. A text is kept byte for byte."""
+    if not isinstance(value, dict):
+        return value
     try:
-        # Not orjson: it has no word for an integer of more than 64 bits, and calls infinity null.
-        return json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        # Not orjson: it refuses integers of more than 64 bits, and writes infinity as null.
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError as trouble:
         raise ValueError("must have no number that is too large") from trouble
 

@@ -1,4 +1,4 @@
-"""How often one caller may ask: a bucket each that fills up again, in memory and bounded."""
+"""Rate limit: each caller has a bucket in memory that fills up again; their number is bounded."""
 
 from headwater.entrypoints.api.errors import RateLimited
 
@@ -6,7 +6,7 @@ MOST_CALLERS = 10_000
 
 
 class RateLimiter:
-    """Time is a parameter, in monotonic seconds."""
+    """Counts the requests of each caller. Time is a parameter, in monotonic seconds."""
 
     def __init__(self, per_minute: int) -> None:
         self._size = float(per_minute)
@@ -14,7 +14,7 @@ class RateLimiter:
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def is_spent(self, caller: str, now: float) -> bool:
-        """Whether the next one will be refused."""
+        """Whether the caller's next request will be refused."""
         if caller not in self._buckets:
             return False
         left, since = self._buckets[caller]
@@ -34,12 +34,12 @@ class RateLimiter:
         self._buckets[caller] = (left - 1, now)
 
     def _forget_the_idle(self, now: float) -> None:
-        """Full buckets say nothing; if all are in use, the oldest half goes."""
+        """Full buckets say nothing. If all are in use, the half that asked longest ago goes."""
         self._buckets = {
             caller: (left, since)
             for caller, (left, since) in self._buckets.items()
             if left + (now - since) * self._per_second < self._size
         }
         if len(self._buckets) >= MOST_CALLERS:
-            newest = sorted(self._buckets.items(), key=lambda each: each[1][1])
+            newest = sorted(self._buckets.items(), key=lambda item: item[1][1])
             self._buckets = dict(newest[MOST_CALLERS // 2 :])

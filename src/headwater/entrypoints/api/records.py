@@ -1,4 +1,4 @@
-"""The bases of all records, which are what callers get."""
+"""The bases of all records: the shapes in which routes answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Moment = Annotated[
 
 
 class Record(BaseModel):
-    """What a route returns."""
+    """The base of everything that a route returns."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,4 +1,4 @@
-"""Request bodies before any handler: bounded, plain JSON, shallow, fit for every database."""
+"""Request bodies, checked before any handler: their size, type, depth, and text that fits."""
 
 import asyncio
 import json
@@ -16,7 +16,8 @@ _MAY_HAVE_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 
 
-_QUICKLY_READ = 1024 * 1024
+_QUICKLY_PARSED = 1024 * 1024
+"""Bytes of JSON that are parsed without a thread."""
 
 
 class RequestBodyMiddleware:
@@ -39,9 +40,9 @@ class RequestBodyMiddleware:
             _check_ndjson_type(headers)
         elif body:
             _check_json_type(headers)
-            if len(body) <= _QUICKLY_READ:
+            if len(body) <= _QUICKLY_PARSED:
                 check_json(body)
-            else:  # beside the loop, so that others are answered meanwhile
+            else:  # in a thread, so that others are answered meanwhile
                 await asyncio.to_thread(check_json, body)
         await self._app(scope, _replay_body(body, receive), send)
 
@@ -53,7 +54,7 @@ class RequestBodyMiddleware:
             raise _too_large(most)
 
     async def _read(self, receive: Receive, most: int) -> bytes:
-        """Counted as it comes: a chunked body has no length to believe."""
+        """Bytes are counted as they come: a chunked body announces no length."""
         body = bytearray()
         while True:
             message = await receive()
@@ -73,18 +74,18 @@ def _too_large(most: int) -> BodyTooLarge:
 def check_json(body: bytes) -> None:
     """BadBody unless this is one plain JSON value that every part of Headwater can hold."""
     try:
-        said = json.loads(
+        value = json.loads(
             body.decode("utf-8"), object_pairs_hook=_each_key_once, parse_constant=_no_constant
         )
     except RecursionError as trouble:
         raise _bad("too_deep", f"nested deeper than {DEEPEST} levels") from trouble
     except ValueError as trouble:
         raise _bad("json_invalid", "this is not plain JSON in UTF-8") from trouble
-    _check_depth_and_text(said)
+    _check_depth_and_text(value)
 
 
-def _check_depth_and_text(said: Any) -> None:
-    level = [said]
+def _check_depth_and_text(body: Any) -> None:
+    level = [body]
     for _ in range(DEEPEST + 1):
         below: list[Any] = []
         for value in level:
@@ -104,14 +105,14 @@ def _check_depth_and_text(said: Any) -> None:
 def _is_storable(text: str) -> bool:
     if "\x00" in text:
         return False
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    kept = dict(pairs)
-    if len(kept) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise ValueError("a key is there twice")
-    return kept
+    return fields
 
 
 def _no_constant(name: str) -> Any:
@@ -144,7 +145,7 @@ def _kind_of(headers: Headers) -> str:
 def _replay_body(body: bytes, receive: Receive) -> Receive:
     unread = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def replayed() -> Message:
+    async def receive_again() -> Message:
         return unread.pop() if unread else await receive()
 
-    return replayed
+    return receive_again

@@ -15,7 +15,7 @@ ANSWER_SECONDS = REQUEST_METRICS.histogram(
 
 
 def count_answer(method: str, route: str | None, status: int, seconds: float) -> None:
-    """`route` is a template of ours, None for what no route of ours took."""
+    """`route` is the template of its path; None when no route took the request."""
     known_method = method if method in METHODS else UNKNOWN
     known_route = UNKNOWN if route is None else route
     REQUESTS.labels(known_method, known_route, f"{status // 100}xx").inc()

@@ -1,6 +1,6 @@
-"""The router of the API: a route says itself who may call it, how large its body may be, and more.
+"""The router of the API: each route states who may call it, how large its body may be, and more.
 
-Middleware looks at a request before its route does, so it has to know the rules of that route.
+Middleware looks at a request before its route does, so it must know the rules of that route.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -107,7 +107,9 @@ class IdempotentRoute(Route):
         **more: Any,
     ) -> None:
         parameters = signature(endpoint).parameters.values()
-        if again is None and any(each.annotation == IdempotencyKey for each in parameters):
+        if again is None and any(
+            parameter.annotation == IdempotencyKey for parameter in parameters
+        ):
             raise TypeError(f"{path} has an effect that is tied to its key: it needs `again`.")
         self._again, self._keep, self._location = again, keep, location
         self.route_again: APIRoute | None = None
@@ -266,8 +268,7 @@ def _rules(right: Rights, options: RouteOptions, **more: Any) -> RouteRules:
 
 @dataclass(frozen=True, slots=True)
 class RouteMatch:
-    """The route of one request, or the methods that work at its path instead; none of them where
-    there is nothing at all."""
+    """The route of a request. Without one, `methods` are those that work at its path, if any."""
 
     route: Route | None
     path_params: Mapping[str, str] = field(default_factory=dict)
@@ -279,7 +280,7 @@ class RouteMatch:
 
 
 class RouteMatchMiddleware:
-    """Finds the route before anybody else looks at the request, and words a failure for it."""
+    """Finds the route of a request for the other middleware, and adds its wording to a failure."""
 
     def __init__(self, app: ASGIApp, routes: Iterable[Route]) -> None:
         self._app = app
@@ -294,7 +295,7 @@ class RouteMatchMiddleware:
             await self._app(scope, receive, send)
 
     def _find(self, method: str, path: str) -> RouteMatch:
-        """The first one that fits, as Starlette's router takes it."""
+        """The first route that fits, as Starlette's router takes it."""
         others: set[str] = set()
         for route in self._routes:
             if matched := route.path_regex.match(path):

@@ -1,4 +1,4 @@
-"""A question to the database that many may put, and for whose answer nobody waits for ever."""
+"""Single flight: many callers share one query, and none of them waits for its answer for ever."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,42 +10,43 @@ from headwater.core.ports import Database
 T = TypeVar("T")
 
 ANSWERS_WITHIN = 8.0
-"""Less than the ten seconds that Prometheus, and most who look after health, wait for us."""
+"""Seconds. Prometheus and most health checks wait ten seconds for an answer."""
 
 
 class SingleFlight(Generic[T]):
-    """Put once at a time: who comes while it is under way waits for the same answer.
+    """Runs one query at a time. A caller that comes while it runs waits for the same answer.
 
-    A database that stands still, or is behind a broken line, says nothing at all. The question is
-    left open then, and not put again, lest all connections go on questions without an answer; it
-    is not cancelled either, for that would wait for the same server.
+    A database that hangs, or is behind a broken line, does not answer at all. Then the query is
+    left open and not sent again, so that open queries do not take all connections. It is not
+    cancelled either, as that would wait for the same server.
     """
 
-    def __init__(self, database: Database, put: Callable[[], Awaitable[T]]) -> None:
+    def __init__(self, database: Database, query: Callable[[], Awaitable[T]]) -> None:
         self._database = database
-        self._put = put
-        self._open: asyncio.Task[T] | None = None
+        self._query = query
+        self._running: asyncio.Task[T] | None = None
 
     async def answer(self) -> T:
         """ConnectionLost when none comes in time."""
-        if self._open is None or self._open.done():
-            self._open = asyncio.create_task(self._asked())
-            self._open.add_done_callback(_consume_exception)
-        question = self._open
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(_result_of(self._query()))
+            self._running.add_done_callback(_consume_exception)
+        running = self._running
         patience = asyncio.create_task(self._database.clock.sleep(ANSWERS_WITHIN))
         try:
-            await asyncio.wait({question, patience}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({running, patience}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             patience.cancel()
-        if not question.done():
+        if not running.done():
             raise ConnectionLost(f"The database has not answered for {ANSWERS_WITHIN:g} s.")
-        return question.result()
-
-    async def _asked(self) -> T:
-        return await self._put()
+        return running.result()
 
 
-def _consume_exception(question: "asyncio.Task[T]") -> None:
-    """Also when nobody waits any more: what went wrong was told to those who did."""
-    if not question.cancelled():
-        question.exception()
+async def _result_of(query: Awaitable[T]) -> T:
+    return await query
+
+
+def _consume_exception(task: "asyncio.Task[T]") -> None:
+    """Read the exception also when no caller waits any more, so that asyncio does not report it."""
+    if not task.cancelled():
+        task.exception()

@@ -224,7 +224,7 @@ class RemovedSinkRecord(NounRecord):
 
 
 class SinkTestRecord(Record):
-    """What a webhook said to the test message `event_id`; `error` says why it did not take it."""
+    """The answer of a webhook to the test message `event_id`; `error` says why it refused it."""
 
     name: str
     event_id: str

@@ -1,1 +1,1 @@
-"""The gRPC way in: what may be read, and the stream of events, described in headwater.proto."""
+"""The gRPC entrypoint: reading, and the stream of events. headwater.proto describes it."""

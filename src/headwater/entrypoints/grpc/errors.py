@@ -1,4 +1,4 @@
-"""Errors on their way out: the API's envelope, with gRPC's own word for its kind."""
+"""Errors of gRPC calls: the error envelope of the API, with a gRPC status."""
 
 from typing import Any, NoReturn
 
@@ -57,12 +57,12 @@ async def abort_with_error(context: CallContext, trouble: HeadwaterError) -> NoR
 
 
 async def abort_with_internal_error(context: CallContext) -> NoReturn:
-    """No word of what happened goes out: it is in the log."""
+    """The caller learns nothing of the cause: that is in the log."""
     await _abort(context, grpc.StatusCode.INTERNAL, bytes(internal_error_response().body))
 
 
 class CallEnded(Exception):
-    """The end of a call that is nobody's mistake: a stop, a deadline, a reader that is too slow."""
+    """The end of a call that no caller's mistake causes: a stop, a deadline, a slow reader."""
 
     def __init__(self, status: grpc.StatusCode, code: str, message: str) -> None:
         super().__init__(message)
@@ -70,7 +70,7 @@ class CallEnded(Exception):
 
 
 async def abort_ended_call(context: CallContext, end: CallEnded) -> NoReturn:
-    # What `abort` is given takes the place of what was set before, so that comes along.
+    # `abort` replaces the trailing metadata that was set before, so that is passed on.
     await context.abort(
         end.status, end.message, (*context.trailing_metadata(), (ERROR_KEY, end.code))
     )
@@ -78,12 +78,12 @@ async def abort_ended_call(context: CallContext, end: CallEnded) -> NoReturn:
 
 
 async def _abort(context: CallContext, status: grpc.StatusCode, envelope: bytes) -> NoReturn:
-    said = orjson.loads(envelope)
+    fields = orjson.loads(envelope)
     trailing: list[tuple[str, str | bytes]] = [
         *context.trailing_metadata(),
-        (ERROR_KEY, said["error"]),
+        (ERROR_KEY, fields["error"]),
     ]
     if len(envelope) <= LONGEST_ENVELOPE:
         trailing.append((ENVELOPE_KEY, envelope))
-    await context.abort(status, said["message"][:LONGEST_MESSAGE], tuple(trailing))
+    await context.abort(status, fields["message"][:LONGEST_MESSAGE], tuple(trailing))
     raise AssertionError("abort raises")

@@ -1,4 +1,4 @@
-"""The gRPC server: a port that is taken at once, calls behind the gate, an end in order."""
+"""The gRPC server: it takes its port first, checks the token of each call, and ends in order."""
 
 import asyncio
 import time
@@ -44,42 +44,43 @@ DEADLINE_EXCEEDED = CallEnded(
 )
 
 CallHandler = Callable[[bytes, CallContext, LogWaiter], Awaitable[Any]]
-"""What a call does. It is over when its caller has left: then `LogWaiter` says so."""
+"""The work of a call. When its caller has left, `LogWaiter` says so, and the work ends."""
 
 
 class GrpcCalls:
     """All calls of one server. Each works in a task of its own, which nobody cancels.
 
-    gRPC cancels whatever its caller does not wait for any more; in the middle of a query that would
-    cost a connection to the database. So a caller that leaves is told to the work instead.
+    gRPC cancels a call when its caller does not wait for it any more. In the middle of a query that
+    would cost a connection to the database. So the task is not cancelled: its `LogWaiter` says that
+    the caller has left.
     """
 
-    def __init__(self, at: ApiContext) -> None:
-        self._at = at
-        self._gate = Authenticator(at.database, at.settings)
+    def __init__(self, app: ApiContext) -> None:
+        self._app = app
+        self._authenticator = Authenticator(app.database, app.settings)
         self._working: set[asyncio.Task[Any]] = set()
-        self.streams = EventStreams(at)
+        self.streams = EventStreams(app)
 
     def handlers(self) -> dict[str, Any]:
-        deadline = self._at.settings.grpc_deadline_seconds
-        found = {
+        deadline = self._app.settings.grpc_deadline_seconds
+        handlers = {
             name: grpc.unary_unary_rpc_method_handler(
                 self._ended(name, self._answering(kind, work), deadline),
                 response_serializer=_encode_message,
             )
             for name, (kind, work) in UNARY_CALLS.items()
         }
-        for name, rest, seconds in (
+        for name, work, seconds in (
             ("GetRaw", self._raw, deadline),
             ("StreamEvents", self._events, None),
         ):
-            found[name] = grpc.unary_stream_rpc_method_handler(
-                self._ended(name, rest, seconds), response_serializer=_encode_message
+            handlers[name] = grpc.unary_stream_rpc_method_handler(
+                self._ended(name, work, seconds), response_serializer=_encode_message
             )
-        return found
+        return handlers
 
     async def end(self, seconds: float) -> None:
-        """What is still at work may finish; then even it is cancelled."""
+        """Calls under way may finish within `seconds`; then they are cancelled."""
         if self._working:
             await asyncio.wait(set(self._working), timeout=seconds)
         for task in self._working:
@@ -89,28 +90,28 @@ class GrpcCalls:
     def _answering(self, kind: type[Message], work: UnaryHandler) -> CallHandler:
         async def answer(sent: bytes, context: CallContext, _: LogWaiter) -> Message:
             await self._let_in(context)
-            return await work(self._at, _parse_message(kind, sent))
+            return await work(self._app, _parse_message(kind, sent))
 
         return answer
 
     async def _raw(self, sent: bytes, context: CallContext, _: LogWaiter) -> None:
         await self._let_in(context)
-        await send_raw(self._at, _parse_message(headwater_pb2.GetRawRequest, sent), context)
+        await send_raw(self._app, _parse_message(headwater_pb2.GetRawRequest, sent), context)
 
-    async def _events(self, sent: bytes, context: CallContext, waiting: LogWaiter) -> None:
+    async def _events(self, sent: bytes, context: CallContext, waiter: LogWaiter) -> None:
         credential = await self._let_in(context)
-        asked = _parse_message(headwater_pb2.StreamEventsRequest, sent)
-        await self.streams.send(asked, context, credential, waiting)
+        request = _parse_message(headwater_pb2.StreamEventsRequest, sent)
+        await self.streams.send(request, context, credential, waiter)
 
     def _ended(
-        self, name: str, rest: CallHandler, seconds: float | None
+        self, name: str, work: CallHandler, seconds: float | None
     ) -> Callable[[bytes, CallContext], Awaitable[Any]]:
-        """Whatever goes wrong inside leaves as a status; the log has a line per call."""
+        """Every error of a call becomes a status. The log has a line for each call."""
 
         async def call(sent: bytes, context: CallContext) -> Any:
             began = time.monotonic()
             try:
-                return await self._worked(rest, sent, context, seconds)
+                return await self._worked(work, sent, context, seconds)
             except HeadwaterError as trouble:
                 await abort_with_error(context, trouble)
             except CallEnded as end:
@@ -125,31 +126,33 @@ class GrpcCalls:
         return call
 
     async def _worked(
-        self, rest: CallHandler, sent: bytes, context: CallContext, seconds: float | None
+        self, work: CallHandler, sent: bytes, context: CallContext, seconds: float | None
     ) -> Any:
-        if len(self._working) >= 2 * self._at.settings.grpc_calls_max:
+        if len(self._working) >= 2 * self._app.settings.grpc_calls_max:
             raise RateLimited("There are too many calls under way.", retry_after_sec=1)
-        waiting = LogWaiter()
-        task = asyncio.create_task(_awaited(rest(sent, context, waiting)))
+        waiter = LogWaiter()
+        task = asyncio.create_task(_awaited(work(sent, context, waiter)))
         self._working.add(task)
         task.add_done_callback(self._over)
         try:
             await asyncio.wait({task}, timeout=seconds)
         finally:
-            waiting.leave()
+            waiter.leave()
         if not task.done():
             raise DEADLINE_EXCEEDED
         return task.result()
 
     def _over(self, task: asyncio.Task[Any]) -> None:
-        """Nobody may be there to hear how it ended."""
+        """The exception is read here, as its caller may have left."""
         self._working.discard(task)
         if not task.cancelled():
             task.exception()
 
     async def _let_in(self, context: CallContext) -> Credential:
         fields = [value for name, value in context.invocation_metadata() if name == "authorization"]
-        credential = await self._gate.let_in(bearer_token(fields), peer_address(context.peer()))
+        credential = await self._authenticator.let_in(
+            bearer_token(fields), peer_address(context.peer())
+        )
         if not has_right(credential.scope, "read"):
             raise Forbidden(f"This token has the scope {credential.scope}; read is needed.")
         return credential
@@ -192,7 +195,7 @@ _HEALTHY = frozenset({b"", b"\n\x00", b"\n" + bytes([len(SERVICE)]) + SERVICE.en
 
 
 class GrpcListener:
-    """A port of our own before anything else is opened; `address` is where it can be reached."""
+    """The port of the server, taken before anything else is opened. `address` is where it is."""
 
     def __init__(self, settings: Settings) -> None:
         check_safe_bind(settings)
@@ -204,18 +207,18 @@ class GrpcListener:
         self.address = f"{shown}:{_bind(self.server, shown, settings)}"
 
     async def close(self) -> None:
-        """For a start that failed; after a run there is nothing left to stop."""
+        """For a start that failed. After a run there is nothing left to stop."""
         await self.server.stop(None)
 
 
 def _bind(server: Any, host: str, settings: Settings) -> int:
-    wanted = f"{host}:{settings.grpc_port}"
+    address = f"{host}:{settings.grpc_port}"
     secret = _read_certificate(settings)
     try:
         port: int = (
-            server.add_insecure_port(wanted)
+            server.add_insecure_port(address)
             if secret is None
-            else server.add_secure_port(wanted, grpc.ssl_server_credentials([secret]))
+            else server.add_secure_port(address, grpc.ssl_server_credentials([secret]))
         )
     except RuntimeError as trouble:
         raise _port_taken(settings) from trouble
@@ -263,13 +266,13 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
         ("grpc.max_metadata_size", METADATA_BYTES),
         ("grpc.keepalive_time_ms", KEEPALIVE_MILLISECONDS),
         ("grpc.keepalive_timeout_ms", KEEPALIVE_MILLISECONDS),
-        # Whoever holds calls open without reading is hung up on in the end.
+        # A caller that holds calls open without reading is disconnected in the end.
         (
             "grpc.max_connection_age_ms",
             round(settings.grpc_stream_seconds * 1_000) + EXTRA_AGE_MILLISECONDS,
         ),
         ("grpc.max_connection_age_grace_ms", KEEPALIVE_MILLISECONDS),
-        # Readers of an idle stream may ask now and then whether we are still there.
+        # Readers of an idle stream may ping us now and then.
         ("grpc.http2.min_ping_interval_without_data_ms", LEAST_PING_MILLISECONDS),
     ]
 
@@ -277,13 +280,13 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
 class GrpcServer:
     """The part of the service that answers over gRPC, until it is told to stop."""
 
-    def __init__(self, door: GrpcListener, at: ApiContext) -> None:
-        self._door, self._at = door, at
-        self.calls = GrpcCalls(at)
+    def __init__(self, listener: GrpcListener, app: ApiContext) -> None:
+        self._listener, self._app = listener, app
+        self.calls = GrpcCalls(app)
         self._stop = asyncio.Event()
 
     async def run(self) -> None:
-        server, seconds = self._door.server, self._at.settings.stop_seconds * 0.6
+        server, seconds = self._listener.server, self._app.settings.stop_seconds * 0.6
         handlers = grpc.method_handlers_generic_handler(SERVICE, self.calls.handlers())
         server.add_generic_rpc_handlers((handlers, _health()))
         await server.start()
@@ -294,12 +297,12 @@ class GrpcServer:
             await self.calls.end(seconds)
 
     def stop(self) -> None:
-        self._at.closing.set()
+        self._app.closing.set()
         self._stop.set()
 
 
 def _health() -> Any:
-    """For those who look whether we are there: no token is asked for, as with /healthz."""
+    """The health check. It needs no token, as with /healthz."""
 
     async def check(sent: bytes, context: CallContext) -> bytes:
         if sent not in _HEALTHY:

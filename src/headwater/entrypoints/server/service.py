@@ -124,12 +124,12 @@ async def _run_parts(
             parts += await _worker_parts(services, settings)
         if listener is not None:
             app = create_app(services, settings)
-            closing = app.state.desk.closing
+            closing = app.state.context.closing
             parts.append(HttpServer(app, listener, settings, closing))
             stack.enter_context(publish_notice(settings.data_dir, _notice(url_of_socket(listener))))
             if grpc_listener is not None:
                 grpc_server = lazy_import("headwater.entrypoints.grpc.server:GrpcServer")
-                parts.append(grpc_server(grpc_listener, app.state.desk))
+                parts.append(grpc_server(grpc_listener, app.state.context))
         if metrics_listener is not None:
             parts.append(_metrics_server(services, settings, metrics_listener))
             say(f"metrics on {url_of_socket(metrics_listener)}/metrics")

@@ -238,7 +238,7 @@ async def test_an_event_that_cannot_be_read_is_told_as_such(engine: EngineParts,
 
 
 async def test_it_ends_when_the_service_stops(api: Api, virtual_clock: VirtualClock) -> None:
-    live = api.app.state.desk.live
+    live = api.app.state.context.live
     async with reading(api, STREAM) as waits, reading(api, STREAM) as waits_too:
         await virtual_clock.asleep()
         assert live.open == 2
@@ -275,7 +275,7 @@ async def test_nothing_is_read_any_more_when_the_app_has_ended(
     # What it asked for is still under way.
     ending = asyncio.create_task(running.__aexit__())
     async with asyncio.timeout(20):
-        await api.app.state.desk.closing.wait()
+        await api.app.state.context.closing.wait()
     assert (ending.done(), answered) == (False, [])
     answer.set()
     await ending
@@ -493,7 +493,7 @@ async def test_whoever_reads_while_others_write_misses_nothing(
 
 
 async def all_wait(api: Api, count: int) -> None:
-    while api.app.state.desk.live.watch.waiting < count:  # noqa: ASYNC110 -- it tells nobody
+    while api.app.state.context.live.watch.waiting < count:  # noqa: ASYNC110 -- it tells nobody
         await asyncio.sleep(0)
 
 

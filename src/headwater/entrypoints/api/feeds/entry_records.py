@@ -46,7 +46,7 @@ class EnclosureRecord(Record):
 
 
 class VersionRecord(NounRecord):
-    """What an entry said before an edit."""
+    """An entry as it was before an edit."""
 
     version: int
     replaced_at: Moment
@@ -77,7 +77,7 @@ class EntryRecord(NounRecord):
     version: int
     is_present: bool = Field(description="It is in the newest document of its feed.")
     details: Annotated[dict[str, Any], _StoredAsJson] = Field(
-        description="What has no field of its own."
+        description="Facts that have no field of their own."
     )
     versions: list[VersionRecord] | None = Field(None, description="Only with ?versions=1.")
 

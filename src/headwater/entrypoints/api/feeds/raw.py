@@ -75,7 +75,7 @@ async def compare_raw(
         str | None, Query(alias="with", description="Another payload; else the one before.")
     ] = None,
 ) -> ComparisonRecord:
-    """What a publisher changed between two payloads of a feed."""
+    """The changes that a publisher made between two payloads of a feed."""
     other_id = None if other is None else parse_public_id(other, "raw_fetch")
     return ComparisonRecord.of(await compare_payloads(app.feeds, fetch_id, other_id))
 

@@ -58,7 +58,7 @@ class PayloadRecord(NounRecord):
 
 
 class ComparisonRecord(Record):
-    """What changed from the older payload to the newer one."""
+    """The changes from the older payload to the newer one."""
 
     feed_id: str
     before: PayloadRecord

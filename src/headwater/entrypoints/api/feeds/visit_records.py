@@ -48,8 +48,8 @@ class VisitRecord(NounRecord):
     entries_in_document: int | None
     new_entries: int
     updated_entries: int
-    limits: Any = Field(description="What our own limits cut, by name; null when nothing was.")
-    problems: Any = Field(description="What the parser repaired; null when nothing was.")
+    limits: Any = Field(description="Parts that our limits cut, by name; null when none was.")
+    problems: Any = Field(description="Faults that the parser repaired; null when there was none.")
     interval_after_sec: Annotated[int, BeforeValidator(round)] = Field(
         validation_alias="interval_after"
     )

@@ -1,4 +1,4 @@
-"""Metrics that are read from the database: how much, how late, how well."""
+"""Metrics that are read from the database: counts, delays, and how promises are kept."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
@@ -26,7 +26,7 @@ Figure = tuple[str, tuple[str, ...], float]
 """A metric's name, the values of its labels, and its own value."""
 
 DATABASE_METRICS: dict[str, tuple[str, Sequence[str]]] = {}
-"""Every metric of this room: its help text and its labels, in the order of their declaration."""
+"""Every metric of this module with its help text and labels, in the order of declaration."""
 
 
 def _metric(name: str, about: str, *labels: str) -> str:
@@ -173,7 +173,7 @@ READERS = _metric("headwater_readers", "Readers who have a feed of their own.")
 
 
 async def _reader_figures(store: PersonalStore) -> AsyncIterator[Figure]:
-    """They may be kept elsewhere: that this place is away says nothing of the database."""
+    """The store of readers may be elsewhere: when it is away, the database may still be there."""
     try:
         yield READERS, (), len(await store.readers())
     except ConnectionLost as trouble:
@@ -181,7 +181,7 @@ async def _reader_figures(store: PersonalStore) -> AsyncIterator[Figure]:
 
 
 async def current_figures(database: Database) -> list[Figure]:
-    """What changes from minute to minute."""
+    """Figures that change from minute to minute."""
     now = database.clock.now()
     async with database.read() as view:
         return [
@@ -194,8 +194,8 @@ async def current_figures(database: Database) -> list[Figure]:
 
 
 async def daily_figures(services: Services, settings: Settings) -> list[Figure]:
-    """What is made of whole days: promises, and the few feeds and hosts that stand out. And who
-    reads, which seldom changes either."""
+    """Figures of whole days: promises, and the few feeds and hosts that stand out. Also the number
+    of readers, which seldom changes."""
     figures = [figure async for figure in _service_level_figures(services.database, settings)]
     figures += [figure async for figure in _reader_figures(services.personal.store)]
     if most := settings.metrics_top_feeds:

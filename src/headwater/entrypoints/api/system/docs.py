@@ -1,4 +1,4 @@
-"""The API's own description: OpenAPI for programs, one plain page of it for people, offline."""
+"""Docs of the API: OpenAPI for programs, and one page for people that works offline."""
 
 from base64 import b64encode
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ async def docs(request: Request) -> Response:
 
 
 def render_docs_page(api: dict[str, Any]) -> str:
-    """Everything is escaped; there is no script at all."""
+    """The page for people. Everything in it is escaped, and it has no script."""
     name = escape(f"{api['info']['title']} {api['info']['version']}")
     return "".join(
         [
@@ -77,8 +77,8 @@ def _operations(api: dict[str, Any]) -> Iterator[str]:
 
 def _parameters(operation: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     for parameter in operation.get("parameters", []):
-        said = parameter.get("description", "")
-        yield parameter["name"], _kind(parameter["schema"]), f"{parameter['in']}. {said}"
+        about = parameter.get("description", "")
+        yield parameter["name"], _kind(parameter["schema"]), f"{parameter['in']}. {about}"
     for media in operation.get("requestBody", {}).get("content", {}).values():
         yield "body", _kind(media["schema"]), "JSON"
 
@@ -96,8 +96,8 @@ def _records(api: dict[str, Any]) -> Iterator[str]:
 def _table(rows: Iterator[tuple[str, str, str]]) -> Iterator[str]:
     lines = [
         f"<tr><td><code>{escape(name)}</code></td><td>{escape(kind)}</td>"
-        f"<td>{escape(said)}</td></tr>"
-        for name, kind, said in rows
+        f"<td>{escape(about)}</td></tr>"
+        for name, kind, about in rows
     ]
     if lines:
         yield f"<table>{''.join(lines)}</table>"
@@ -108,9 +108,9 @@ def _kind(schema: dict[str, Any]) -> str:
     if "$ref" in schema:
         return str(schema["$ref"].rsplit("/", 1)[-1])
     if "anyOf" in schema:
-        return " or ".join(_kind(each) for each in schema["anyOf"])
+        return " or ".join(_kind(choice) for choice in schema["anyOf"])
     if "enum" in schema:
-        return " | ".join(str(each) for each in schema["enum"])
+        return " | ".join(str(value) for value in schema["enum"])
     if schema.get("type") == "array":
         return f"list of {_kind(schema.get('items', {}))}"
     kind = str(schema.get("type", "anything"))

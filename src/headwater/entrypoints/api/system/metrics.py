@@ -1,4 +1,4 @@
-"""Metrics over HTTP, for Prometheus: beside the rest of the API, or alone beside a worker."""
+"""Metrics over HTTP, for Prometheus: a route of the API, or an app of its own beside a worker."""
 
 import socket
 
@@ -31,13 +31,13 @@ async def metrics(request: Request) -> Response:
 
 
 def metrics_settings(settings: Settings) -> Settings:
-    """The same settings as they are for the door that only metrics leave by."""
+    """The settings with the host and port of the listener that shows metrics only."""
     where = {"host": settings.metrics_host, "port": settings.metrics_port}
     return settings.model_copy(update=where)
 
 
 def metrics_socket(settings: Settings) -> socket.socket:
-    """Listening where a worker shows its metrics; the same rules as for the API."""
+    """The socket on which a worker shows its metrics, by the same rules as for the API."""
     try:
         return listening_socket(metrics_settings(settings))
     except PortTaken as trouble:
@@ -49,7 +49,7 @@ def metrics_socket(settings: Settings) -> socket.socket:
 
 
 def metrics_app(services: Services, settings: Settings) -> Starlette:
-    """Nothing but `/metrics`, for whom the API would let in too."""
+    """An app with nothing but `/metrics`, for the same callers as in the API."""
     app = Starlette(
         routes=[Route("/metrics", metrics)],
         middleware=[

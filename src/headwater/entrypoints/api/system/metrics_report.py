@@ -1,4 +1,4 @@
-"""The report of all metrics: what this process counted, and what the database says."""
+"""The report of all metrics: those that this process counted, and those from the database."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
@@ -41,14 +41,14 @@ COUNTED: Sequence[AreaMetrics] = (
 
 _PRESENT_SECONDS = 15.0
 _DAYS_SECONDS = 60.0
-"""How old figures may be: however often somebody scrapes, the database is not asked more often."""
+"""How old figures may be. The database is asked no more often, however often somebody scrapes."""
 
 
 class MetricsReport:
-    """One per app."""
+    """The text that Prometheus reads. One per app."""
 
     def __init__(self, services: Services, settings: Settings) -> None:
-        self._kept = (
+        self._cached = (
             _CachedFigures(
                 services.database, partial(current_figures, services.database), _PRESENT_SECONDS
             ),
@@ -58,9 +58,9 @@ class MetricsReport:
         )
 
     async def text(self) -> bytes:
-        """A database that does not answer is a figure too."""
+        """When the database does not answer, the report says so with a figure."""
         try:
-            figures = [figure for kept in self._kept for figure in await kept.figures()]
+            figures = [figure for cache in self._cached for figure in await cache.figures()]
         except DatabaseError as trouble:
             logger.error("scrape_failed", error=trouble.code, detail=trouble.message)
             figures = [(DATABASE_UP, (), 0.0)]
@@ -69,7 +69,8 @@ class MetricsReport:
 
 
 class _CachedFigures:
-    """Figures for a while; who comes while they are being read waits for the same ones."""
+    """Figures that are kept for a while. Callers that come while they are read wait for the same
+    ones."""
 
     def __init__(
         self, database: Database, read: Callable[[], Awaitable[list[Figure]]], seconds: float
@@ -77,14 +78,14 @@ class _CachedFigures:
         self._database = database
         self._read = read
         self._seconds = seconds
-        self._question = SingleFlight(database, self._read_anew)
+        self._query = SingleFlight(database, self._read_anew)
         self._figures: list[Figure] = []
         self._until = float("-inf")
 
     async def figures(self) -> list[Figure]:
         if self._database.clock.monotonic() < self._until:
             return self._figures
-        return await self._question.answer()
+        return await self._query.answer()
 
     async def _read_anew(self) -> list[Figure]:
         self._figures = await self._read()
