@@ -67,7 +67,7 @@ class BasicIn(Strict):
 
 
 class CredentialsIn(Strict):
-    """What a private source wants to see. One login at most; they replace what was set before."""
+    """Credentials of a private source. One login at most; they replace those set before."""
 
     headers: dict[str, Secret] = Field(default={}, repr=False)
     cookies: dict[str, Secret] = Field(default={}, repr=False)

@@ -131,11 +131,3 @@ def paging(kind: str, decode: DecodePosition | None = None) -> Any:
         return page_of(kind, app.page_size(limit), cursor, decode)
 
     return Depends(page)
-
-
-@dataclass(frozen=True, slots=True)
-class PageRequest:
-    """Which part of a list is wanted: how many at most, and from where."""
-
-    limit: int | None = None
-    cursor: str | None = None

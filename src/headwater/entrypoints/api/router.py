@@ -64,7 +64,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class RouteRules:
-    """What middleware must know of a route. The arguments of `Router` explain each field."""
+    """The rules of a route that middleware must know. `Router` explains each field."""
 
     rights: tuple[Right, ...] | None
     reader_token: bool = False

@@ -80,7 +80,7 @@ class EventFilterIn(Strict):
 
 
 class NewSinkIn(Strict):
-    """A sink. Without `from` it is told of what happens from now on."""
+    """A sink. Without `from` it gets the events from now on."""
 
     name: SinkName
     kind: Kind

@@ -1,4 +1,4 @@
-"""Sinks over HTTP: who is told of events, how far they are, and telling them again."""
+"""Sinks over HTTP: who gets events, how far each has come, and delivering events again."""
 
 from operator import attrgetter
 from typing import Annotated
@@ -85,7 +85,7 @@ async def change_sink(name: str, body: SinkChanges, app: App) -> SinkRecord:
 
 @router.delete("/sinks/{name}", right="admin")
 async def remove_sink(name: str, app: App) -> RemovedSinkRecord:
-    """With its cursor and its dead letters. What it was told stays where it is."""
+    """With its cursor and its dead letters. Events that it took stay with their receiver."""
     return RemovedSinkRecord.of(await sink_commands.remove_sink(app.sinks, name))
 
 

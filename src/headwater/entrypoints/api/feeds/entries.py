@@ -62,12 +62,12 @@ async def entry_page(app: ApiContext, page: Page, entry_filter: EntryFilter) -> 
             feed_id = parse_public_id(entry_filter.feed_id, "feed")
             feed_pk = (await feed_rows.get_feed(view, feed_id)).pk
         search = EntrySearch(feed_pk, since, until, entry_filter.category, entry_filter.text)
-        found = await entry_search_rows.search_entries(
+        result = await entry_search_rows.search_entries(
             view, search, after=page.position, limit=page.size
         )
-    next_cursor = page.cursor_after(*found.next) if found.next else None
+    next_cursor = page.cursor_after(*result.next) if result.next else None
     return EntryPage(
-        entries=[EntryRecord.of(entry) for entry in found.entries], next_cursor=next_cursor
+        entries=[EntryRecord.of(entry) for entry in result.entries], next_cursor=next_cursor
     )
 
 

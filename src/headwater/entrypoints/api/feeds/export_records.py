@@ -15,7 +15,7 @@ class ExportedRawRefRecord(Record):
 
 
 class ExportedEntryRecord(Record):
-    """An entry as the event `seq` told of it: nothing in it changes later."""
+    """An entry as it stands in the event `seq`: nothing in it changes later."""
 
     seq: int
     entry_uid: str

@@ -86,7 +86,7 @@ async def reparse_feed(
 ) -> ReparsedRecord:
     """Entries made anew from the archive, without a request. Doing it twice changes nothing more.
 
-    New and changed entries are told of by events, as after a visit.
+    Events announce new and changed entries, as after a visit.
     """
     # Doing it again after a crash does no harm, so the effect is not tied to the request's key.
     body = body or ReparseIn()

@@ -92,7 +92,7 @@ class UnreadPayloadRecord(NounRecord):
 
 
 class ReparsedRecord(Record):
-    """`removed` entries are told of, never deleted. Ask again with `after` = `next`."""
+    """`removed` entries are counted, never deleted. Ask again with `after` = `next`."""
 
     feed_id: str
     dry_run: bool
