@@ -1,7 +1,7 @@
 """Copy personal feeds from one store into another: readers, hashes of tokens, items.
 
-A copy may be repeated at any time, also after it was interrupted: nothing is result twice, and
-changes and ends since the last time are result. Nothing is deleted in either store.
+A copy may be repeated at any time, also after it was interrupted: nothing is copied twice, and
+changes and ends since the last time are copied. Nothing is deleted in either store.
 """
 
 from dataclasses import dataclass, field

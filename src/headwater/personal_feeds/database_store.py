@@ -31,8 +31,10 @@ FORGET_EVERY_SECONDS = 3_600.0
 
 
 class PersonalDatabase:
-    """Personal feeds in the database; one per process. Items that come at the same time share a
-    commit."""
+    """Personal feeds in the database; one per process.
+
+    Items that come at the same time share a commit.
+    """
 
     storage = "database"
 

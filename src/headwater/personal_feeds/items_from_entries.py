@@ -17,8 +17,10 @@ _VERSION, _VARIANT = 7, 2
 
 
 def entry_guid(seq: int, at: int, published: int | None) -> str:
-    """A UUIDv7. `seq` is the event's number in the log; `at` and `published` are in
-    microseconds."""
+    """A UUIDv7.
+
+    `seq` is the event's number in the log; `at` and `published` are in microseconds.
+    """
     dated = at if published is None else min(published, at)
     seconds = min(max(dated // _SECOND, 0), 2**_DATE_BITS - 1)
     # The first entry of a document is its newest, and has the lowest event number: so invert it.

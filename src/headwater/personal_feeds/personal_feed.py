@@ -97,8 +97,10 @@ def build_personal_feed(
     hub: str | None = None,
     clean: CleanFunction | None = None,
 ) -> PublishedFeed:
-    """Build the document; the same arguments give the same bytes. `clean` is `clean_item` with a
-    cache."""
+    """Build the document; the same arguments give the same bytes.
+
+    `clean` is `clean_item` with a cache.
+    """
     items = [
         _join_categories(request.format, same, clean or clean_item)
         for same in _group_by_guid(newest.items)
@@ -134,8 +136,10 @@ def clean_item(kept: KeptItem) -> PublishedItem:
 
 
 def _enclosures(kept: KeptItem, magnet: str | None) -> Iterable[ItemEnclosure]:
-    """The files of an item. A magnet link goes with them: it is for download clients, not
-    browsers."""
+    """The files of an item.
+
+    A magnet link goes with them: it is for download clients, not browsers.
+    """
     if magnet and magnet not in {each.url for each in kept.enclosures}:
         yield ItemEnclosure(magnet, TORRENT)
     for attachment in kept.enclosures:

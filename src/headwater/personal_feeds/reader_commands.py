@@ -37,8 +37,10 @@ logger = get_logger("readers")
 
 @dataclass(frozen=True, slots=True)
 class ReaderLimits:
-    """Limits for readers. `allowed` are the only names of categories that there may be; empty:
-    any."""
+    """Limits for readers.
+
+    `allowed` are the only names of categories that there may be; empty: any.
+    """
 
     readers: int = 10_000
     categories: int = 500
@@ -241,8 +243,10 @@ async def _record_resource(database: Database, idempotency: bytes | None, resour
 
 
 def _new_id(idempotency: bytes | None, *about: str) -> str:
-    """An id from the key of the request. `about` is in it too: a key that is free again may be used
-    for something else."""
+    """An id from the key of the request.
+
+    `about` is in it too: a key that is free again may be used for something else.
+    """
     if idempotency is None:
         return str(uuid7())
     return str(uuid5(_FROM_KEYS, orjson.dumps([idempotency.hex(), *about]).decode()))

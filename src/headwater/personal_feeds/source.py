@@ -10,8 +10,10 @@ from headwater.publish.opml import OpmlRow, render_opml
 
 @dataclass(frozen=True, slots=True)
 class CategorySource:
-    """A feed that fills categories. `categories` are the requested ones that it has, in their
-    order."""
+    """A feed that fills categories.
+
+    `categories` are the requested ones that it has, in their order.
+    """
 
     url: str
     title: str | None

@@ -186,8 +186,10 @@ class SinkDeliveries:
                 del self._open_sinks[open_sink.sink.id]
 
     async def _deliver(self, open_sink: OpenSink) -> None:
-        """Deliver to one sink. One delivery per sink runs here; the lease makes it one
-        everywhere."""
+        """Deliver to one sink.
+
+        One delivery per sink runs here; the lease makes it one everywhere.
+        """
         sink = open_sink.sink
         try:
             if await self._has_wanted_event(open_sink):
@@ -202,8 +204,10 @@ class SinkDeliveries:
             del self._running[sink.id]
 
     async def _has_wanted_event(self, open_sink: OpenSink) -> bool:
-        """Look for the next wanted event. While there is none, the cursor is written only
-        seldom."""
+        """Look for the next wanted event.
+
+        While there is none, the cursor is written only seldom.
+        """
         noted = self.services.clock.monotonic()
         while not open_sink.enough.is_set():
             sink = open_sink.sink

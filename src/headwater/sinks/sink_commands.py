@@ -74,8 +74,10 @@ async def create_sink(
     most: int,
     idempotency: bytes | None = None,
 ) -> CreatedSink:
-    """A new sink, which gets the events from `definition.start` on. BadInput names the wrong
-    field."""
+    """A new sink, which gets the events from `definition.start` on.
+
+    BadInput names the wrong field.
+    """
     config = check_definition(services.kinds, definition)
     async with services.database.write() as tx:
         sink = await insert_new_sink(tx, services, definition, config, most=most)
@@ -88,8 +90,10 @@ async def create_sink(
 
 
 async def change_sink(services: SinkServices, name: str, changes: SinkDefinitionPatch) -> Sink:
-    """Change a sink; it goes on from its cursor, without its failures. One from the settings is
-    refused."""
+    """Change a sink; it goes on from its cursor, without its failures.
+
+    One from the settings is refused.
+    """
     if changes == SinkDefinitionPatch():
         return (await get_sink_status(services.database, name)).sink
     async with services.database.write() as tx:
@@ -335,8 +339,10 @@ async def _get_sink(view: View, name: str) -> Sink:
 
 
 async def _lock_sink(tx: Transaction, name: str) -> Sink:
-    """Nobody else changes the sink until the end. A transaction that fails leaves no trace of
-    it."""
+    """Nobody else changes the sink until the end.
+
+    A transaction that fails leaves no trace of it.
+    """
     sink = await sink_rows.update_sink(tx, (await _get_sink(tx, name)).id, SinkPatch(), tx.now)
     if sink is None:
         raise _no_such_sink(name)

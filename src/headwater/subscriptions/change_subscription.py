@@ -46,7 +46,7 @@ REASSIGNED = "reassigned"
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionUpdate:
-    """All update of one request. A new fetcher has been asked before whether it can."""
+    """All changes of one request. A new fetcher has been asked before whether it can."""
 
     patch: SubscriptionPatch
     is_active: bool | Keep = KEEP

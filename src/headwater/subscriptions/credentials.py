@@ -47,7 +47,7 @@ async def set_subscription_credentials(
 async def remove_subscription_credentials(
     subscription_id: int, database: Database, who: str
 ) -> None:
-    """Without effect where subscription are none."""
+    """Remove them; without effect where there are none."""
     async with database.write() as tx:
         subscription = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
         if subscription.has_credentials:

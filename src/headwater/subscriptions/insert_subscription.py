@@ -24,7 +24,7 @@ from headwater.subscriptions.subscription import NewSubscription, Subscription, 
 
 
 async def find_former_subscription(view: View, url: str) -> Subscription | None:
-    """The removed subscription of this source, which would come back; DuplicateUrl when former is
+    """The removed subscription of this source, which would come back; DuplicateUrl when there is
     an active one.
 
     For callers that make a request before they write: a duplicate is found without the request.

@@ -31,8 +31,10 @@ class SealedKeyrings:
     vault: Vault
 
     async def open(self, feed: FeedPk, url: str) -> Keyring:
-        """The keyring of a feed. It is read for every visit, so that removed credentials are not
-        used once more."""
+        """The keyring of a feed.
+
+        It is read for every visit, so that removed credentials are not used once more.
+        """
         async with self.database.read() as view:
             sealed = await secret_rows.list_secrets_of_feed(view, feed)
         return Keyring(

@@ -63,8 +63,10 @@ async def unsubscribe(
 async def delete_subscription(
     subscription_id: int, database: Database, who: str, *, hard: bool
 ) -> Subscription:
-    """The subscription as it was. Soft: no more visits. Hard: everything is deleted, with one
-    event."""
+    """The subscription as it was.
+
+    Soft: no more visits. Hard: everything is deleted, with one event.
+    """
     async with database.write() as tx:
         subscription = await subscription_rows.get_subscription(tx, subscription_id, lock=True)
         await _unsubscribe_feed(tx, subscription, hard=hard, who=who)

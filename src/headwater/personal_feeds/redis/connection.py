@@ -35,8 +35,10 @@ _AWAY = (
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A Lua script, which runs atomically. The server knows it by its SHA-1 after the first
-    time."""
+    """A Lua script, which runs atomically.
+
+    The server knows it by its SHA-1 after the first time.
+    """
 
     text: str
     name: str = field(init=False)

@@ -77,8 +77,10 @@ end
 return answers
 """
 )
-"""Per item: category, guid, hash of the caller's id. The answer is the stored item, if there is
-one."""
+"""Per item: category, guid, hash of the caller's id.
+
+The answer is the stored item, if there is one.
+"""
 
 LIST_CATEGORIES = Script(
     """

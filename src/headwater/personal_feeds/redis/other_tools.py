@@ -124,8 +124,10 @@ def arrival_in(guid: str, stored: StoredItem) -> int | None:
 
 
 def parse_categories(written: bytes) -> tuple[str, ...] | None:
-    """Each category once, in their order; None when it is no list. A value that is no text is left
-    out."""
+    """Each category once, in their order; None when it is no list.
+
+    A value that is no text is left out.
+    """
     listed = parse_json(written)
     if not isinstance(listed, list):
         return None

@@ -72,8 +72,10 @@ for category in pairs(touched) do category_changed(category, ARGV[2]) end
 return 1
 """
 )
-"""The moment of the clock, that of the pass. Per item: category, guid, when it ends, mark,
-SHA-1."""
+"""The moment of the clock, that of the pass.
+
+Per item: category, guid, when it ends, mark, SHA-1.
+"""
 
 SWEEP = Script(
     VERSION_FUNCTIONS

@@ -285,8 +285,10 @@ for _, key in ipairs(page[2]) do
 end
 return {page[1], ids}
 """)
-"""Cursor, how many keys to look at. The answer is the readers that have categories but are not
-known."""
+"""Cursor, how many keys to look at.
+
+The answer is the readers that have categories but are not known.
+"""
 
 CHANGED_READERS = Script(
     _CATEGORIES

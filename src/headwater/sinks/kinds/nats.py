@@ -27,8 +27,10 @@ def nats_kind(_resources: SinkResources) -> SinkKind:
 
 
 def check_nats_options(options: Mapping[str, Any], secrets: Mapping[str, str]) -> CheckedOptions:
-    """Options with defaults filled in; secrets in the URL move to the secrets. BadInput names the
-    field."""
+    """Options with defaults filled in; secrets in the URL move to the secrets.
+
+    BadInput names the field.
+    """
     sink_options, sink_secrets = SinkOptions("nats", options), SinkOptions("nats secret", secrets)
     servers = _servers(sink_options)
     stored = {name: sink_secrets.maybe_text(name) for name in ("token", "user", "password")}

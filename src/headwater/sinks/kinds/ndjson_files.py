@@ -49,8 +49,10 @@ def _day(number: int) -> str:
 
 
 def encode_line(event: WireEvent, entry: bytes | None, raw: bytes | None, replay: int) -> bytes:
-    """One line. `entry` and `raw` are JSON; None leaves the field out, and so does a replay of
-    0."""
+    """One line.
+
+    `entry` and `raw` are JSON; None leaves the field out, and so does a replay of 0.
+    """
     parts = (
         event.body[:-1],
         b"" if entry is None else b',"entry":',
@@ -119,8 +121,10 @@ class DayFile:
         return event_id in self._ids
 
     def append(self, lines: bytes, event_ids: Iterable[str], disk: Disk) -> bool:
-        """Append lines; True when the file is new. The lines are durable on return, the name is
-        not."""
+        """Append lines; True when the file is new.
+
+        The lines are durable on return, the name is not.
+        """
         descriptor = os.open(
             self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644
         )
@@ -177,8 +181,10 @@ def _check_is_ours(path: Path, rest: bytes, coding: LineCoding) -> None:
 
 
 def _ids_from_end(lines: Iterable[bytes], first: int, replay: int) -> dict[str, None]:
-    """Ids of the last lines. Lines are in the order of events, but a retried dead letter may be
-    late."""
+    """Ids of the last lines.
+
+    Lines are in the order of events, but a retried dead letter may be late.
+    """
     ids: list[str] = []
     other_lines = 0
     for line in lines:

@@ -24,8 +24,10 @@ def redis_kind(_resources: SinkResources) -> SinkKind:
 
 
 def check_redis_options(options: Mapping[str, Any], secrets: Mapping[str, str]) -> CheckedOptions:
-    """Options with defaults filled in; a password in the URL becomes a secret. BadInput names the
-    field."""
+    """Options with defaults filled in; a password in the URL becomes a secret.
+
+    BadInput names the field.
+    """
     sink_options, sink_secrets = SinkOptions("redis", options), SinkOptions("redis secret", secrets)
     url = broker_url(sink_options, sink_options.text("url"), SCHEMES)
     password = sink_secrets.maybe_text("password")

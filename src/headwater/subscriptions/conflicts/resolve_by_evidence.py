@@ -77,8 +77,10 @@ async def resolve_new_conflict(subscription_id: int, services: RegistryServices)
 
 
 async def resolve_open_conflicts(services: RegistryServices) -> int:
-    """Resolve all open conflicts that can be: evidence grows while they wait. How many were
-    resolved."""
+    """Resolve all open conflicts that can be: evidence grows while they wait.
+
+    How many were resolved.
+    """
     resolved, after = 0, 0
     while services.evidence.auto_resolve:
         async with services.database.read() as view:

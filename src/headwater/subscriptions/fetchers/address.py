@@ -15,7 +15,7 @@ _PREFIX = re.compile(r"(?:/[A-Za-z0-9_~-](?:[A-Za-z0-9._~-]*[A-Za-z0-9_~-])?)*")
 def check_base_url(text: str) -> str:
     """The base URL as it is stored: in the parser's spelling, without a slash at the end.
 
-    Refused is all that could lead elsewhere than it seems: user names, queries, fragments,
+    Anything that could lead elsewhere than it seems is refused: user names, queries, fragments,
     parameters, dots and percent signs in the path. The address gate decides whether the address
     may be reached at all.
     """

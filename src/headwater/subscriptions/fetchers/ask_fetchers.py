@@ -193,7 +193,7 @@ def _level_of(answer: FetcherAnswer) -> Callable[..., Any]:
 def _ask_builtin(builtin: BuiltinFetcher, question: _Question) -> FetcherAnswer:
     try:
         can_handle: object = builtin.handles(question.source_url, question.source_type)
-    except Exception as trouble:  # noqa: BLE001 -- a plug-in's code may raise anything: that is its answer
+    except Exception as trouble:  # noqa: BLE001 -- a plug-in may raise anything
         return FetcherAnswer("silent", "plugin_error", f"{type(trouble).__name__}: {trouble}")
     if not isinstance(can_handle, bool):
         return FetcherAnswer("silent", "bad_answer", "it answered neither true nor false")
@@ -237,8 +237,10 @@ async def _fetchers_to_ask(
 
 
 def _limit_fetchers(fetchers: Sequence[Fetcher], max_outside: int) -> list[Fetcher]:
-    """Those of the highest priority. All that run in this process stay: asking them costs
-    nothing."""
+    """Those of the highest priority.
+
+    All that run in this process stay: asking them costs nothing.
+    """
     outside = [fetcher.id for fetcher in fetchers if not fetcher.is_builtin]
     if len(outside) > max_outside:
         logger.warning("too_many_fetchers", enabled=len(outside), asked=max_outside)

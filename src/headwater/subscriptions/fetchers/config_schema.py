@@ -29,8 +29,10 @@ ConfigInput = str | Mapping[str, Any] | None
 
 
 def check_config_schema(schema: ConfigInput | bool) -> str | None:
-    """The schema as it is stored. Refused: no JSON Schema, or one that could cost or fetch too
-    much."""
+    """The schema as it is stored.
+
+    Refused: no JSON Schema, or one that could cost or fetch too much.
+    """
     if schema is None or schema == "":
         return None
     text = schema if isinstance(schema, str) else orjson.dumps(schema).decode()

@@ -76,7 +76,7 @@ class ReportedFailure:
 
 @dataclass(frozen=True, slots=True)
 class ReportedThrottled:
-    """The source asked for a rest; for `retry_after_sec`, when it report how long."""
+    """The source asked for a rest; for `retry_after_sec`, when it said how long."""
 
     retry_after_sec: float | None = None
 

@@ -180,8 +180,10 @@ async def has_all_builtins(view: View, builtins: Sequence[BuiltinFetcher]) -> bo
 async def insert_missing_builtins(
     tx: Transaction, builtins: Sequence[BuiltinFetcher], now: datetime
 ) -> None:
-    """Insert the rows that are missing. A row that is there keeps the values an operator may
-    change."""
+    """Insert the rows that are missing.
+
+    A row that is there keeps the values an operator may change.
+    """
     for builtin in await _missing_builtins(tx, builtins):
         is_ours = await tx.run(
             "INSERT INTO fetcher_modules (name, version, description, base_url, priority,"

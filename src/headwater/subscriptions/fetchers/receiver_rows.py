@@ -11,8 +11,10 @@ from headwater.core.ports import Transaction, View
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """A fetcher that wants news. `signing_key` is sealed; `news_seq` is the last event that it
-    has."""
+    """A fetcher that wants news.
+
+    `signing_key` is sealed; `news_seq` is the last event that it has.
+    """
 
     fetcher_id: int
     name: str

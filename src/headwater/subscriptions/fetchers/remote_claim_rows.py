@@ -84,7 +84,7 @@ async def claim_assigned_feeds(
 async def list_feeds_of_fetcher(
     view: View, fetcher: FetcherId, subscription_ids: list[int]
 ) -> dict[int, FeedPk]:
-    """Subscription → its feed, for those of these that are the fetcher's."""
+    """Subscription → its feed, for the active ones of this fetcher."""
     rows = await view.rows(
         "SELECT subscription_id, feed_id FROM rss_subscriptions WHERE fetcher_id = ? AND is_active"
         f" AND feed_id IS NOT NULL AND subscription_id IN ({placeholders(len(subscription_ids))})",

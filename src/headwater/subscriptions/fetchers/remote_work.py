@@ -214,8 +214,10 @@ async def renew_claims(
     lease_seconds: float,
     idempotency: bytes | None = None,
 ) -> RenewedClaims:
-    """Make the leases of work under way longer. With 0 seconds the work is released, due at
-    once."""
+    """Make the leases of work under way longer.
+
+    With 0 seconds the work is released, due at once.
+    """
     check_may_work(fetcher)
     kept: list[int] = []
     lost: list[int] = []

@@ -96,8 +96,10 @@ class NewsDeliveries:
         return max(receiver.news_seq, self._reached.get(receiver.fetcher_id, 0))
 
     async def _deliver(self, receiver: Receiver) -> None:
-        """Deliver one page. One delivery per fetcher runs here; the lease makes it one
-        everywhere."""
+        """Deliver one page.
+
+        One delivery per fetcher runs here; the lease makes it one everywhere.
+        """
         try:
             page = await read_news(self._services.database, self._cursor_of(receiver))
             if not page.events:
