@@ -22,7 +22,7 @@ BUGS = (
             Edit(
                 "_on_socket",
                 "__reason__ is not None",
-                "__reason__ is not None and place[0] == self._host",
+                "__reason__ is not None and address[0] == self._host",
             ),
         ),
         "test_a_name_that_leads_elsewhere_the_second_time_is_dialled_where_it_was_checked",

@@ -209,7 +209,7 @@ FeedHandler = Callable[[FeedDraft, etree._Element, Context], None]
 
 
 class Dispatch(dict[Any, Any]):
-    """Handlers by raw tag. A new tag is looked up by its plain name once. Bounded."""
+    """Handlers by raw tag. A new tag is looked up by plain name once, and kept within bounds."""
 
     __slots__ = ("_by_name", "_otherwise")
 

@@ -1,4 +1,4 @@
-"""Media RSS and podcast elements: files, thumbnails, durations."""
+"""Read Media RSS and podcast elements: files, thumbnails, durations."""
 
 from lxml import etree
 
@@ -12,12 +12,12 @@ from headwater.parse.text import text_of
 _LONGEST_SECONDS = 10**8
 
 
-def seconds(given: str | None) -> int | None:
-    """`3723`, `62:03`, `1:02:03` or `PT1H2M3S`-free spellings as seconds."""
-    if not given or len(given) > 32:
+def seconds(text: str | None) -> int | None:
+    """The seconds of `3723`, `62:03` and `1:02:03`. Spellings like `PT1H2M3S` are not read."""
+    if not text or len(text) > 32:
         return None
     total = 0
-    pieces = given.strip().split(":")
+    pieces = text.strip().split(":")
     if len(pieces) > 4:
         return None
     for piece in pieces:
@@ -29,11 +29,11 @@ def seconds(given: str | None) -> int | None:
 
 
 def file_of(element: etree._Element) -> str | None:
-    """Media RSS says `url`, iTunes says `href`, and publishers say either."""
-    found: str | None = element.get("url") or element.get("href")
-    if found is None and element.keys() and add_usual_attributes(element):
-        found = element.get("url") or element.get("href")
-    return found
+    """The address of a file. Media RSS has `url`, iTunes has `href`, and publishers use either."""
+    address: str | None = element.get("url") or element.get("href")
+    if address is None and element.keys() and add_usual_attributes(element):
+        address = element.get("url") or element.get("href")
+    return address
 
 
 def media_file(
@@ -57,13 +57,13 @@ def read_thumbnail(draft: EntryDraft, element: etree._Element, context: Context)
     href = file_of(element) or text_of(element)
     if not href:
         return
-    found = web_address(href, element, context)
-    if found is None or found in draft.thumbnails:
+    address = web_address(href, element, context)
+    if address is None or address in draft.thumbnails:
         return
     if len(draft.thumbnails) >= context.limits.thumbnails:
         context.tally.note("thumbnails_cut", f"more than {context.limits.thumbnails}, cut")
         return
-    draft.thumbnails = (*draft.thumbnails, found)
+    draft.thumbnails = (*draft.thumbnails, address)
 
 
 def read_itunes_image(draft: EntryDraft, element: etree._Element, context: Context) -> None:
@@ -71,7 +71,7 @@ def read_itunes_image(draft: EntryDraft, element: etree._Element, context: Conte
 
 
 def read_itunes_link(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """What itunes:image was called at first."""
+    """Read itunes:link, the first name of itunes:image."""
     if element.get("rel") == "image":
         read_thumbnail(draft, element, context)
     else:
@@ -79,7 +79,7 @@ def read_itunes_link(draft: EntryDraft, element: etree._Element, context: Contex
 
 
 def read_entry_image(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """Not in any specification, but met: an `image` in an item, as URL or with a `url` inside."""
+    """Read an item's `image`, a URL or with a `url` inside. No specification has it."""
     for child in element:
         if isinstance(child.tag, str) and plain_name(child.tag) in ("url", "href"):
             read_thumbnail(draft, child, context)
@@ -94,18 +94,18 @@ def read_duration(draft: EntryDraft, element: etree._Element, context: Context) 
 
 
 def with_duration(files: tuple[Enclosure, ...], duration: int) -> tuple[Enclosure, ...]:
-    """The duration is that of the first file that can be played."""
-    for at, one in enumerate(files):
-        if one.medium != "image" and not (one.type or "").startswith("image/"):
-            if one.duration is not None:
+    """Give the duration to the first file that can be played."""
+    for at, file in enumerate(files):
+        if file.medium != "image" and not (file.type or "").startswith("image/"):
+            if file.duration is not None:
                 break
-            told = Enclosure(one.url, one.type, one.length, duration, one.title, one.medium)
-            return (*files[:at], told, *files[at + 1 :])
+            timed = Enclosure(file.url, file.type, file.length, duration, file.title, file.medium)
+            return (*files[:at], timed, *files[at + 1 :])
     return files
 
 
 def read_alternate_enclosure(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """podcast:alternateEnclosure: the same episode in another encoding."""
+    """Read podcast:alternateEnclosure: the same episode in another encoding."""
     title = element.get("title")
     for child in element:
         uri = child.get("uri")
@@ -118,7 +118,7 @@ def read_alternate_enclosure(draft: EntryDraft, element: etree._Element, context
 
 
 def read_feed_image(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    """RSS's image with a `url` inside, or iTunes's with an `href`."""
+    """Read RSS's image with a `url` inside, or iTunes's with an `href`."""
     href, holder = file_of(element), element
     for child in element:
         if not href and isinstance(child.tag, str) and plain_name(child.tag) in ("url", "href"):
@@ -135,7 +135,7 @@ def read_feed_itunes_link(draft: FeedDraft, element: etree._Element, context: Co
 
 
 def read_feed_thumbnail(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    """It stands in for an image or logo that the feed lacks."""
+    """Read a thumbnail, which stands in for an image or logo that the feed lacks."""
     href = file_of(element) or text_of(element)
     if href and draft.thumbnail is None:
         draft.thumbnail = web_address(href, element, context)

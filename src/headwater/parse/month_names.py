@@ -148,12 +148,12 @@ MONTHS: dict[str, int] = _table()
 """Casefolded month name, full or shortened, to its number."""
 
 CROATIAN_MONTHS = {"lip": 6, "srp": 7, "lis": 10, "listopada": 10}
-"""Those that are other months in Polish and Czech."""
+"""Names that are other months in Polish and Czech."""
 
 CROATIAN_DAYS = frozenset(
     "uto sri čet pet sub ned ponedjeljak utorak srijeda četvrtak petak subota nedjelja".split()
 )
-"""Those that no Pole or Czech would write."""
+"""Names of days that are neither Polish nor Czech."""
 
 ENGLISH_MONTHS: dict[str, int] = {
     spelling: number
@@ -164,4 +164,4 @@ ENGLISH_MONTHS: dict[str, int] = {
 ISO_MONTHS: dict[str, str] = {
     name[:3].title(): f"-{number:02}-" for number, name in enumerate(_ENGLISH.split(), 1)
 }
-"""The month of an RFC 822 date as it stands in an ISO date, with the dashes around it."""
+"""Months of RFC 822 dates as ISO dates write them, with the dashes around them."""

@@ -1,4 +1,4 @@
-"""Namespaces that publishers made up, put right before anything is read."""
+"""Namespaces: correct those that publishers made up, before any element is read."""
 
 import re
 from functools import lru_cache
@@ -88,14 +88,15 @@ NAMESPACES: dict[str, str] = {
     "http://podlove.org/simple-chapters": "psc",
     "http://app.ft.com/": "ft",
 }
-"""Lower-case namespace URI to the prefix our handlers use; "" is RSS's and Atom's own."""
+"""Prefixes of our handlers by lower-case namespace URI. RSS's and Atom's own prefix is ""."""
 
 _OWN = ("backend.userland.com/rss", "purl.org/atom/ns#draft")
 """How bare URIs of further versions begin."""
 
 
 def _bare(uri: str) -> str:
-    """What variants of a namespace have in common: http or https, `www.`, a slash at its end."""
+    """The common part of a namespace's variants, without http or https, `www.` and a slash at its
+    end."""
     bare = uri.strip().lower().removeprefix("http://").removeprefix("https://")
     return bare.removeprefix("www.").rstrip("/#")
 
@@ -122,11 +123,11 @@ USUAL_URIS: dict[str, str] = {
     "geo": "http://www.w3.org/2003/01/geo/wgs84_pos#",
     "gml": "http://www.opengis.net/gml",
 }
-"""How the specifications of vocabularies that many sites share write their own namespace."""
+"""Namespaces of vocabularies that many sites share, as their specifications write them."""
 _BY_ANOTHER_NAME = {
     _bare(uri): USUAL_URIS[prefix]
     for uri, prefix in NAMESPACES.items()
-    # RSS 1.0's threading is another vocabulary than Atom's, under the same prefix.
+    # RSS 1.0's threading is not Atom's vocabulary, although it has the same prefix.
     if prefix in USUAL_URIS and not uri.endswith("/threading/")
 }
 
@@ -139,9 +140,9 @@ def is_known_namespace(uri: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def plain_name(tag: str) -> str:
-    """`{uri}pubDate` or `dc:creator` as our handlers know it: `pubdate`, `dc:creator`, or `?`.
+    """The name that our handlers use for `{uri}pubDate` or `dc:creator`: `pubdate`, `dc:creator`.
 
-    Names of unknown namespaces come back as `?`, so that they never pass for RSS's own.
+    Names of unknown namespaces become `?`, so that they never pass for RSS's own.
     """
     if tag[0] == "{":
         uri, _, local = tag[1:].partition("}")
@@ -149,8 +150,8 @@ def plain_name(tag: str) -> str:
         if prefix is None and _bare(uri).startswith(_OWN):
             prefix = ""
     else:
-        given, colon, local = tag.rpartition(":")
-        prefix = PREFIXES.get(given.lower()) if colon else ""
+        written, colon, local = tag.rpartition(":")
+        prefix = PREFIXES.get(written.lower()) if colon else ""
     if prefix is None:
         return "?"
     return f"{prefix}:{local.lower()}" if prefix else local.lower()
@@ -160,8 +161,8 @@ def plain_name(tag: str) -> str:
 def split_name(tag: str) -> tuple[str, str]:
     """Namespace URI and local name, for extensions.
 
-    A usual vocabulary goes by its own URI, however it was written or if it was not declared at
-    all: whoever looks for it finds it in one place. Of other prefixes nothing more is known.
+    A usual vocabulary always gets its own URI, however it was written and even if it was not
+    declared, so that readers find it in one place. Other prefixes stay as they are.
     """
     if tag[0] == "{":
         uri, _, local = tag[1:].partition("}")
@@ -171,39 +172,40 @@ def split_name(tag: str) -> tuple[str, str]:
 
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*").fullmatch
-_MEANT_BY_PREFIX = (
+_KNOWN_BY_PREFIX = (
     "dc dcterms content itunes media sy podcast googleplay xhtml cc creativecommons admin"
     " slash thr wfw georss".split()
 )
 _USUAL: dict[str, str] = {}
 for _uri, _prefix in NAMESPACES.items():
-    if _prefix in _MEANT_BY_PREFIX:
+    if _prefix in _KNOWN_BY_PREFIX:
         _USUAL.setdefault(_prefix, f"{{{USUAL_URIS.get(_prefix, _uri)}}}")
 
 
 def fix_namespaces(root: etree._Element) -> bool:
-    """Whether a channel or an item lost a namespace that nobody knows.
+    """Rename elements to known namespaces. Returns whether a channel or item lost an unknown one.
 
-    A usual prefix that the root declares for an address that nobody knows is meant as usual.
+    A usual prefix that the root declares for an unknown address has its usual meaning.
     """
-    meant: dict[str, str] = {}
+    corrections: dict[str, str] = {}
     for prefix, uri in root.nsmap.items():
         usual = _USUAL.get(prefix.lower()) if prefix else None
         if usual is not None and not is_known_namespace(uri):
-            meant[f"{{{uri}}}"] = usual
+            corrections[f"{{{uri}}}"] = usual
     first = root[0].tag if len(root) else None
     is_unknown = isinstance(first, str) and _is_unknown_structure(first)
     if is_unknown:
-        meant[str(first).rpartition("}")[0] + "}"] = ""
-    if meant:
-        _rename(root, meant)
+        corrections[str(first).rpartition("}")[0] + "}"] = ""
+    if corrections:
+        _rename(root, corrections)
     return is_unknown
 
 
 def drop_unknown_namespace(root: etree._Element) -> bool:
-    """Whether a root that is a feed's by its name lost a namespace that nobody knows.
+    """Drop an unknown namespace of a root that has a feed's name. Returns whether it was dropped.
 
-    Publishers make them up. All of its elements lose it, as if it had not been declared.
+    Publishers make such namespaces up. All elements of the root lose it, as if it were not
+    declared.
     """
     uri, brace, local = str(root.tag).rpartition("}")
     name, own = local.lower(), uri + brace
@@ -219,10 +221,10 @@ def _is_unknown_structure(tag: str) -> bool:
     return tag.endswith(("}channel", "}item")) and plain_name(tag) == "?"
 
 
-def _rename(root: etree._Element, meant: dict[str, str]) -> None:
+def _rename(root: etree._Element, corrections: dict[str, str]) -> None:
     for element in root.iter():
         uri, brace, local = str(element.tag).rpartition("}")
-        new = meant.get(uri + brace) if brace else None
+        new = corrections.get(uri + brace) if brace else None
         # A repaired document may hold names that XML forbids.
         if new is not None and _PLAIN_NAME(local) is not None:
             element.tag = new + local
@@ -232,16 +234,17 @@ _FEW = 16
 
 
 def add_usual_attributes(element: etree._Element) -> bool:
-    """Whether attributes in capitals or with a prefix were given their usual names too.
+    """Give attributes in capitals or with a prefix their usual names too. Returns whether there
+    were any.
 
-    Asked only where an attribute that is needed is missing.
+    Called only where an attribute that is needed is missing.
     """
-    found = False
+    has_added = False
     for name in map(str, element.keys()[:_FEW]):
         usual = name.rpartition("}")[2].rpartition(":")[2].lower()
         if usual == name or name.startswith(XML) or not (usual.isascii() and usual.isalpha()):
             continue
         if element.get(usual) is None:
             element.set(usual, element.get(name) or "")
-            found = True
-    return found
+            has_added = True
+    return has_added

@@ -1,4 +1,4 @@
-"""Bytes to a document: the order of the work, from sniffing to identity."""
+"""The parser: turn bytes into a document, step by step from the charset to the uids."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -49,13 +49,14 @@ _compared_fields_of = attrgetter(
     *(one.name for one in fields(Entry) if one.name not in ("uid", "fragment"))
 )
 _BYTES_PER_READING, _BYTES_PER_DOCUMENT = 1_000, 8_192
-"""What a reading costs beside its bytes, and what a document may cost beside its own, in bytes."""
+"""The cost of one reading beside its bytes, and the budget of a document beside its size, in bytes.
+"""
 
 
 class _ParseRequest(NamedTuple):
-    """A body and all that decides how it is read.
+    """A body, and all facts that decide how it is read.
 
-    `relative` is given for an entry that is read alone: what holds for its whole document.
+    `relative` is set for an entry that is read alone: the patterns of its whole document.
     """
 
     body: bytes
@@ -72,23 +73,23 @@ def parse(
     headers: Mapping[str, str] | None = None,
     limits: ParseLimits = _DEFAULT_LIMITS,
 ) -> Document:
-    """What a feed says. Never raises: what is no feed has the format `unknown`.
+    """Parse a feed. This never raises: a document that is no feed has the format `unknown`.
 
-    `body` is the document after content decoding (gzip, br, …); `url` is where it was found;
-    of the `headers` only Content-Type, Content-Location and Content-Language are looked at.
+    `body` is the document after content decoding (gzip, br, …), and `url` is its address. Of the
+    `headers` only Content-Type, Content-Location and Content-Language are used.
     """
-    asked = _ParseRequest(body, url, headers or _NO_HEADERS, limits)
+    request = _ParseRequest(body, url, headers or _NO_HEADERS, limits)
     tally = ProblemTally()
     was_on = pause_collector()
     try:
-        document = decode_document(body, asked.headers, tally)
+        document = decode_document(body, request.headers, tally)
         if _is_json(document):
             if document.is_body and not is_valid_utf8(document.utf8):
-                document = decode_false_utf8(body, asked.headers, tally)
-            found = parse_json_feed(document, url, limits, tally.copy())
-            if not _is_other_than_json(found, document):
-                return found
-        return _parse_xml(asked, document, tally)
+                document = decode_false_utf8(body, request.headers, tally)
+            parsed = parse_json_feed(document, url, limits, tally.copy())
+            if not _is_xml_after_all(parsed, document):
+                return parsed
+        return _parse_xml(request, document, tally)
     finally:
         resume_collector(was_on)
 
@@ -101,9 +102,9 @@ def parse_fragment(
     headers: Mapping[str, str] | None = None,
     limits: ParseLimits = _DEFAULT_LIMITS,
 ) -> Entry | None:
-    """One entry parsed again from its own slice, with the rest of its document around it.
+    """Parse one entry again from its own slice, with the rest of its document around it.
 
-    Equal to the entry of the whole document, but for the uid where a guid is ambiguous among
+    It equals the entry of the whole document, except for the uid where a guid is ambiguous among
     several entries. None when the fragment is not one of this body's.
     """
     headers = headers or _NO_HEADERS
@@ -118,47 +119,47 @@ def parse_fragment(
     if whole.is_body and not is_valid_utf8(prolog.document):
         whole = decode_false_utf8(body, headers, ProblemTally())
         prolog = without_doctype(whole.utf8, ProblemTally())
-    asked = _ParseRequest(alone, url, headers, limits, relative_attributes(prolog.document))
-    found = _parse_alone(asked, decode_like(whole, alone))
-    return None if found is None else replace(found, fragment=fragment)
+    request = _ParseRequest(alone, url, headers, limits, relative_attributes(prolog.document))
+    entry = _parse_alone(request, decode_like(whole, alone))
+    return None if entry is None else replace(entry, fragment=fragment)
 
 
 def _is_json(document: Utf8Document) -> bool:
     return document.utf8.lstrip(_JUNK)[:1] in (b"{", b"[")
 
 
-def _is_other_than_json(found: Document, document: Utf8Document) -> bool:
-    """A message in brackets before an XML document begins as JSON does."""
-    is_bad = any(problem.code == "bad_json" for problem in found.problems)
+def _is_xml_after_all(parsed: Document, document: Utf8Document) -> bool:
+    """A message in brackets before an XML document looks like JSON."""
+    is_bad = any(problem.code == "bad_json" for problem in parsed.problems)
     return is_bad and root_offset(document.utf8) > 0
 
 
-def _parse_alone(asked: _ParseRequest, document: Utf8Document) -> Entry | None:
+def _parse_alone(request: _ParseRequest, document: Utf8Document) -> Entry | None:
     """The one entry of a document whose others were left out."""
     was_on = pause_collector()
     try:
-        entries = _parse_xml(asked, document, ProblemTally()).entries
+        entries = _parse_xml(request, document, ProblemTally()).entries
     finally:
         resume_collector(was_on)
     return entries[0] if len(entries) == 1 else None
 
 
-def _parse_xml(asked: _ParseRequest, document: Utf8Document, tally: ProblemTally) -> Document:
-    kept = tally.copy()
-    found = _read_document(asked, document, tally, lifts=True)
-    if found is None:
-        found = _read_document(asked, document, kept, lifts=False)
-    return found or _no_feed(document, tally)
+def _parse_xml(request: _ParseRequest, document: Utf8Document, tally: ProblemTally) -> Document:
+    tally_before = tally.copy()
+    parsed = _read_document(request, document, tally, lifts=True)
+    if parsed is None:
+        parsed = _read_document(request, document, tally_before, lifts=False)
+    return parsed or _no_feed(document, tally)
 
 
 def _read_document(
-    asked: _ParseRequest, document: Utf8Document, tally: ProblemTally, *, lifts: bool
+    request: _ParseRequest, document: Utf8Document, tally: ProblemTally, *, lifts: bool
 ) -> Document | None:
-    """None when something that was lifted out of the document was not read."""
+    """None when a text that was lifted out of the document was not read."""
     prolog = without_doctype(document.utf8, tally)
     if prolog.is_bomb or root_offset(prolog.document) < 0:
         return _no_feed(document, tally)
-    tree, document, prolog = _build_tree(asked, document, prolog, tally, lifts=lifts)
+    tree, document, prolog = _build_tree(request, document, prolog, tally, lifts=lifts)
     root = tree.root
     if root is None or not isinstance(root.tag, str):
         return _no_feed(document, tally)
@@ -169,7 +170,7 @@ def _read_document(
         is_doubtful, kind = True, format_of(root, prolog.is_netscape)
     if kind is None:
         return _no_feed(document, tally)
-    context = _context(asked, tree, kind, prolog.document, tally)
+    context = _context(request, tree, kind, prolog.document, tally)
     if may_be_encoded_twice(prolog.document):
         is_doubtful = undo_double_encoding(root, tree.lifted, tally) or is_doubtful
     walked = Walk(context).over(root, plain_name(root.tag))
@@ -177,26 +178,27 @@ def _read_document(
         return None
     if walked.feed.language is None:
         walked.feed.language = context.language
-    is_whole = asked.relative is None
+    is_whole = request.relative is None
     if is_whole:
-        _set_fragments(asked, document, tree, walked)
-    found = _build_document(asked, document, tree, kind, walked, tally)
+        _set_fragments(request, document, tree, walked)
+    parsed = _build_document(request, document, tree, kind, walked, tally)
     if is_doubtful and is_whole:
         return replace(
-            found, entries=_check_fragments(asked, document, found.entries, context.relative)
+            parsed, entries=_check_fragments(request, document, parsed.entries, context.relative)
         )
-    return found
+    return parsed
 
 
 def _build_tree(
-    asked: _ParseRequest,
+    request: _ParseRequest,
     document: Utf8Document,
     prolog: Prolog,
     tally: ProblemTally,
     *,
     lifts: bool,
 ) -> tuple[Tree, Utf8Document, Prolog]:
-    """Well-formed at once, or repaired; each step only when the one before failed."""
+    """Build the tree at once when it is well-formed. Each repair is tried only when all before it
+    failed."""
     text = prolog.document.lstrip(_JUNK)
     is_odd = has_c1_controls(text)
     if not is_odd:
@@ -206,7 +208,7 @@ def _build_tree(
             return tree, document, prolog
     is_other = document.is_body and not is_valid_utf8(text)
     if is_other:
-        document = decode_false_utf8(asked.body, asked.headers, tally)
+        document = decode_false_utf8(request.body, request.headers, tally)
         prolog = without_doctype(document.utf8, ProblemTally())
         text = prolog.document.lstrip(_JUNK)
         is_odd = has_c1_controls(text)
@@ -216,14 +218,14 @@ def _build_tree(
     root = parse_strictly(text) if is_odd or is_other else None
     if root is not None:
         return tree_of(root, text, is_doubtful=has_dropped), document, prolog
-    repaired = parse_repaired(text, prolog.literals, asked.limits, tally)
+    repaired = parse_repaired(text, prolog.literals, request.limits, tally)
     if has_dropped:
         repaired = replace(repaired, is_doubtful=True)
     return repaired, document, prolog
 
 
 def _length_before(document: Utf8Document, prolog: Prolog, text: bytes) -> int | None:
-    """How many bytes of the body stand before the text; None when it is no piece of the body."""
+    """The number of bytes in the body before the text; None when it is no piece of the body."""
     if not document.is_body or len(prolog.document) < len(document.utf8):
         return None
     return document.skipped + len(prolog.document) - len(text)
@@ -243,33 +245,33 @@ def _well_formed(text: bytes, lifts: bool, before: int | None) -> Tree | None:
 
 
 def _base(url: str | None, headers: Mapping[str, str]) -> str | None:
-    """The document's own address: where it was found, or where it says it belongs."""
+    """The document's own address: its Content-Location, or else the address it came from."""
     location = header_value(headers, "content-location")
-    found = resolve(url, location) if location else None
-    return found if found is not None and found.startswith(("http://", "https://")) else url
+    base = resolve(url, location) if location else None
+    return base if base is not None and base.startswith(("http://", "https://")) else url
 
 
 def _context(
-    asked: _ParseRequest, tree: Tree, kind: tuple[str, str], document: bytes, tally: ProblemTally
+    request: _ParseRequest, tree: Tree, kind: tuple[str, str], document: bytes, tally: ProblemTally
 ) -> Context:
-    context = Context(_base(asked.url, asked.headers), asked.limits, tally)
+    context = Context(_base(request.url, request.headers), request.limits, tally)
     context.is_atom = kind[0] == "atom"
     context.unwraps_div = kind == ("atom", "1.0")
     context.lifted = tree.lifted
     context.has_base = tree.has_base
     context.has_lang = tree.has_lang
-    language = header_value(asked.headers, "content-language") or ""
+    language = header_value(request.headers, "content-language") or ""
     context.language = without_controls(language)[:64] or None
-    given = asked.relative
-    context.relative = relative_attributes(document) if given is None else given
+    relative = request.relative
+    context.relative = relative_attributes(document) if relative is None else relative
     return context
 
 
 def _set_fragments(
-    asked: _ParseRequest, document: Utf8Document, tree: Tree, walked: WalkResult
+    request: _ParseRequest, document: Utf8Document, tree: Tree, walked: WalkResult
 ) -> None:
     fragments = locate_fragments(
-        asked.body,
+        request.body,
         document.codec,
         walked.elements,
         tree.holes,
@@ -281,7 +283,7 @@ def _set_fragments(
 
 
 def _build_document(
-    asked: _ParseRequest,
+    request: _ParseRequest,
     document: Utf8Document,
     tree: Tree,
     kind: tuple[str, str],
@@ -291,44 +293,45 @@ def _build_document(
     feed = feed_elements.finish_feed(walked.feed)
     if tree.is_cut:
         tally.note("partial", "the document ended before its root element did")
-    entries = named_entries(walked.entries, asked.url)
+    entries = named_entries(walked.entries, request.url)
     format_, version = kind
     return Document(format_, version, document.label, tree.is_cut, tally.problems(), feed, entries)
 
 
 def _check_fragments(
-    asked: _ParseRequest,
+    request: _ParseRequest,
     whole: Utf8Document,
     entries: tuple[Entry, ...],
     relative: AttributePatterns,
 ) -> tuple[Entry, ...]:
-    """Each fragment read again alone, and not given when that makes another entry.
+    """Parse each fragment alone, and drop it when the result is another entry.
 
-    Where tags had to be repaired, positions in the body and the tree need not mean the same.
+    Where tags had to be repaired, positions in the body need not match the tree.
     """
     first = next((entry.fragment for entry in entries if entry.fragment is not None), None)
-    parts = take_apart(asked.body, first) if first is not None else None
-    left = asked.limits.reread * (len(asked.body) + _BYTES_PER_DOCUMENT)
-    found: list[Entry] = []
+    parts = take_apart(request.body, first) if first is not None else None
+    left = request.limits.reread * (len(request.body) + _BYTES_PER_DOCUMENT)
+    checked: list[Entry] = []
     for entry in entries:
         alone = None
         if parts is not None and entry.fragment is not None:
             left -= _BYTES_PER_READING + len(parts.rest) + entry.fragment.length
             alone = parts.alone(entry.fragment) if left >= 0 else None
         if alone is not None:
-            again = _ParseRequest(alone, asked.url, asked.headers, asked.limits, relative)
+            again = _ParseRequest(alone, request.url, request.headers, request.limits, relative)
             alone = alone if _reads_as(entry, again, whole, is_only=len(entries) == 1) else None
         if alone is None and entry.fragment is not None:
             entry = replace(entry, fragment=None)
-        found.append(entry)
-    return tuple(found)
+        checked.append(entry)
+    return tuple(checked)
 
 
 def _reads_as(entry: Entry, alone: _ParseRequest, whole: Utf8Document, *, is_only: bool) -> bool:
-    """But for the uid, which may be another's too, and the fragment, which nobody looked for."""
+    """Whether both are equal, apart from the uid, which another entry may have too, and the
+    fragment, which is not located here."""
     document = decode_like(whole, alone.body)
     if is_only and document.utf8 == whole.utf8:
-        return True  # it was read so already
+        return True  # exactly this was read already
     again = _parse_alone(alone, document)
     return again is not None and bool(_compared_fields_of(again) == _compared_fields_of(entry))
 

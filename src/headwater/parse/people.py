@@ -1,4 +1,4 @@
-"""People: names, addresses and pages, out of every way in which feeds write them."""
+"""Read people with their names, addresses and pages, in all the ways in which feeds write them."""
 
 import re
 from functools import lru_cache
@@ -11,7 +11,7 @@ from headwater.parse.draft import Context, Draft
 from headwater.parse.namespaces import plain_name
 from headwater.parse.text import looks_like_html, shorten_text, strip_markup, text_of
 
-# Letters with accents count, others do not: in Chinese a name may stand right before an address.
+# Letters with accents count, others do not: a Chinese name may stand right before an address.
 _LETTER = r"A-Za-z0-9\u00c0-\u024f"
 _EMAIL = re.compile(
     rf"(?:mailto:)?([{_LETTER}_][{_LETTER}_.+'%-]{{0,63}}@(?:[{_LETTER}-]{{1,63}}\.){{1,8}}"
@@ -19,12 +19,12 @@ _EMAIL = re.compile(
 )
 _FIELDS = frozenset(("name", "email", "uri", "url", "homepage", "href"))
 NESTED_PERSON = Person()
-"""Stands for somebody whose fields are not the element's own."""
+"""Stands for a person whose fields are in a nested element."""
 _EMPTY_BRACKETS = ("()", "<>", "[]", "&lt;&gt;")
 
 
 def person_from(text: str) -> Person | None:
-    """`a@b.c (Name)`, `Name <a@b.c>`, `Name` or `a@b.c`."""
+    """The person of `a@b.c (Name)`, `Name <a@b.c>`, `Name` or `a@b.c`."""
     if not text:
         return None
     match = _EMAIL.search(text) if "@" in text else None
@@ -32,8 +32,8 @@ def person_from(text: str) -> Person | None:
         name = _readable(text)
         return Person(name, None, None) if name else None
     address: str = match[1]
-    # Some write it in the name's place too; that of somebody else stays whole.
-    name = _EMAIL.sub(lambda found: "" if found[1] == address else found[0], text)
+    # Some publishers repeat the address in place of the name. Another address stays whole.
+    name = _EMAIL.sub(lambda email: "" if email[1] == address else email[0], text)
     for brackets in _EMPTY_BRACKETS:
         name = name.replace(brackets, "")
     name = name.strip().removeprefix("mailto:").strip()
@@ -44,7 +44,7 @@ def person_from(text: str) -> Person | None:
 
 
 def _unbracketed(name: str) -> str:
-    """Without the brackets around it; a bracket that belongs to another one inside stays."""
+    """Remove the brackets around a name. A bracket that belongs to another one inside stays."""
     opened, closed = name.count("("), name.count(")")
     is_around = name[:1] == "(" and name[-1:] == ")"
     if name[:1] == "(" and (is_around or opened > closed):
@@ -55,44 +55,44 @@ def _unbracketed(name: str) -> str:
 
 
 def _readable(name: str) -> str:
-    """A name that was escaped twice, or that is a link to somebody's page."""
+    """The plain name, also when it was escaped twice or is a link to the person's page."""
     return strip_markup(name) if ("&" in name or "<" in name) and looks_like_html(name) else name
 
 
 def read_author(draft: Draft, element: etree._Element, context: Context) -> None:
-    found = _person(element, context)
-    if found is not None:
-        draft.authors = _with_person(draft.authors, found, context) if draft.authors else (found,)
+    person = _person(element, context)
+    if person is not None:
+        draft.authors = _with_person(draft.authors, person, context) if draft.authors else (person,)
 
 
 def read_contributor(draft: Draft, element: etree._Element, context: Context) -> None:
-    found = _person(element, context)
-    if found is not None:
-        draft.contributors = _with_person(draft.contributors, found, context)
+    person = _person(element, context)
+    if person is not None:
+        draft.contributors = _with_person(draft.contributors, person, context)
 
 
 def _with_person(people: tuple[Person, ...], new: Person, context: Context) -> tuple[Person, ...]:
     if new in people:
         return people
-    for position, held in enumerate(people):
-        one = _same_person(held, new)
-        if one is not None:
-            return (*people[:position], one, *people[position + 1 :])
+    for position, earlier in enumerate(people):
+        joined = _join_same_person(earlier, new)
+        if joined is not None:
+            return (*people[:position], joined, *people[position + 1 :])
     if len(people) >= context.limits.people:
         context.tally.note("people_cut", f"more than {context.limits.people} people, cut")
         return people
     return (*people, new)
 
 
-def _same_person(held: Person, new: Person) -> Person | None:
-    """Podcasts name one person as author and, with an address, as owner."""
-    if held.name is None or held.name != new.name:
+def _join_same_person(earlier: Person, new: Person) -> Person | None:
+    """Podcasts name one person as author and, with an address, as owner. None for two people."""
+    if earlier.name is None or earlier.name != new.name:
         return None
-    if (held.email and new.email and held.email != new.email) or (
-        held.uri and new.uri and held.uri != new.uri
+    if (earlier.email and new.email and earlier.email != new.email) or (
+        earlier.uri and new.uri and earlier.uri != new.uri
     ):
         return None
-    return Person(held.name, held.email or new.email, held.uri or new.uri)
+    return Person(earlier.name, earlier.email or new.email, earlier.uri or new.uri)
 
 
 def _person(element: etree._Element, context: Context) -> Person | None:
@@ -102,15 +102,15 @@ def _person(element: etree._Element, context: Context) -> Person | None:
         if text not in known:
             known[text] = person_from(shorten_text(text, context.limits.title_chars, context))
         return known[text]
-    said = _child_texts(element)
+    texts = _child_texts(element)
     if context.has_base:
-        found = _person_from_children(said, element, context)
+        person = _person_from_children(texts, element, context)
     else:
-        key = (context.base, said)
+        key = (context.base, texts)
         if key not in known:
-            known[key] = _person_from_children(said, element, context)
-        found = known[key]
-    return found if found is not NESTED_PERSON else _nested_person(element, context)
+            known[key] = _person_from_children(texts, element, context)
+        person = known[key]
+    return person if person is not NESTED_PERSON else _nested_person(element, context)
 
 
 def _child_texts(element: etree._Element) -> tuple[tuple[str, str], ...]:
@@ -118,29 +118,29 @@ def _child_texts(element: etree._Element) -> tuple[tuple[str, str], ...]:
 
 
 def _person_from_children(
-    said: tuple[tuple[str, str], ...], element: etree._Element, context: Context
+    texts: tuple[tuple[str, str], ...], element: etree._Element, context: Context
 ) -> Person | None:
-    """Atom's person: a name, an address and a page, each in an element of its own."""
+    """Read Atom's person: a name, an address and a page, each in an element of its own."""
     limit = context.limits.title_chars
-    found: dict[str, str] = {}
-    for tag, value in said:
+    values: dict[str, str] = {}
+    for tag, value in texts:
         if value:
-            found.setdefault(_field(tag), shorten_text(value, limit, context))
-    if _FIELDS.isdisjoint(found):
+            values.setdefault(_field(tag), shorten_text(value, limit, context))
+    if _FIELDS.isdisjoint(values):
         return NESTED_PERSON
-    uri = found.get("uri") or found.get("url") or found.get("homepage") or found.get("href")
+    uri = values.get("uri") or values.get("url") or values.get("homepage") or values.get("href")
     if uri is not None and context.has_base:
         element = next((child for child in element if text_of(child) == uri), element)
-    return _build_person(found.get("name"), found.get("email"), uri, element, context)
+    return _build_person(values.get("name"), values.get("email"), uri, element, context)
 
 
 def _nested_person(element: etree._Element, context: Context) -> Person | None:
-    """FOAF and RDF put a person into an element of its own; other markup holds only a name."""
+    """FOAF and RDF put a person into an element of its own. Other markup holds only a name."""
     holder = next((child for child in element if isinstance(child.tag, str) and len(child)), None)
     if holder is not None:
-        found = _person_from_children(_child_texts(holder), holder, context)
-        if found is not NESTED_PERSON:
-            return found
+        person = _person_from_children(_child_texts(holder), holder, context)
+        if person is not NESTED_PERSON:
+            return person
     return person_from(shorten_text(text_of(element), context.limits.title_chars, context))
 
 
@@ -168,6 +168,6 @@ def _build_person(
 
 
 def _web_page(uri: str, base: str | None) -> str | None:
-    """A person's page; anything but a web address is dropped."""
-    found = resolve(base, uri)
-    return found if found is not None and found.startswith("http") else None
+    """A person's page, or None when it is no web address."""
+    page = resolve(base, uri)
+    return page if page is not None and page.startswith("http") else None

@@ -1,4 +1,4 @@
-"""Dublin Core's periods of time: `start=2004-01-01; end=2004-02-01`."""
+"""Read Dublin Core's periods of time: `start=2004-01-01; end=2004-02-01`."""
 
 from lxml import etree
 
@@ -9,7 +9,7 @@ from headwater.parse.text import text_of
 
 
 def read_valid(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """After the end of its period an entry is no longer valid, unless RSS's own word is there."""
+    """An entry expires at the end of its period, unless it has RSS's own expiration date."""
     keep_extension(draft, element, context)
     if draft.expired is not None:
         return

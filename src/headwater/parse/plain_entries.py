@@ -1,4 +1,4 @@
-"""The entries of one document, read element by element."""
+"""Read the entries of one document in plain Python, element by element."""
 
 from lxml import etree
 
@@ -16,7 +16,7 @@ class PlainEntryReader:
     draft, spare = EntryDraft, DraftNotes
 
     def read(self, draft: EntryDraft, element: etree._Element, language: str | None) -> None:
-        """All children in their order; `language` is the entry's."""
+        """Read all children in their order. `language` is the entry's."""
         readers, context = self._readers, self._context
         for child in element:
             readers[child.tag](draft, child, context)

@@ -1,4 +1,4 @@
-"""Habits of single publishers, each with where it was seen and when it may go."""
+"""Quirks of single publishers, each with the place where it was seen and when it may go."""
 
 from datetime import timedelta
 
@@ -16,18 +16,18 @@ MIKAN_ZONE = timedelta(hours=8)
 
 
 def read_mikan_torrent(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    """mikanani.me: the date stands in a torrent block and has no zone: it is China's.
+    """mikanani.me writes the date in a torrent block and without a zone: it is China's.
 
-    Goes when the site writes a zone or an RSS pubDate.
+    This may go when the site writes a zone or an RSS pubDate.
     """
     keep_extension(draft, element, context)
     for child in element:
         if isinstance(child.tag, str) and plain_name(child.tag) == "mikan:pubdate":
             raw = text_of(child)
-            found = parse_date(raw)
-            if found is not None and draft.published is None:
+            moment = parse_date(raw)
+            if moment is not None and draft.published is None:
                 draft.raw_dates["published"] = raw[: context.limits.date_chars]
-                draft.published = found if _has_zone(raw) else found - MIKAN_ZONE
+                draft.published = moment if _has_zone(raw) else moment - MIKAN_ZONE
 
 
 def _has_zone(raw: str) -> bool:
@@ -39,32 +39,32 @@ _FEW = 16
 
 
 def read_channel_attributes(draft: FeedDraft, element: etree._Element, context: Context) -> None:
-    given = _attributes(element)
-    base = resolve(context.base, given.get("base", ""))
+    attributes = _attributes(element)
+    base = resolve(context.base, attributes.get("base", ""))
     if base is not None and base.startswith(("http://", "https://")):
         context.base = base
-    draft.updated = parse_date(given.get("lastmod", ""))
-    _read_page(draft, given, element, context)
+    draft.updated = parse_date(attributes.get("lastmod", ""))
+    _read_page(draft, attributes, element, context)
 
 
 def read_item_attributes(draft: EntryDraft, element: etree._Element, context: Context) -> None:
-    given = _attributes(element)
-    raw = given.get("lastmod")
+    attributes = _attributes(element)
+    raw = attributes.get("lastmod")
     if raw:
         draft.raw_dates["updated"] = raw[: context.limits.date_chars]
         draft.updated = parse_date(raw)
-    _read_page(draft, given, element, context)
+    _read_page(draft, attributes, element, context)
 
 
 def _read_page(
-    draft: Draft, given: dict[str, str], element: etree._Element, context: Context
+    draft: Draft, attributes: dict[str, str], element: etree._Element, context: Context
 ) -> None:
-    href = given.get("href")
+    href = attributes.get("href")
     if href:
         read_address(draft, href, element, context)
 
 
 def _attributes(element: etree._Element) -> dict[str, str]:
-    """By their names in small letters: the format is older than XML."""
+    """Attributes by their lower-case names: the format is older than XML."""
     names = element.keys()[:_FEW]
     return {str(name).lower(): (element.get(name) or "").strip() for name in names}

@@ -1,4 +1,4 @@
-"""Relative addresses inside HTML made absolute, without touching anything else."""
+"""Make relative links inside HTML absolute, and change nothing else."""
 
 import re
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from typing import NamedTuple
 from headwater.core.values.html_entities import unescaped_attribute
 from headwater.core.values.url import resolve
 
-# A pattern that begins with "=" is looked for quickly, and what stands before it is asked
+# A search for a pattern that begins with "=" is fast, and the name before it is checked
 # afterwards: one search for all names takes a quarter of the time of one search for each. The
-# last three letters are asked first, because nearly all other attributes fail there.
+# last three letters are checked first, because nearly all other attributes fail there.
 _LETTERS = r"(?<=[aeimrstuRS][aenorstRE][acdefnprtFC]=)"
 _NAMES = (
     "href", "src", "srcset", "poster", "cite", "action", "background", "longdesc", "usemap",
@@ -39,12 +39,12 @@ _LONGEST_NAME = 64
 ADDRESS_ATTRIBUTES = frozenset(
     spelled for name in _NAMES for spelled in (name, name.upper(), name.title())
 )
-"""The attributes that hold addresses."""
+"""Attributes that hold addresses."""
 _GIVEN = re.compile(r"""\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""")
 _OPEN_TAG = re.compile(r"""<[A-Za-z](?:[^<>"']++|"[^"]*+"|'[^']*+')*+""")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN_FRAGMENT = re.compile(r"#[A-Za-z0-9_.:~-]*")
-# Places and paths that no URL parser would change: put together, they are the address.
+# Origins and paths that no URL parser would change: joined, they are the address.
 _PLAIN_ORIGIN = re.compile(r"https?://(?!\S*xn--)(?:[a-z0-9-]++\.)++[a-z]{2,}+(?=/)")
 _PLAIN_FOLDER = re.compile(r"(?:/(?!\.)[A-Za-z0-9_~=,.-]*+)*/")
 _PLAIN_PATH = re.compile(
@@ -67,43 +67,43 @@ USUAL_ATTRIBUTES: AttributePatterns = (_USUAL,)
 
 
 def relative_attributes(document: bytes) -> AttributePatterns:
-    """What is worth looking for: every spelling in a small document, the usual in a large."""
+    """The patterns worth a search: all spellings in a small document, the usual in a large one."""
     if len(document) < _SMALL:
         return ALL_ATTRIBUTES
     return USUAL_ATTRIBUTES if _IN_DOCUMENT.search(document) is not None else ()
 
 
 def with_absolute_links(value: str, base: str | None, attributes: AttributePatterns) -> str:
-    """The same HTML with the relative addresses in these attributes resolved against `base`."""
+    """Resolve the relative addresses in these attributes of HTML against `base`."""
     if base is None or "<" not in value or "=" not in value:
         return value
-    found = [match.start() for pattern in attributes for match in pattern.finditer(value)]
-    if not found:
+    positions = [match.start() for pattern in attributes for match in pattern.finditer(value)]
+    if not positions:
         return value
-    places = _url_bases_of(base)
+    bases = _url_bases_of(base)
     pieces: list[str] = []
     done = 0
-    for at in found:
+    for at in positions:
         letter = _last_letter(value, at) if at > done and _is_in_tag(value, at) else ""
-        given = _GIVEN.match(value, at + 1) if letter else None
-        if given is None:
+        quoted = _GIVEN.match(value, at + 1) if letter else None
+        if quoted is None:
             continue
         if letter in "tT":  # srcset
-            address = _resolved_set(given, base)
-        elif letter in "fF" and not given[given.lastindex or 1]:
-            address = f'"{places.page}"'
+            address = _resolved_set(quoted, base)
+        elif letter in "fF" and not quoted[quoted.lastindex or 1]:
+            address = f'"{bases.page}"'
         else:
-            address = _resolved(given, base, places)
+            address = _resolved(quoted, base, bases)
         if address is not None:
             pieces += (value[done : at + 1], address)
-            done = given.end()
+            done = quoted.end()
     return "".join((*pieces, value[done:]))
 
 
 class _UrlBases(NamedTuple):
-    """What a fragment, a plain path and one that begins with no slash are put behind.
+    """The bases of a fragment, of a plain path, and of one without a slash at its beginning.
 
-    The page as HTML has it; no origin or folder where a URL parser has to look.
+    `page` is escaped for HTML. `origin` and `folder` are None where a URL parser is needed.
     """
 
     page: str
@@ -111,7 +111,7 @@ class _UrlBases(NamedTuple):
     folder: str | None
 
     def put_before(self, path: str) -> str | None:
-        """The address of a plain path; None for a query or a fragment alone, or without a place."""
+        """The address of a plain path; None for a query or fragment alone, or without a base."""
         first = path[:1]
         if first == "/":
             return None if self.origin is None else self.origin + path
@@ -131,69 +131,69 @@ def _url_bases_of(base: str) -> _UrlBases:
 
 
 def resolve_url(base: str | None, reference: str) -> str | None:
-    """The absolute URL that a reference means; plain paths need no URL parser."""
+    """The absolute URL of a reference. Plain paths need no URL parser."""
     if base is not None and reference[:4] != "http" and _PLAIN_PATH.fullmatch(reference):
-        found = _url_bases_of(base).put_before(reference)
-        if found is not None:
-            return found
+        address = _url_bases_of(base).put_before(reference)
+        if address is not None:
+            return address
     return resolve(base, reference)
 
 
-def absolute_value(name: str, base: str | None, given: str) -> str | None:
-    """An attribute's value with absolute addresses; None when it is to stay as it is."""
+def absolute_value(name: str, base: str | None, value: str) -> str | None:
+    """An attribute's value with absolute addresses; None when it need not change."""
     if name.lower() == "srcset":
-        found = _CANDIDATE.sub(lambda one: _candidate(one, base), given)
-        return None if found == given else found
-    given = given.strip()
-    if not given and name.lower() == "href":
-        return base  # an empty reference means its base
-    return resolve_url(base, given) if is_relative(given) else None
+        resolved = _CANDIDATE.sub(lambda candidate: _resolve_candidate(candidate, base), value)
+        return None if resolved == value else resolved
+    value = value.strip()
+    if not value and name.lower() == "href":
+        return base  # an empty reference leads to its base
+    return resolve_url(base, value) if is_relative(value) else None
 
 
-def _candidate(one: re.Match[str], base: str | None) -> str:
-    found = resolve_url(base, one[1]) if is_relative(one[1]) else None
-    return one[0] if found is None else found + one[2]
+def _resolve_candidate(candidate: re.Match[str], base: str | None) -> str:
+    url = resolve_url(base, candidate[1]) if is_relative(candidate[1]) else None
+    return candidate[0] if url is None else url + candidate[2]
 
 
 def is_relative(address: str) -> bool:
     return bool(address.strip()) and _SCHEME.match(address) is None
 
 
-def _resolved(match: re.Match[str], base: str, places: _UrlBases) -> str | None:
-    """The attribute's new value with quotes, or None when it is to stay as it is."""
-    given = match[match.lastindex or 1]
-    if given[:1] == "#" and _PLAIN_FRAGMENT.fullmatch(given):
-        return f'"{places.page}{given}"'
-    if places.origin is not None and _PLAIN_PATH.fullmatch(given):
-        found = places.put_before(given)
-        if found is not None:
-            return f'"{found}"'
-    if not is_relative(given):
+def _resolved(match: re.Match[str], base: str, bases: _UrlBases) -> str | None:
+    """The attribute's new value with quotes, or None when it need not change."""
+    value = match[match.lastindex or 1]
+    if value[:1] == "#" and _PLAIN_FRAGMENT.fullmatch(value):
+        return f'"{bases.page}{value}"'
+    if bases.origin is not None and _PLAIN_PATH.fullmatch(value):
+        address = bases.put_before(value)
+        if address is not None:
+            return f'"{address}"'
+    if not is_relative(value):
         return None
-    found = resolve(base, unescaped_attribute(given).strip())
-    return None if found is None else f'"{escape(found)}"'
+    address = resolve(base, unescaped_attribute(value).strip())
+    return None if address is None else f'"{escape(address)}"'
 
 
 def _resolved_set(match: re.Match[str], base: str) -> str | None:
-    found = absolute_value("srcset", base, unescaped_attribute(match[match.lastindex or 1]))
-    return None if found is None else f'"{escape(found)}"'
+    value = absolute_value("srcset", base, unescaped_attribute(match[match.lastindex or 1]))
+    return None if value is None else f'"{escape(value)}"'
 
 
 def _last_letter(value: str, at: int) -> str:
-    """Of the name before an equals sign; nothing when that holds no address."""
+    """The last letter of the name before an equals sign; empty when that holds no address."""
     letter = value[at - 1]
     if not letter.isspace():
-        return letter  # the pattern has seen to the rest
+        return letter  # the pattern has checked the rest
     before = value[max(0, at - _LONGEST_NAME) : at].rstrip()
     return before[-1:] if _NAME_AT_END.search(before) is not None else ""
 
 
 def _is_in_tag(value: str, at: int) -> bool:
-    """The nearest angle bracket before it opens a tag, or is quoted in one of the nearest."""
+    """Whether the nearest angle bracket before opens a tag, or is quoted in one of the nearest."""
     begin = max(0, at - _LONGEST_TAG)
     opened = value.rfind("<", begin, at)
     if opened > value.rfind(">", begin, at) and value[opened + 1].isalpha():
-        return True  # and no "a < b", which begins nothing
+        return True  # an "a < b" would open no tag
     tried = 0
     for _ in range(_LOOKED_AT):
         if opened < 0 or tried == _QUOTED_BRACKETS:

@@ -1,4 +1,4 @@
-"""Text-level repairs of documents that are not well-formed XML."""
+"""Repair the text of documents that are not well-formed XML."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ _SAMPLE = b"<a href='b'>c &#8217; &#1;&#x7;![xml:\xc2\xa0\xc3\xa9</a>" * 64
 
 
 class ByteSearch:
-    """Whether and where a pattern of bytes occurs."""
+    """A search for a pattern of bytes: whether and where it occurs."""
 
     __slots__ = ("_in_large", "_in_small")
 
@@ -27,7 +27,7 @@ class ByteSearch:
         options.max_mem = _MOST_MEMORY
         self._in_large = re2.compile(pattern, options).search
         self._in_small = re.compile(pattern).search
-        # What RE2 makes for a pattern is made now, not in the time of a document.
+        # RE2 prepares the pattern now, so that no document has to wait for that.
         self._in_large(_SAMPLE)
 
     def finds(self, document: bytes) -> bool:
@@ -35,10 +35,10 @@ class ByteSearch:
         return search(document) is not None
 
     def first(self, document: bytes) -> int:
-        """Where it occurs first, or -1."""
+        """The offset of the first match, or -1."""
         search = self._in_small if len(document) < _SMALL else self._in_large
-        found = search(document)
-        return -1 if found is None else int(found.start())
+        match = search(document)
+        return -1 if match is None else int(match.start())
 
 
 MARKUP, CDATA, COMMENT = "markup", "cdata", "comment"
@@ -49,7 +49,7 @@ _TORN_END = re.compile(rb"\]{1,2}\s*>?\s*\Z")
 _LONE_COMMENT = re.compile(rb"<!--[^<>]*+>?")
 _ROOT_END = re.compile(rb"</(?:rss|feed|rdf:RDF)\s*+>", re.IGNORECASE)
 
-# A value that was wrapped as texts are: a section means nothing in a tag.
+# A value wrapped in a section, as texts are: in a tag a section has no meaning.
 _WRAPPED_VALUE = re.compile(rb"""(=\s*+(["']))<!\[CDATA\[([^"'<>]*?)\]\]>(?=\s*+\2)""")
 _NEAR = 256
 
@@ -61,7 +61,7 @@ class Section(NamedTuple):
 
 
 def sections(document: bytes) -> Iterator[Section]:
-    """In order and without loss; found by plain searches, so that size costs next to nothing."""
+    """All sections in order and without loss. Plain searches find them at little cost."""
     done = 0
     at = document.find(b"<!")
     while at >= 0:
@@ -81,21 +81,21 @@ def sections(document: bytes) -> Iterator[Section]:
 
 
 def _kind_at(document: bytes, at: int) -> tuple[str, bytes]:
-    """And what ends it, which is nothing where no section begins."""
+    """The kind and the ending of the section here; the ending is empty where no section begins."""
     if document.startswith(_CDATA, at):
         return CDATA, _CDATA_END
     return (COMMENT, _COMMENT_END) if document.startswith(_COMMENT, at) else (MARKUP, b"")
 
 
 def unwrap_values(document: bytes) -> bytes:
-    """Attributes whose value stands in a section (`url="<![CDATA[…]]>"`), without that."""
+    """Remove the section around values of attributes (`url="<![CDATA[…]]>"`)."""
     return _WRAPPED_VALUE.sub(rb"\1\3", document) if _CDATA in document else document
 
 
 def close_sections(document: bytes) -> bytes:
-    """A section that nothing ends, ended where its element ends; such a comment was none.
+    """End an unclosed section where its element ends. An unclosed comment is no comment.
 
-    Left as it is in a document that was cut off before that.
+    A document that was cut off before that is left as it is.
     """
     if document.rfind(_CDATA) <= document.rfind(_CDATA_END) and (
         document.rfind(_COMMENT) + len(_COMMENT) <= document.rfind(_COMMENT_END)
@@ -114,7 +114,7 @@ def close_sections(document: bytes) -> bytes:
 
 
 def _with_ended_cdata(document: bytes, at: int) -> bytes:
-    """Each section from `at` on, of which none has an end of its own."""
+    """End each section from `at` on. None of these has an end of its own."""
     pieces: list[bytes] = []
     done = 0
     while at >= 0:
@@ -131,10 +131,10 @@ def _with_ended_cdata(document: bytes, at: int) -> bytes:
 
 
 _ILLEGAL = bytes(code for code in range(32) if code not in (9, 10, 13))
-# When all are legal, `translate` gives the very same object back, and comparing costs nothing.
+# When all bytes are legal, `translate` returns the same object, and to compare costs nothing.
 _LEGAL = bytes(32 if code in _ILLEGAL else code for code in range(256))
 _NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
-# "#" is rarer than "&"; what stands before it is asked afterwards.
+# "#" is rarer than "&". The byte before it is checked afterwards.
 _MAYBE_REFERENCE = ByteSearch(rb"#(?:0*1(?:2[7-9]|[345][0-9]);|[xX]0*(?:7[fF]|[89][0-9a-fA-F]);)")
 _SUSPECT_REFERENCE = re.compile(rb"&#(?:0*1(?:2[7-9]|[345]\d);|[xX]0*(?:7[fF]|[89][0-9a-fA-F]);)")
 _SUSPECT_BYTES = ByteSearch(rb"\xc2[\x80-\x9f]")
@@ -146,14 +146,14 @@ _AMPERSAND = re.compile(
     rb"&(?:#(?:0*(\d{1,9})\d*+|[xX]0*([0-9a-fA-F]{1,8})[0-9a-fA-F]*+);?"
     rb"|([A-Za-z_][A-Za-z0-9_.-]{0,31});|([A-Za-z][A-Za-z0-9]{1,5})(?![\w;=]))?"
 )
-# A character beyond U+FFFF in two halves, as UTF-16 has it: no reference may name a half.
+# A character beyond U+FFFF in two halves, as in UTF-16: no reference may name a half.
 _HALVES = re.compile(
     rb"&#(?:0*(5[56]\d{3})|[xX]0*([dD][89abAB][0-9a-fA-F]{2}));"
     rb"&#(?:0*(5[67]\d{3})|[xX]0*([dD][c-fC-F][0-9a-fA-F]{2}));"
 )
 _XML_NAMES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _PREDEFINED = re.compile(r"&(amp|lt|gt|quot|apos);")
-# HTML wants a semicolon after these. They are no words, so nothing else can be meant.
+# HTML wants a semicolon after these. They are no words, so they can only be references.
 _TORN_NAMES = frozenset(
     b"lsquo rsquo sbquo ldquo rdquo bdquo ndash mdash hellip bull trade euro".split()
 )
@@ -174,30 +174,30 @@ def has_c1_controls(document: bytes) -> bool:
 
 
 def replace_c1_controls(document: bytes, tally: ProblemTally) -> tuple[bytes, bool]:
-    """C1 control characters become what Windows-1252 authors meant by them.
+    """Replace C1 control characters by the Windows-1252 characters of the same codes.
 
-    And whether some meant nothing and were dropped: that may have changed a tag.
+    Also returns whether some have no such character and were dropped: that may have changed a tag.
     """
     has_dropped = False
 
-    def meant(found: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         nonlocal has_dropped
-        code = ord(found[0]) if found.re is _C1 else _code(found)
-        character = _CP1252.get(code, found[0])
+        code = ord(match[0]) if match.re is _C1 else _code(match)
+        character = _CP1252.get(code, match[0])
         has_dropped = has_dropped or not character
         return character
 
-    text = _C1.sub(meant, document.decode("utf-8", "replace"))
-    text = _REFERENCE.sub(meant, text)
+    text = _C1.sub(replacement, document.decode("utf-8", "replace"))
+    text = _REFERENCE.sub(replacement, text)
     if has_dropped:
-        # What was dropped may have made a reference of what stood on both sides of it.
-        text = _REFERENCE.sub(lambda found: meant(found) or "\ufffd", text)
+        # Without a dropped character, the text on both sides of it may have become a reference.
+        text = _REFERENCE.sub(lambda match: replacement(match) or "\ufffd", text)
     tally.note("control_characters", "control characters were read as Windows-1252 or dropped")
     return text.encode("utf-8", "replace"), has_dropped
 
 
 def without_controls(text: str) -> str:
-    """For text that was no part of an XML document: tab, newline and return are all it keeps."""
+    """Drop control characters of text that is no part of XML, except tab, newline and return."""
     return _CONTROLS.sub("", text)
 
 
@@ -206,17 +206,17 @@ def _code(reference: re.Match[str]) -> int:
 
 
 def may_be_encoded_twice(document: bytes) -> bool:
-    """UTF-8 that some tool took for Latin-1 and encoded again: `Ã©` instead of `é`."""
+    """Whether a tool may have taken UTF-8 for Latin-1 and encoded it again: `Ã©` instead of `é`."""
     return _has_latin(document) and _TWICE_ENCODED.finds(document)
 
 
 def _has_latin(document: bytes) -> bool:
-    """Whether a byte is there that both searches need: most documents are spared them."""
+    """Whether there is a byte that both searches need. Most documents have none and skip them."""
     return not document.isascii() and b"\xc2" in document
 
 
 def undo_double_encoding(root: etree._Element, lifted: dict[str, str], tally: ProblemTally) -> bool:
-    """Puts twice-encoded text right, where the whole of a text says the same; whether any was."""
+    """Correct texts that were encoded twice as a whole. Returns whether there were any."""
     has_changed = False
     for element in root.iter():
         again = _decoded_again(element.text)
@@ -234,7 +234,7 @@ def undo_double_encoding(root: etree._Element, lifted: dict[str, str], tally: Pr
 
 
 def _decoded_again(text: str | None) -> str | None:
-    """None for a text that was not encoded twice, or to characters that XML does not allow."""
+    """None for a text that was not encoded twice, or that holds characters XML does not allow."""
     if text is None or text.isascii():
         return None
     try:
@@ -245,7 +245,7 @@ def _decoded_again(text: str | None) -> str | None:
 
 
 def without_illegal(document: bytes, tally: ProblemTally) -> bytes:
-    """Without the characters that XML does not allow at all."""
+    """Drop the characters that XML does not allow at all."""
     clean = document.translate(None, _ILLEGAL) if has_illegal_bytes(document) else document
     if b"\xef" in clean:
         for odd in _NONCHARACTERS:
@@ -260,10 +260,10 @@ def has_illegal_bytes(document: bytes) -> bool:
 
 
 def repair_references(document: bytes, literals: Mapping[str, str], tally: ProblemTally) -> bytes:
-    """Bare ampersands escaped, HTML's entity names and short literals replaced."""
+    """Escape bare ampersands, and replace HTML's entity names and short literals."""
     repaired = 0
 
-    def sound(match: re.Match[bytes]) -> bytes:
+    def repaired_reference(match: re.Match[bytes]) -> bytes:
         nonlocal repaired
         decimal, hexadecimal, name, torn = match.groups()
         if name is not None and name in _XML_NAMES:
@@ -277,13 +277,13 @@ def repair_references(document: bytes, literals: Mapping[str, str], tally: Probl
 
     pieces: list[bytes] = []
     for kind, text, _ in sections(document):
-        if kind == MARKUP and b"]]>" in text:  # the end of a section that is none
+        if kind == MARKUP and b"]]>" in text:  # an end without a section
             repaired += text.count(b"]]>")
             text = text.replace(b"]]>", b"]]&gt;")
         if kind == MARKUP and b"&" in text:
             text, halves = _HALVES.subn(_whole_character, text)
             repaired += halves
-            text = _AMPERSAND.sub(sound, text)
+            text = _AMPERSAND.sub(repaired_reference, text)
         pieces.append(text)
     if repaired:
         tally.note("entities_repaired", "references that XML does not know", repaired)
@@ -311,31 +311,31 @@ def _is_allowed(code: int) -> bool:
 
 
 def _replace_named_reference(
-    given: bytes | None, ended: bool, literals: Mapping[str, str]
+    reference: bytes | None, ended: bool, literals: Mapping[str, str]
 ) -> bytes:
-    """An entity by name; some have lost their semicolon (`&nbsp `, `&copy 2024`)."""
-    if given is None:
+    """Replace an entity by name. Some have lost their semicolon (`&nbsp `, `&copy 2024`)."""
+    if reference is None:
         return b"&amp;"
-    name = given.decode("ascii")
+    name = reference.decode("ascii")
     if ended and name in literals:
         return _escaped(literals[name])
-    character = html5.get(name + ";") if ended or given in _TORN_NAMES else html5.get(name)
+    character = html5.get(name + ";") if ended or reference in _TORN_NAMES else html5.get(name)
     if character is not None:
         return _escaped(character)
-    return b"&amp;" + given + (b";" if ended else b"")
+    return b"&amp;" + reference + (b";" if ended else b"")
 
 
 def _escaped(text: str) -> bytes:
     # Twice, as XML does: once where an entity is declared, once where it stands.
     text = _REFERENCE.sub(_replace_character_reference, text)
     text = _REFERENCE.sub(_replace_character_reference, _PREDEFINED.sub(_predefined, text))
-    text = _CONTROLS.sub(lambda found: _CP1252.get(ord(found[0]), ""), text)
+    text = _CONTROLS.sub(lambda control: _CP1252.get(ord(control[0]), ""), text)
     escaped = "".join(_ESCAPES.get(character, character) for character in text)
     return escaped.encode("utf-8", "replace")
 
 
 def _predefined(reference: re.Match[str]) -> str:
-    """As a number, so that what it stands for makes no other reference with what follows."""
+    """The reference by number, so that its character makes no other reference with later text."""
     return f"&#{ord(html5[reference[1] + ';'])};"
 
 

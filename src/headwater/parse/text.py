@@ -1,4 +1,4 @@
-"""Text constructs: what an element says, and whether that is text, HTML or XHTML."""
+"""Read text constructs: the text of an element, and whether it is plain text, HTML or XHTML."""
 
 import base64
 import binascii
@@ -37,7 +37,7 @@ _CLOSING = re.compile(r"</\w+>|&#?\w+;")
 _TAG = re.compile(r"</?(\w+)")
 _ANY_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _ENTITY = re.compile(r"&(\w+);")
-# What the words of HTML begin with, as far as no reference and no tag is in it.
+# The first word of HTML's text, up to a reference or a tag in it.
 _FIRST_WORD = re.compile(r"(?:\s++|</?[A-Za-z][^<>]*+>)*+([^\s<&\x00-\x1f\x7f-\x9f\ufffe\uffff]*+)")
 _NAME = re.compile(r"[A-Za-z_][\w.:-]*")
 _PREFIXED = re.compile(r"<(/?)[A-Za-z_][\w.-]*+:(?=[A-Za-z])")
@@ -65,25 +65,25 @@ def text_of(element: etree._Element) -> str:
 
 
 def read_text_construct(element: etree._Element, default: str, context: Context) -> tuple[str, str]:
-    """Value and kind of a text construct; the kind is `default` when nothing is said."""
-    # Asking for all attributes is cheaper than asking for one, when there are none.
-    given = element.get("type") if context.is_atom or element.keys() else None
+    """Value and kind of a text construct. The kind is `default` when no attribute names it."""
+    # To ask for all attributes is cheaper than to ask for one, when there are none.
+    declared = element.get("type") if context.is_atom or element.keys() else None
     if len(element):
-        return _markup(element, _kind(given, default, element), context)
+        return _markup(element, _kind(declared, default, element), context)
     value, kind = (element.text or "").strip(), default
     if context.lifted and value[:1] == PLACEHOLDER:
         value = context.lifted.pop(value, value).strip()
     if value[-3:] == "]]>" and value.startswith("<![CDATA["):
-        value = value[9:-3].strip()  # escaped as a whole, by a tool that meant it well
-    if given is not None or context.is_atom:
-        kind = _kind(given, default, element)
+        value = value[9:-3].strip()  # a tool escaped the section as a whole
+    if declared is not None or context.is_atom:
+        kind = _kind(declared, default, element)
         if _is_base64(element, kind, value, context):
             return _decode_base64(value, kind, element, context), kind
     if kind == "text":
         if ("<" in value or "&" in value) and not context.is_atom and looks_like_html(value):
             kind = "html"
             value = with_absolute_links(value, context.base_of(element), context.relative)
-    elif kind == "xhtml":  # which is XML, so that what is escaped in it is text
+    elif kind == "xhtml":  # it is XML, so escaped markup in it is text
         value = escape(value, quote=False)
     elif context.relative and value:
         value = with_absolute_links(value, context.base_of(element), context.relative)
@@ -91,7 +91,7 @@ def read_text_construct(element: etree._Element, default: str, context: Context)
 
 
 def cut_body(value: str, kind: str, code: str, context: Context) -> str:
-    """At most as many bytes as a body may have, without a torn end."""
+    """Cut a body to the bytes that it may have, without a torn end."""
     limit = context.limits.content_bytes
     shorter = cut_bytes(value, limit)
     if len(shorter) == len(value):
@@ -101,7 +101,7 @@ def cut_body(value: str, kind: str, code: str, context: Context) -> str:
 
 
 def shorten_text(value: str, limit: int, context: Context) -> str:
-    """At most so many characters of a minor field; a cut is told."""
+    """Cut a minor field to so many characters, and note the cut."""
     if len(value) <= limit:
         return value
     context.tally.note("text_cut", f"longer than {limit} characters, cut")
@@ -109,7 +109,7 @@ def shorten_text(value: str, limit: int, context: Context) -> str:
 
 
 def looks_like_html(value: str) -> bool:
-    """Conservative, because a wrong yes loses words: only known tags and known entities."""
+    """Whether a text has only known tags and known entities. A wrong yes would lose words."""
     if _CLOSING.search(value) is None:
         return False
     if any(tag.lower() not in _MARKUP for tag in _TAG.findall(value)):
@@ -118,19 +118,20 @@ def looks_like_html(value: str) -> bool:
 
 
 def strip_markup(value: str) -> str:
-    """The words of a value whose field knows no kind: markup goes, references are resolved."""
+    """The plain text of a field that has no kind: drop the markup, and resolve references."""
     return without_controls(unescaped(_ANY_TAG.sub("", value))).strip()
 
 
 def says_the_same(more: Text, summary: Text | None) -> bool:
-    """Word for word, perhaps without the markup, as podcasts say it to iTunes: no body."""
+    """Whether a text repeats the summary word for word, perhaps without its markup, as podcasts do
+    for iTunes. Such a text is no body."""
     if not more.value:
-        return True  # nothing was left of it
+        return True  # nothing was left of the text
     if summary is None or len(more.value) > len(summary.value):
         return False
     if more.type == summary.type or more.type != "text":
         return more.value == summary.value
-    # Nearly all differ in their first words, and taking tags out of a long text is slow.
+    # Nearly all differ in their first words, and to take tags out of a long text is slow.
     word, other = more.value.split(None, 1)[0], _FIRST_WORD.match(summary.value)
     if other and not other[1].startswith(word) and not word.startswith(other[1]):
         return False
@@ -146,15 +147,15 @@ def inner_markup(element: etree._Element, context: Context) -> str:
     if "xmlns" in inner:
         inner = _DECLARATION.sub("", inner)
     if _PREFIXED.search(inner) is not None:
-        known = _prefixes(element)
-        known.add("xhtml")  # often not declared
-        if any(prefix and f"<{prefix}:" in outer for prefix in known):
+        prefixes = _prefixes(element)
+        prefixes.add("xhtml")  # often not declared
+        if any(prefix and f"<{prefix}:" in outer for prefix in prefixes):
             inner = _PREFIXED.sub(r"<\1", inner)
     return _without_shortcuts(inner) if "/>" in inner else inner
 
 
 def _prefixes(element: etree._Element) -> set[str | None]:
-    """Those declared around an element and on its first child; others are not worth a walk."""
+    """Prefixes declared around an element and on its first child. Others are not worth a walk."""
     return set(element.nsmap) | set(element[0].nsmap) if len(element) else set()
 
 
@@ -179,8 +180,8 @@ def _without_shortcuts(markup: str) -> str:
 
 def _markup(element: etree._Element, kind: str, context: Context) -> tuple[str, str]:
     """Child elements make a text XHTML, whatever it claims to be."""
-    # Atom 0.3 and XHTML bodies in RSS have no such wrapper: there a div is a div.
-    is_xml = kind.endswith(("/xml", "+xml"))  # in which a div is content, as all else
+    # Atom 0.3 and XHTML bodies in RSS have no such wrapper: there a div is content.
+    is_xml = kind.endswith(("/xml", "+xml"))  # in other XML a div is content too
     may_wrap = context.unwraps_div or kind != "xhtml" or element.tag.startswith(_ATOM)
     wrapper = _only_div(element) if may_wrap and not is_xml else None
     element = element if wrapper is None else wrapper
@@ -194,19 +195,19 @@ def _markup(element: etree._Element, kind: str, context: Context) -> tuple[str, 
 
 
 def _resolve_inner_bases(element: etree._Element, context: Context) -> None:
-    """Addresses below an `xml:base` inside the markup are not relative to what is around it."""
+    """Addresses below an `xml:base` inside the markup are not relative to the outer base."""
     outside = element.base
     for inner in element.iterdescendants():
         if isinstance(inner.tag, str) and inner.base != outside:
             base = context.base_of(inner)
             for name in ADDRESS_ATTRIBUTES.intersection(inner.keys()):
-                found = absolute_value(name, base, str(inner.get(name)))
-                if found is not None:
-                    inner.set(name, found)
+                address = absolute_value(name, base, str(inner.get(name)))
+                if address is not None:
+                    inner.set(name, address)
 
 
 def _only_div(element: etree._Element) -> etree._Element | None:
-    """Atom wraps XHTML into a `div` that is no part of the content."""
+    """The `div` that Atom wraps XHTML into. It is no part of the content."""
     if len(element) != 1 or (element.text or "").strip():
         return None
     child = element[0]
@@ -216,46 +217,46 @@ def _only_div(element: etree._Element) -> etree._Element | None:
 
 
 def _cut_depth(element: etree._Element, context: Context) -> bool:
-    """Whether elements had to be left out because they were nested too deep."""
+    """Remove elements that are nested too deep. Returns whether there were any."""
     limit = context.limits.depth
     deeper = _TOO_DEEP_AT.get(limit)
     if deeper is None:
         deeper = _TOO_DEEP_AT[limit] = etree.XPath("*/" * limit + "*")
-    found = deeper(element)
-    if not isinstance(found, list) or not found:
+    too_deep = deeper(element)
+    if not isinstance(too_deep, list) or not too_deep:
         return False
     context.tally.note("depth_cut", f"nested deeper than {limit} elements, cut")
-    for child in found:
+    for child in too_deep:
         if isinstance(child, etree._Element) and (parent := child.getparent()) is not None:
             parent.remove(child)
     return True
 
 
-def _kind(given: str | None, default: str, element: etree._Element) -> str:
-    """Only a content may be of another media type; elsewhere it says nothing that we know."""
-    if given is None:
+def _kind(declared: str | None, default: str, element: etree._Element) -> str:
+    """Only a content may have another media type. Elsewhere an unknown type is ignored."""
+    if declared is None:
         return default
-    known = KINDS.get(given)
-    if known is not None:
-        return known
-    given = given.partition(";")[0].strip().lower()
-    known = KINDS.get(given)
-    if known is None and "/" in given and str(element.tag).lower().endswith("content"):
-        return given
-    return known or default
+    kind = KINDS.get(declared)
+    if kind is not None:
+        return kind
+    declared = declared.partition(";")[0].strip().lower()
+    kind = KINDS.get(declared)
+    if kind is None and "/" in declared and str(element.tag).lower().endswith("content"):
+        return declared
+    return kind or default
 
 
 def _is_base64(element: etree._Element, kind: str, value: str, context: Context) -> bool:
-    """Said by a `mode` before Atom 1.0, by the media type since."""
+    """Whether the value is base64: a `mode` declares it before Atom 1.0, the media type since."""
     if "/" not in kind and context.unwraps_div and " " in value:
-        return False  # more than one word needs no look at a mode that is hardly ever there
+        return False  # with several words there is no need to look for the rare mode
     if element.get("mode") == "base64":
         return True
     return "/" in kind and not kind.startswith("text/") and not kind.endswith(("+xml", "/xml"))
 
 
 def _decode_base64(value: str, kind: str, element: etree._Element, context: Context) -> str:
-    """What base64 hid, also from the search for attributes in the whole document."""
+    """Decode base64. The search for attributes in the whole document could not look into it."""
     value = _unbase64(value).strip()
     if kind not in ("html", "xhtml"):
         return value

@@ -1,4 +1,4 @@
-"""JSON that was cut off: what is complete of it."""
+"""Close torn JSON: keep the complete part of a document that was cut off."""
 
 import re
 
@@ -9,10 +9,11 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 def close_torn_json(torn: str, depth: int) -> tuple[str, bool]:
-    """The beginning of a document up to the last complete object in a list of its root, closed.
+    """The closed beginning of a document up to the last complete object in a list of its root, and
+    whether the document was cut off.
 
-    Or up to the end of its root, when other things follow that; and whether it was cut off.
-    Nothing when it was cut before the first. One pass, as deep as `depth`.
+    When other text follows the root, the document up to the end of its root. Empty when it was
+    cut before the first object. It takes one pass, as deep as `depth`.
     """
     expected: list[str] = []
     complete = 0

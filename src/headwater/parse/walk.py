@@ -1,4 +1,4 @@
-"""One walk over the tree: feed-level elements to the feed, items and entries to entries."""
+"""Walk over the tree of a document once, and fill drafts of its feed and its entries."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -47,14 +47,14 @@ _ENTRY_ATTRIBUTES: dict[str, EntryHandler] = {
     "rdf": read_about,
     "channel": read_item_attributes,
 }
-"""What the entries of a root say in attributes of their own."""
+"""Readers of the entries' own attributes, by the plain name of the root."""
 _CHANNELS = frozenset(_spelled({"channel": None}))
 _FEED_TAGS = _spelled(feed_elements.BY_NAME)
 
 
 @dataclass(slots=True)
 class WalkResult:
-    """What the walk found: drafts, and the element behind each entry."""
+    """The result of the walk: drafts of the feed and its entries, and the entries' elements."""
 
     feed: FeedDraft
     entries: list[EntryDraft]
@@ -62,7 +62,7 @@ class WalkResult:
 
 
 class Walk:
-    """Gathers one document. Readers are looked up by raw tag, once per element."""
+    """The walk over one document. Readers are looked up by raw tag, once per element."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -73,7 +73,7 @@ class Walk:
         self._feed_readers = _FEED_READERS
 
     def over(self, root: etree._Element, root_name: str) -> WalkResult:
-        """The whole document; `root_name` is the root's plain name."""
+        """Walk over the whole document. `root_name` is the root's plain name."""
         if root_name == "entry":
             self.elements.append(root)
         elif root_name in ("rss", "rdf:rdf"):
@@ -84,14 +84,14 @@ class Walk:
             self._feed_level(root)
         self._read_feed_language(root)
         if self.context.base is None and self.feed.link is not None:
-            # Without an address of its own, a feed's relative links are its page's.
+            # The relative links of a feed without an address are relative to its page.
             self.context.base = self.feed.link
         self.feed.categories = categories_of(self.context)
         self._read_entries(_ENTRY_ATTRIBUTES.get(root_name))
         return WalkResult(self.feed, self.entries, self.elements)
 
     def _envelope(self, root: etree._Element) -> None:
-        """rss and RDF hold the channel, and in RDF the items stand beside it."""
+        """Walk over rss or RDF: both hold the channel, and in RDF the items stand beside it."""
         for child in root:
             name = plain_name(child.tag) if isinstance(child.tag, str) else "?"
             if name == "channel":
@@ -139,11 +139,11 @@ class Walk:
 
 
 def structure_item(draft: Any, element: etree._Element, context: Context) -> None:
-    """Marks an item or entry; never called."""
+    """A marker of an item or entry. It is never called."""
 
 
 def structure_channel(draft: Any, element: etree._Element, context: Context) -> None:
-    """Marks what may hold items inside a channel; never called."""
+    """A marker of an element in a channel that may hold items. It is never called."""
 
 
 _FEED_AND_STRUCTURE: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Where a document becomes a tree: at once when it is well-formed, repaired when it is not."""
+"""Make an XML tree of a document: at once when it is well-formed, or else after repairs."""
 
 import html.entities
 import re
@@ -23,9 +23,9 @@ from headwater.parse.repair_text import (
     without_illegal,
 )
 
-# What may stand before a root without hiding anything: no angle bracket is in any of it.
+# A prolog that hides nothing before the root: it has no angle brackets inside.
 _PROLOG = re.compile(rb"\s*(?:<\?xml[^<>]*\?>\s*|<!--[^<>]*-->\s*)*")
-# The same for people: comments may hold anything, and a declaration only begins a document.
+# A prolog without junk: comments may hold any text.
 _NO_JUNK = re.compile(rb"(?>\s*+(?:<\?(?>.*?\?>)|<!--(?>.*?-->)))*+\s*+", re.DOTALL)
 _LATE_DECLARATION = re.compile(rb"(?<!\A)<\?xml\s")
 # A declaration that no parser refuses.
@@ -36,7 +36,7 @@ _PREDEFINED = re.compile(rb"&(lt|gt|amp|quot|apos);")
 _REFERENCE_IN_NAME = re.compile(rb"</?[^\s<>&\"']*+&")
 
 _FED_AT_ONCE = 8_000_000
-"""Bytes. The XML library refuses 10,000,000 and more, however sound they are."""
+"""Bytes fed at once. The XML library refuses 10,000,000 and more, even when they are valid."""
 _BASE, _LANG, _EITHER = (
     ByteSearch(rb"xml:base"),
     ByteSearch(rb"xml:lang"),
@@ -48,9 +48,9 @@ _BASE, _LANG, _EITHER = (
 class Tree:
     """`root` is None when no repair made a tree of it.
 
-    `has_base` and `has_lang` say whether those attributes are anywhere in it; `lifted` is what
-    the marks in it stand for. `is_doubtful` when its tags may not be those of the body. `holes`
-    are where in the body the texts that were lifted stand, as far as that is known.
+    `has_base` and `has_lang` say whether it has such attributes anywhere. `lifted` holds the texts
+    of its marks. `is_doubtful` when its tags may differ from those of the body. `holes` are the
+    places of the lifted texts in the body, as far as they are known.
     """
 
     root: etree._Element | None
@@ -64,7 +64,7 @@ class Tree:
 
 
 def tree_of(root: etree._Element | None, markup: bytes, **facts: Any) -> Tree:
-    """With what is to be known of the document it was made of, which may be let go of then."""
+    """A Tree with all facts about its markup, so that the markup may be freed."""
     if not _EITHER.finds(markup):
         return Tree(root, False, False, **facts)
     return Tree(root, _BASE.finds(markup), _LANG.finds(markup), **facts)
@@ -74,35 +74,35 @@ def parse_strictly(document: bytes) -> etree._Element | None:
     """The tree of a well-formed document, or None."""
     parser = hardened_parser(recover=False, encoding="utf-8")
     try:
-        # Fed at once instead of read from memory: the same tree, 15 % sooner.
+        # To feed it gives the same tree 15 % sooner than to read it from memory.
         for at in range(0, max(1, len(document)), _FED_AT_ONCE):
             parser.feed(document[at : at + _FED_AT_ONCE])
         root = parser.close()
     except etree.XMLSyntaxError:
         return None
-    # Belt and braces: whatever slipped past the cutting of the DOCTYPE is refused here.
+    # A second check: refuse an internal DTD that was not cut out with the DOCTYPE.
     return None if root.getroottree().docinfo.internalDTD is not None else root
 
 
 def parse_repaired(
-    given: bytes, literals: Mapping[str, str], limits: ParseLimits, tally: ProblemTally
+    original: bytes, literals: Mapping[str, str], limits: ParseLimits, tally: ProblemTally
 ) -> Tree:
-    """The tree of a document that is known not to be well-formed, with each repair told."""
-    legal = without_illegal(given, tally)
+    """The tree of a document that is known not to be well-formed. Each repair is noted."""
+    legal = without_illegal(original, tally)
     document = _from_root(legal, tally)
     before = legal[: len(legal) - len(document)]
     ended = close_sections(unwrap_values(document))
     if ended != document:
         tally.note("tags_repaired", "a section or comment that was not closed, or in a tag")
     is_doubtful = (
-        len(legal) < len(given)
+        len(legal) < len(original)
         or ended != document
         or _PROLOG.fullmatch(before) is None
         or _REFERENCE_IN_NAME.search(document) is not None
     )
     referring = repair_references(ended, literals, tally)
-    # Without a change there is nothing to try again.
-    is_same = referring == document and len(legal) == len(given)
+    # Try again only when the document has changed.
+    is_same = referring == document and len(legal) == len(original)
     if not is_same or _SOUND_DECLARATION.fullmatch(before) is None:
         root = parse_strictly(referring)
         if root is not None:
@@ -112,7 +112,7 @@ def parse_repaired(
 
 
 def _balanced_tree(fixed: Balanced, is_doubtful: bool) -> Tree:
-    """In doubt, unless the document was merely cut off: then its tags are those of the body."""
+    """A doubtful tree, unless the document was merely cut off: then its tags are the body's."""
     root = parse_strictly(fixed.document) if fixed.is_cut and fixed.is_verbatim else None
     if root is None:
         is_doubtful = True
@@ -122,9 +122,9 @@ def _balanced_tree(fixed: Balanced, is_doubtful: bool) -> Tree:
 
 
 def _parse_recovering(document: bytes) -> etree._Element | None:
-    """What lxml makes of a document, whatever is wrong with it still.
+    """The tree that lxml makes of a document with whatever faults are left.
 
-    After an error of XML itself it leaves out references by name, though not those by number.
+    After an error of XML itself lxml drops references by name, but not references by number.
     """
     parser = hardened_parser(recover=True, encoding="utf-8")
     try:
@@ -145,7 +145,7 @@ def _by_number(reference: re.Match[bytes]) -> bytes:
 
 
 def _from_root(document: bytes, tally: ProblemTally) -> bytes:
-    """What stands before the root (junk, a misplaced XML declaration) is not needed."""
+    """Drop text before the root (junk, a misplaced XML declaration): it is not needed."""
     at = root_offset(document)
     if at <= 0:
         return document
@@ -163,15 +163,15 @@ _QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'|<!--.*?-->|[\[\]>]", re.DOTALL)
 _ENTITY = re.compile(
     rb"<!ENTITY\s+(%\s+)?([\w:.-]+)\s+(SYSTEM\b|PUBLIC\b|\"[^\"]*\"|'[^']*')", re.IGNORECASE
 )
-# What a scan of the whole body would take for an entry, a comment, a CDATA section or a PI.
+# Markup that a scan of the whole body would take for an entry, a comment, a CDATA section or a PI.
 _MISLEADING = re.compile(rb"<(?!!(?:DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)\b)", re.IGNORECASE)
 _REFERENCE = re.compile(rb"[&%](?!(?:amp|lt|gt|quot|apos);)(#?[\w:.-]+);")
 
 
 class Prolog(NamedTuple):
-    """The document without its DOCTYPE; `literals` are entities that are plain short words.
+    """The document without its DOCTYPE. `literals` are entities that are plain short texts.
 
-    `is_misleading` when where it ends is a guess, or when it holds what looks like markup.
+    `is_misleading` when the end of the DOCTYPE is a guess, or when it holds markup.
     """
 
     document: bytes
@@ -182,7 +182,7 @@ class Prolog(NamedTuple):
 
 
 def without_doctype(document: bytes, tally: ProblemTally) -> Prolog:
-    """Cuts the DOCTYPE out of the prolog, wherever it ends."""
+    """Cut the DOCTYPE out of the prolog, wherever it ends."""
     start = _doctype_at(document)
     if start < 0:
         return Prolog(document, {}, False, False)
@@ -203,7 +203,7 @@ def without_doctype(document: bytes, tally: ProblemTally) -> Prolog:
 
 
 def _doctype_at(document: bytes) -> int:
-    """Only where XML allows one: before the root, after white space, comments and PIs."""
+    """Find a DOCTYPE where XML allows one: before the root, after white space, comments and PIs."""
     at = 0
     while True:
         at = document.find(b"<", at)
@@ -237,7 +237,7 @@ def _doctype_end(document: bytes, start: int) -> tuple[int, bytes, bool]:
         elif mark == b">" and depth <= 0:
             subset = document[opened : token.start()] if opened >= 0 else b""
             return token.end(), subset, False
-    # Never closed, or an apostrophe in a comment-less subset hid the end: up to the next tag.
+    # It is never closed, or an apostrophe in a subset hid its end: it goes up to the next tag.
     root = re.compile(rb">\s*<(?=[A-Za-z_])").search(document, start)
     end = root.start() + 1 if root else len(document)
     return end, document[opened:end] if opened >= 0 else b"", True
@@ -249,7 +249,7 @@ def _entities(subset: bytes) -> tuple[dict[str, str], bool]:
     for match in _ENTITY.finditer(subset):
         parameter, name, value = match.groups()
         if value[:1] not in b"\"'" or not value[:1]:
-            continue  # external: never loaded
+            continue  # external entities are never loaded
         text = value[1:-1]
         if _refers_to_entities(text) or len(text) > 16 * LONGEST_LITERAL:
             is_bomb = True
