@@ -93,28 +93,12 @@ def _find_removal(offer: Offer, rules: FilterRules) -> RemovedOffer | None:
     return None
 
 
-def _excluded_everywhere(offer: Offer, rules: FilterRules) -> str | None:
-    return _excluded(offer, rules.everywhere)
-
-
-def _excluded_here(offer: Offer, rules: FilterRules) -> str | None:
-    return _excluded(offer, rules.here)
-
-
 def _excluded(offer: Offer, patterns: PatternLists) -> str | None:
     for pattern in patterns.exclude:
         piece = pattern.found_in(offer.title)
         if piece is not None:
             return f"{pattern.text!r} matches {piece[:80]!r}."
     return None
-
-
-def _not_included_everywhere(offer: Offer, rules: FilterRules) -> str | None:
-    return _not_included(offer, rules.everywhere)
-
-
-def _not_included_here(offer: Offer, rules: FilterRules) -> str | None:
-    return _not_included(offer, rules.here)
 
 
 def _not_included(offer: Offer, patterns: PatternLists) -> str | None:
@@ -153,10 +137,10 @@ def _not_fetchable(offer: Offer, rules: FilterRules) -> str | None:
 
 
 _RULES: Mapping[str, Callable[[Offer, FilterRules], str | None]] = {
-    "excluded_everywhere": _excluded_everywhere,
-    "not_included_everywhere": _not_included_everywhere,
-    "excluded_here": _excluded_here,
-    "not_included_here": _not_included_here,
+    "excluded_everywhere": lambda offer, rules: _excluded(offer, rules.everywhere),
+    "not_included_everywhere": lambda offer, rules: _not_included(offer, rules.everywhere),
+    "excluded_here": lambda offer, rules: _excluded(offer, rules.here),
+    "not_included_here": lambda offer, rules: _not_included(offer, rules.here),
     "pack": _unwanted_pack,
     "decided_before": _decided_before,
     "before_watermark": _before_watermark,

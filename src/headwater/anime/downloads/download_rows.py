@@ -117,7 +117,17 @@ async def list_held_releases(view: View, show_id: int) -> list[HeldRelease]:
         show_id,
         *states,
     )
-    return [_held_release_from_row(row) for row in rows]
+    return [
+        HeldRelease(
+            id=str(row.id),
+            release=decode_release(row.release),
+            slots=decode_slots(row.slots),
+            names=known_names(row.candidate, row.release, row.infohash),
+            is_complete=row.state in STATES_IN_LIBRARY,
+            is_sure=row.rule != UNSURE,
+        )
+        for row in rows
+    ]
 
 
 async def list_ended_names(view: View, show_id: int) -> dict[str, str]:
@@ -234,17 +244,6 @@ def known_names(candidate: str, release: str, infohash: str | None) -> tuple[str
     """Names of an offer from its JSON, and the hash that its torrent turned out to have."""
     names = Offer(decode_candidate(candidate), decode_release(release)).names
     return names if infohash is None else tuple(dict.fromkeys((*names, infohash[:40])))
-
-
-def _held_release_from_row(row: Row) -> HeldRelease:
-    return HeldRelease(
-        id=str(row.id),
-        release=decode_release(row.release),
-        slots=decode_slots(row.slots),
-        names=known_names(row.candidate, row.release, row.infohash),
-        is_complete=row.state in STATES_IN_LIBRARY,
-        is_sure=row.rule != UNSURE,
-    )
 
 
 def download_from_row(row: Row) -> Download:

@@ -143,16 +143,13 @@ async def _get_downloaded_files(work: ClaimedDownload) -> DownloadedFiles:
             f"Nothing of it can be placed. {_left_out_in_words(contents)}",
             lasting=True,
         )
-    stay = await _is_awaited(work) or not await is_our_torrent(work, client_torrent)
-    return DownloadedFiles(context, work.folder_of(client_torrent), contents, stay)
-
-
-async def _is_awaited(work: ClaimedDownload) -> bool:
-    """Whether another download waits for files of the same torrent."""
     async with work.services.database.read() as view:
-        others = await download_rows.list_downloads_of_torrent(view, work.infohash)
+        downloads = await download_rows.list_downloads_of_torrent(view, work.infohash)
     coming = STATES_WITH_SLOTS - STATES_IN_LIBRARY
-    return any(each.state in coming for each in others if each.id != work.download.id)
+    # Another download may still wait for files of the same torrent.
+    is_awaited = any(each.state in coming for each in downloads if each.id != work.download.id)
+    stay = is_awaited or not await is_our_torrent(work, client_torrent)
+    return DownloadedFiles(context, work.folder_of(client_torrent), contents, stay)
 
 
 async def _plan_files(
@@ -175,8 +172,7 @@ async def _plan_files(
 
 
 async def _slots_won(view: View, download: Download, context: DownloadContext) -> tuple[Slot, ...]:
-    """Those of its slots that it will keep once it is there. A release that a person took keeps
-    all."""
+    """The slots that it will keep once it is there: all of them if a person took the release."""
     if context.decision.rule == BY_HAND:
         return download.slots
     standing = _as_linked(
@@ -231,8 +227,7 @@ async def _name_videos(
 async def _may_replace(
     view: View, work: ClaimedDownload, file: LibraryFile, slots: Sequence[Slot]
 ) -> bool:
-    """Whether we may replace this file: it is of the same show and of an episode that we have
-    won."""
+    """We may replace a file of the same show and of an episode that we have won."""
     owner = await download_rows.get_download(view, file.download_id)
     return owner.show_id == work.download.show_id and bool(set(file.slots) & set(slots))
 
@@ -299,14 +294,15 @@ async def _place_files(
 ) -> PlacementResult:
     """Place videos first. Files beside them are left out where a person has put another."""
     result = PlacementResult()
-    for file in sorted(files, key=lambda each: not each.is_video):
+    for to_place in sorted(files, key=lambda each: not each.is_video):
         try:
-            result.marks.append((file.file.id, await _place_file(work, downloaded, file, result)))
-            result.paths.append(file.file.path)
+            mark = await _place_file(work, downloaded, to_place, result)
+            result.marks.append((to_place.file.id, mark))
+            result.paths.append(to_place.file.path)
         except PlaceTaken as trouble:
-            if file.is_video:
-                raise _PathIsTaken(file) from trouble
-            result.left += [file.file.id, *(old.id for old in file.replaced)]
+            if to_place.is_video:
+                raise _PathIsTaken(to_place) from trouble
+            result.left += [to_place.file.id, *(old.id for old in to_place.replaced)]
     if work.media.policy.nfo and not downloaded.context.show.show.is_film:
         await _write_show_nfo(work, downloaded)
     return result

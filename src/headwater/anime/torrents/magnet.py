@@ -69,10 +69,10 @@ def parse_magnet(text: str) -> Magnet | None:
     trackers = dict.fromkeys(
         value for name, value in fields if _is_field(name, "tr") and _is_tracker(value)
     )
-    names = [value for name, value in fields if name == "dn"]
+    name = next((value for name, value in fields if name == "dn"), "")
     return Magnet(
         min(hashes, key=len),
-        _clean_name(names[0]) if names else None,
+        " ".join(_INVISIBLE.sub(" ", name).split())[:LONGEST_NAME] or None,
         tuple(trackers)[:MOST_TRACKERS],
     )
 
@@ -85,10 +85,6 @@ def _is_field(name: str, field: str) -> bool:
 def _hash_of_topic(topic: str) -> str | None:
     kind, _, digits = topic.strip().rpartition(":")
     return infohash_of(digits) if kind.lower() in ("urn:btih", "urn:btmh") else None
-
-
-def _clean_name(name: str) -> str | None:
-    return " ".join(_INVISIBLE.sub(" ", name).split())[:LONGEST_NAME] or None
 
 
 def _is_tracker(url: str) -> bool:
