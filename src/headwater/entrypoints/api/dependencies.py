@@ -9,9 +9,8 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends, Query
-from pydantic import AfterValidator, BaseModel, PlainValidator
+from pydantic import AfterValidator, PlainValidator
 from starlette.requests import Request
-from starlette.responses import Response
 
 from headwater.anime.services import ReleaseServices
 from headwater.auth.tokens import Credential
@@ -98,7 +97,6 @@ def _without_nul(text: str) -> str:
 
 
 App = Annotated[ApiContext, Depends(_context_of)]
-RouteContext = App
 
 
 async def _view_of(request: Request, app: App) -> DatabaseView:
@@ -123,10 +121,6 @@ ReaderTokenIn = Annotated[
 ]
 """Middleware has checked this token before any route is reached."""
 MomentIn = Annotated[str | None, Query(description="RFC 3339, such as 2026-01-31T08:00:00Z.")]
-
-
-def json_response(record: BaseModel, status: int = 200) -> Response:
-    return Response(record.model_dump_json(), status, media_type="application/json")
 
 
 def parse_public_id(text: str, what: str) -> str:
