@@ -183,7 +183,7 @@ __receipt__ = await self._hand_over(__batch__)
         "every delivery of an event has other bytes",
         (
             Edit(
-                "_sent",
+                "_encode_body",
                 "orjson.dumps(__event__)",
                 'orjson.dumps({**__event__, "sent_at": __import__("time").time_ns()})',
             ),

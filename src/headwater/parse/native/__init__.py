@@ -1,5 +1,5 @@
-"""The busiest parts of the parser, compiled where there is a compiler.
+"""Native: the busiest parts of the parser, compiled where there is a compiler.
 
-Each means exactly what its twin in Python means, which is there on every machine; `accelerator`
-chooses.
+Each does exactly the same as its twin in plain Python, which every machine has. `accelerator`
+chooses between them.
 """

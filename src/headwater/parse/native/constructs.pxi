@@ -1,7 +1,7 @@
-# Titles, summaries and bodies: what `text.read_text_construct` says of elements without tags in them.
+# Titles, summaries and bodies without tags: the same as `text.read_text_construct`.
 
 cdef str _type_of(tree.xmlNode* node, str default):
-    """The kind of a text, when no attribute says more than a usual one; else None."""
+    """The kind of a text that has no attribute but a usual `type`; else None."""
     cdef const char* given
     if node.properties == NULL:
         return default
@@ -14,7 +14,7 @@ cdef str _type_of(tree.xmlNode* node, str default):
 
 
 cdef tuple _construct(EntryReader reader, str kind, Piece* piece):
-    """What `text.read_text_construct` says of an element whose kind is `text` or `html`."""
+    """Does `text.read_text_construct` for an element whose kind is `text` or `html`."""
     cdef str value = _said(piece)
     if reader.lifted and value.startswith(MARK):
         value = (<str> reader.lifted.pop(value, value)).strip()

@@ -2,9 +2,9 @@
 """The plain elements of entries, read from libxml2's own tree.
 
 Nearly all elements of nearly all feeds are of a dozen kinds and hold one text and no more. Those
-are read here, and mean exactly what their readers in Python make of them. Whatever is not plain
-(tags inside, other attributes, a limit reached, an address that a URL parser would have to look
-at) is left to the reader in Python: that is the one that decides what an element means.
+are read here, with exactly the same result as by their readers in Python. All others (tags inside,
+other attributes, a limit reached, an address that needs a URL parser) are left to the reader in
+Python, which decides what an element means.
 """
 
 cimport cython

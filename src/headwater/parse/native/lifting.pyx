@@ -1,9 +1,9 @@
 # cython: language_level=3, binding=False
-"""Long texts taken out before the XML library sees them: `lift.lifted`, and escaped texts too.
+"""Lift long texts out before the XML library sees them: `lift.lifted`, and escaped texts too.
 
-A text that is escaped (`&lt;p&gt;`) costs the XML library several times what it costs here. What
-is true of sections there is true of these: a mark that is read as the whole of a text construct
-stood where text may stand, and every mark must be read.
+A text that is escaped (`&lt;p&gt;`) costs the XML library several times what it costs here. The
+rule for sections holds for these too: a mark that is read as the whole of a text construct stood
+where text may stand, and all marks must be read.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -159,7 +159,7 @@ cdef class _Lifting:
         return 0
 
     cdef int copy_until(self, Py_ssize_t place) except -1:
-        """What is written is never longer than the document: a mark is shorter than any text."""
+        """The output is never longer than the document: a mark is shorter than any text."""
         if self.written == NULL:
             self.written = <char*> PyMem_Malloc(self.length)
             if self.written == NULL:

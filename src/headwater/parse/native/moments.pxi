@@ -1,7 +1,7 @@
 # Dates in the two shapes that nearly all feeds write; all others are left to `dates`.
 
 cdef int _number(const char* start, int count) noexcept:
-    """Of so many digits; -1 when one is none."""
+    """The number of so many digits; -1 when one is no digit."""
     cdef int found = 0, at
     for at in range(count):
         if not 48 <= start[at] <= 57:
@@ -48,7 +48,7 @@ cdef object _moment(int year, int month, int day, const char* clock, str zone):
 
 
 cdef object _date(Piece* piece, str text):
-    """What `parse_date` says; the two shapes that nearly all feeds write are read here."""
+    """Does `parse_date`. The two shapes that nearly all feeds write are read here."""
     cdef const char* s = piece.start
     found = None
     if piece.length > 18 and s[4] == 45 and s[7] == 45 and s[10] == 84:

@@ -1,4 +1,4 @@
-# What stands in elements and attributes: pieces of libxml2's own memory, copied when they are kept.
+# Pieces: texts of elements and attributes in libxml2's own memory, copied when they are kept.
 
 cdef struct Piece:
     const char* start
@@ -32,7 +32,7 @@ cdef void _trim(const char* start, Piece* piece) noexcept:
 
 
 cdef str _said(Piece* piece):
-    """As Python has it, whose white space has some signs beyond ASCII too."""
+    """The text as Python strips it: its white space has signs beyond ASCII too."""
     cdef str text = PyUnicode_DecodeUTF8(piece.start, piece.length, NULL)
     if piece.length and not (
         _is_ascii(piece.start[0]) and _is_ascii(piece.start[piece.length - 1])
@@ -61,7 +61,7 @@ cdef tree.xmlAttr* _find(tree.xmlNode* node, const char* name) noexcept:
 
 
 cdef str _given(tree.xmlNode* node, const char* name):
-    """What `element.get` says."""
+    """Does `element.get`."""
     cdef tree.xmlAttr* attribute = _find(node, name)
     return None if attribute == NULL else attributeValue(node, attribute)
 
@@ -87,7 +87,7 @@ cdef bint _is_web(const char* start, Py_ssize_t length) noexcept:
 
 
 cdef bint _is_plain_address(const char* start, Py_ssize_t length) noexcept:
-    """What `links.is_plain` says: absolute, with a host, of characters that URLs have."""
+    """Whether an address is absolute, with a host, of URL characters only, as `links._PLAIN`."""
     cdef Py_ssize_t at
     cdef unsigned char first
     if not _is_web(start, length):
