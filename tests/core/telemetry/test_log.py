@@ -2,14 +2,13 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from io import StringIO
 from time import process_time
 from typing import Any
 
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,16 +23,6 @@ class Terminal(StringIO):
 class BrokenPipe(StringIO):
     def write(self, _: str) -> int:
         raise BrokenPipeError("nobody reads")
-
-
-@pytest.fixture(autouse=True)
-def _settings_are_put_back() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    structlog.reset_defaults()
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def written(
