@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from headwater.adapters import otlp
 from headwater.adapters.otlp import TraceExport, trace_export
 from headwater.core.errors import BadSettings
-from headwater.core.telemetry.trace import Tracer, span
+from headwater.core.telemetry.trace import Tracer, VisitTrace, span
 from tests.support.log_lines import Lines
 from tests.support.trace_collector import Collector, collecting
 
@@ -214,3 +214,13 @@ async def test_headers_that_are_none_are_refused(headers: str) -> None:
         trace_export(
             "http://127.0.0.1:1", headers, service="headwater", instance="x", end_seconds=0.1
         )
+
+
+def test_a_secret_in_a_list_is_hidden_as_one_in_a_text_is() -> None:
+    visit = Tracer(lambda trace: None).trail("visit")
+    assert isinstance(visit, VisitTrace)
+    with visit:
+        visit.note(authorization=["Bearer abc"], kept=["one", "two"])
+    attributes = otlp.attributes_of(visit.root)
+    assert attributes["kept"] == ["one", "two"]
+    assert "abc" not in str(attributes["authorization"])

@@ -144,7 +144,10 @@ class FolderBlobs:
                 continue  # another process has just finished it
 
     async def _in_threads(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """Share the items among the threads. It ends only when no thread works on them any more."""
+        """Share the items among the threads; the results are not in their order.
+
+        A caller that is cancelled does not wait for the threads.
+        """
         loop = asyncio.get_running_loop()
         slices = [items[start :: self._threads] for start in range(min(self._threads, len(items)))]
         running = [loop.run_in_executor(self._pool, _work_on_all, work, part) for part in slices]

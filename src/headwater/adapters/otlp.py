@@ -155,7 +155,7 @@ def spans_of(trace: VisitTrace, resource: Resource) -> Iterator[ReadableSpan]:
             context=_context(trace_id, span.span_id),
             parent=None if span.parent_id is None else _context(trace_id, span.parent_id),
             resource=resource,
-            attributes=_attributes(span),
+            attributes=attributes_of(span),
             kind=SpanKind.CLIENT if span.name == "request" else SpanKind.INTERNAL,
             status=_status(span),
             start_time=span.began,
@@ -181,7 +181,7 @@ def _status(span: Span) -> Status:
     return Status(StatusCode.ERROR, _short(f"{code}: {detail}" if detail else code))
 
 
-def _attributes(span: Span) -> Mapping[str, Any]:
+def attributes_of(span: Span) -> Mapping[str, Any]:
     """Attributes are bounded, and cleaned like a log line."""
     facts = span.facts if span.error is None else span.facts | {"error.type": span.error[0]}
     values = {name: _value(name, value) for name, value in facts.items() if value not in (None, [])}
@@ -193,7 +193,7 @@ def _value(name: str, value: Any) -> Any:
         case bool() | int() | float():
             return value
         case list() | tuple():
-            return [_short(str(item)) for item in value[:MOST_ITEMS]]
+            return [_short(str(item), name) for item in value[:MOST_ITEMS]]
         case _:
             return _short(str(value), name)
 

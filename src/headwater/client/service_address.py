@@ -100,10 +100,18 @@ class ServiceAddress:
             fields["authorization"] = f"Bearer {self.token}"
         if body is not None:
             fields |= {"content-type": "application/json", "content-length": str(len(body))}
-        fields |= headers or {}
+        for name, value in (headers or {}).items():
+            fields[name] = _check_field(value, name)
         lines = [f"{method} {target} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in fields.items()]
         return "\r\n".join([*lines, "", ""]).encode("ascii") + (body or b"")
+
+
+def _check_field(value: str, name: str) -> str:
+    """A line break in a header field could begin another one."""
+    if not (value.isascii() and value.isprintable()):
+        raise BadSettings(f"The header field {name} has a character that cannot be sent.")
+    return value
 
 
 def _check_sendable(text: str, what: str) -> str:

@@ -47,7 +47,7 @@ class ApiRequest:
 
 
 class ApiConnection(Protocol):
-    """Somebody who answers requests."""
+    """A connection to the API: over HTTP, or to the app in this process."""
 
     is_service: bool
     where: str

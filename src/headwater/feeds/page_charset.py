@@ -20,7 +20,7 @@ _WIDER_CODECS = {
 _MANY_BYTES = frozenset({"gb18030", "cp932", "cp949", "big5hkscs", "euc_jp", "iso2022_jp"})
 _ONE_BYTE = ("cp", "iso8859", "koi8", "mac", "tis")
 _ENOUGH_LETTERS = 8
-"""A Chinese character in GBK is valid UTF-8 one time in six; so many in a row are no chance."""
+"""One Chinese character in six is valid UTF-8 by chance. That so many all are is no coincidence."""
 
 
 def decode_page(body: bytes, label: str | None) -> str:

@@ -65,7 +65,7 @@ class PoliteFetcher:
     async def take_turn(self, host: str, *, passing: bool = False) -> None:
         """Wait until the host may be requested, and take that turn; the caller must end it.
 
-        No caller is kept waiting for long: TooSoon names the time that the host needs.
+        No caller is kept waiting for long: TooSoon says when to try again.
         """
         turns, clock = self.turns, self.clock
         if not turns.knows(host):  # names that share an address share its turns from the first on
