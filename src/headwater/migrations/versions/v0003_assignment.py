@@ -74,7 +74,7 @@ def _fetchers() -> None:
 
 
 def _subscriptions() -> None:
-    """What the feed's own row says better is not said twice: moments, interval, the name."""
+    """Moments, interval and name stand in the feed's own row, and are not stored twice."""
     for column in ("last_fetched_at", "next_fetch_at", "fetch_interval_minutes", "name"):
         op.drop_column("rss_subscriptions", column)
     op.execute(

@@ -36,7 +36,7 @@ def _latency_days() -> None:
 
 
 def _day_totals() -> None:
-    """What was counted before this version is there from the start, as far as it was counted."""
+    """The totals begin with all that was counted before this version."""
     op.create_table(
         "day_totals",
         Column("day", Integer, primary_key=True, autoincrement=False),

@@ -1,4 +1,4 @@
-"""What is looked for every hour or at every adding, out of a history that only grows."""
+"""Indexes for rows that are looked up every hour or at every adding, in a growing history."""
 
 from alembic import op
 from sqlalchemy import text
