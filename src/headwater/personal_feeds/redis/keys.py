@@ -28,12 +28,6 @@ def plain_token_key(token: str) -> bytes:
     return b"" if token.startswith(HASHED_TOKEN_MARK) else encode_name(PLAIN_TOKEN_PREFIX + token)
 
 
-def reader_id_in(key: bytes) -> str | None:
-    """The reader's id in a key of categories; None when it is not text."""
-    begin, end = CATEGORIES_KEY_PARTS
-    return decode_name(key[len(begin) : -len(end)])
-
-
 def parse_item_key(key: bytes) -> tuple[str, str] | None:
     """(category, guid) of an item's key; None when it is not text, or has no category."""
     category, colon, guid = key[len(ITEM_PREFIX) :].rpartition(b":")

@@ -385,11 +385,6 @@ def decode_claim(name: str) -> Claim:
     return Claim(subscription_id, from_micros(scheduled_at), fence)
 
 
-def encode_claimed_work(claimed: ClaimedWork) -> str:
-    next_due = None if claimed.next_due_at is None else to_micros(claimed.next_due_at)
-    return _encode_claims([each.claim for each in claimed.works], claimed.lease_until, next_due)
-
-
 def _encode_claims(claims: Sequence[Claim], until: datetime, next_due: int | None) -> str:
     return orjson.dumps([to_micros(until), next_due, *map(encode_claim, claims)]).decode()
 
